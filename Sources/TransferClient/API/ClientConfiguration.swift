@@ -6,199 +6,208 @@ public import TransferModel
 import TransferProtocol
 import TransferSealing
 
-/// What a program that pushes can choose.
+/// The settings of a `TransferClient`; the defaults fit a client that trusts the servers in its user's list.
 public struct ClientConfiguration: Sendable {
-    /// How frames are compressed on the wire: by this client, and by the server in what it is asked for, which then decides
+    /// How frames are compressed on the wire. The server compresses what it sends with the same methods, and decides
     /// itself when that pays.
     public enum Compression: String, Sendable, CaseIterable {
-        /// Not at all.
+        /// No compression in either direction.
         case none
-        /// zlib, frame by frame; a frame that doesn't shrink goes out as it is.
+        /// zlib, frame by frame; a frame that does not shrink is sent as it is.
         case zlib
-        /// zstd, frame by frame, where the server takes it, and zlib where it does not or has not said yet.
+        /// zstd, frame by frame, if the server accepts it; zlib until the server has said so, and with servers that do
+        /// not.
         case zstd
-        /// What makes the content arrive soonest: nothing unless the link is the bottleneck, the codec is faster and the
-        /// content shrinks; then zlib where the processor would be the next bottleneck, and zstd where it would not.
+        /// The method with which the content arrives soonest. Frames are compressed only if the link is the bottleneck,
+        /// the codec is faster than the link, and the content shrinks: with zlib if the processor would become the
+        /// bottleneck with zstd, otherwise with zstd.
         case auto
     }
 
-    /// How frames are compressed.
+    /// The compression of frames on the wire.
     public var compression = Compression.auto
 
-    /// How hard zlib tries, or zstd where that was chosen, 1 (fast) to 9 (small). `auto` chooses that of zstd itself.
+    /// The level of zlib, or of zstd if that was chosen: 1 (fast) to 9 (small). With `auto` it is the level of zlib,
+    /// and the level of zstd is chosen by measuring.
     public var compressionLevel = 1
 
-    /// How connections are protected.
+    /// The protection of connections against readers and forgers on the way.
     public enum Security: Sendable {
-        /// TLS, with the server that is trusted.
+        /// TLS with a server that `ServerTrust` accepts.
         case tls(ServerTrust)
-        /// Not at all.
+        /// No encryption and no check of the server's identity.
         case plaintext
     }
 
-    /// How connections are protected.
+    /// The protection of all connections of the client.
     public var security = Security.tls(ServerTrust())
 
-    /// What is spoken where the server is older than this protocol; nothing for this protocol. Only with `plaintext`.
+    /// The classic framing that the server speaks; nil for this program's own protocol. Only with `plaintext`.
     package var classic: ClassicTarget?
 
-    /// Whether what is not encrypted may go to this machine only, whatever `security` says; over HTTP.
+    /// Whether unencrypted HTTP is allowed only to addresses of this machine, whatever `security` says.
     package var isPlainOnlyHere = false
 
-    /// The folder, of this user's own, for what a later run needs to go on with uploads to servers of tus; nothing to begin anew
-    /// then. It need not be there.
+    /// The folder, owned by this user, with the state that a later run needs to resume uploads to tus servers; nil if a
+    /// later run starts them anew. It need not exist.
     package var uploadStates: String?
 
-    /// The key that servers know this client by; shown inside TLS only, and nothing shows none.
+    /// The key that identifies this client to servers, shown only inside TLS; nil to show none.
     package var key: KeyPair?
 
-    /// Whether uploads are sealed for the recipients: the server can neither read them nor sees what they are called. See
-    /// `useSealing`.
+    /// Whether uploads are sealed for the recipients, so that the server can read neither their content nor their
+    /// names. Requires `useSealing(in:)`.
     public var seals = false
 
-    /// What this client seals for others with, and opens what was sealed for it; nothing to do neither.
+    /// The keys with which this client seals for others and opens what others sealed for it; nil if it does neither.
     package var sealing: SealingIdentity?
 
-    /// What this client shows to be let in, a token or a pairing code; sent inside TLS only.
+    /// The token or pairing code that the client shows to be let in. It is sent only inside TLS.
     public var token: String?
 
-    /// What to do where the server's name leads nowhere, before what there is to say to everybody; mostly nothing.
+    /// A sentence that the error begins its advice with if the server's name cannot be resolved; usually empty.
     package var nameAdvice = ""
 
-    /// What servers may call this client, when it is new to them.
+    /// The name that the client suggests to servers to which it is new.
     package var machineName = ""
 
-    /// Connections to the server for one push.
+    /// The number of connections (lanes) to the server for one push.
     public enum Lanes: Sendable, Equatable {
-        /// As many as pay: four, or one where there is only one core, and no more than there is work for. Encrypted, one for
-        /// each core in the first seconds. Over a far line where TCP takes losses for a full queue, two, and up to 32 as long as
-        /// more carry more.
+        /// As many as help: up to four, or one on a machine with a single core, and no more than there is work for.
+        /// With TLS, one for each core in the first seconds. Over a distant line whose congestion control takes losses
+        /// for a full queue, two, and up to 32 as long as more lanes carry more.
         case auto
-        /// That many at most, 1 to `mostLanes`, and one for each 1,024 bytes a second of `bandwidth`.
+        /// At most that many, 1 to `mostLanes`, and no more than one for each 1,024 bytes a second of `bandwidth`.
         case fixed(Int)
     }
 
-    /// Connections to the server for one push. More than one carry several files at once, and a long file in parts.
+    /// The number of connections to the server for one push. With several, a push sends several files at once, and a
+    /// long file in parts.
     public var lanes = Lanes.auto
 
-    /// The hash function that guards the content. Nil selects `sha256` if there are `recipients`, because recipients sign for no
-    /// other digest, and `xxh128` otherwise.
+    /// The hash function that guards the content. Nil selects `sha256` if there are `recipients`, because recipients
+    /// sign only that digest, and `xxh128` otherwise.
     public var digest: DigestFunction?
 
-    /// The hash function that is used, with the default for nil.
+    /// The hash function that the client uses: `digest`, or its default.
     package var digestFunction: DigestFunction {
         digest ?? (recipients.isEmpty ? .xxh128 : .sha256)
     }
 
-    /// What the server does when a name is taken by other content.
+    /// What the server does when another content has the name, and what a pull does when another file has it.
     public var conflict = ConflictPolicy.keepBoth
 
-    /// Whether a pull reads what is here and compares its content, also where size and time of modification are those on the
-    /// server.
+    /// Whether a pull reads local files and compares their content even if their size and time of modification are
+    /// those on the server.
     public var comparesContent = false
 
-    /// Whether a push and a pull keep of a tree what a sync keeps: folders, also empty ones, with their permissions and times;
-    /// symbolic links as links, that are named, too; hard links; permissions as they are, extended attributes, and owners where
-    /// whoever stores is root. Files that are there already get these as well. It takes a server that can do it; nothing of it
-    /// goes over HTTP, in classic framings or to people. All uploads are asked for before anything is sent, and everything is
-    /// looked at twice.
+    /// Whether a push and a pull keep everything of a tree that a sync keeps: folders, including empty ones, with their
+    /// permissions and times; symbolic links as links, including named ones; hard links; exact permissions, extended
+    /// attributes, and owners if the storing side is root. Files that exist already get these attributes as well.
+    ///
+    /// The server must support it (feature `trees`). It does not work over HTTP, with classic framings, or with
+    /// `recipients`. The client reads the whole sequence of uploads before it sends anything, and looks at every source
+    /// twice.
     public var archives = false
 
-    /// What is kept of files beside their content and their time of modification: permissions as they are, extended attributes,
-    /// and owners. It takes a server that can (feature `trees`).
+    /// The attributes of files that are kept in addition to content and time of modification: exact permissions,
+    /// extended attributes, and owners. The server must support it (feature `trees`).
     package struct KeptAttributes: Equatable, Sendable {
-        /// Whether owners are kept, which takes root on the side that stores.
+        /// Whether owners are kept, for which the storing side must be root.
         package var owners: Bool
 
         package init(owners: Bool) { self.owners = owners }
     }
 
-    /// What is kept of a file that is sent; nothing where a server makes it a new file as any other.
+    /// The attributes that are kept of a file that is sent; nil if the server stores it like any new file.
     package var kept: KeptAttributes?
 
-    /// The people that uploads are for: those of these names in the server's lists of who may come in. They get them, each for
-    /// itself, and nobody else does; without any, uploads are stored under their paths. A push to somebody who has no mailbox,
-    /// or who takes nothing from this client, is refused before any content is sent. Their names take `mostRecipientBytes`
-    /// together.
+    /// The recipients of uploads, by their names in the server's lists of clients. Each gets their own delivery, and no
+    /// other client can see it; if the list is empty, uploads are stored under their paths. A push is refused before
+    /// any content is sent if a recipient has no mailbox or accepts nothing from this client. The names take at most
+    /// `mostRecipientBytes` together.
     public var recipients: [String] = []
 
-    /// Bytes of all names with one more for each: as many as the protocol has room for.
+    /// The most bytes of all names together, with one more byte for each name: the room that the protocol has for them.
     public static let mostRecipientBytes = Recipients.mostBytes
 
-    /// Seconds for which a lost connection is tried again before the push gives up; counted from the last sign of
-    /// progress. Whether the first connection is tried again as well, `retriesFirstConnection` says.
+    /// Seconds for which the client retries a lost connection before the push fails, counted from the last progress.
+    /// `retriesFirstConnection` says whether that includes the first connection.
     public var retryFor = 60.0
 
-    /// Whether the first connection, too, is tried again for `retryFor`, as for a server that is still starting; counted from the
-    /// first try. Otherwise it is tried once, so that a wrong address is told at once.
+    /// Whether the first connection, too, is retried for `retryFor` seconds, counted from the first try, as for a
+    /// server that is still starting. Otherwise it is tried once, so that a wrong address is reported at once.
     public var retriesFirstConnection = false
 
-    /// How often an upload is sent again, at most, when the server's result says that it may help, such as `busy`.
+    /// The most times that an upload is sent again when the server's result, such as `busy`, says that a retry may
+    /// help.
     public var retries = 4
 
-    /// Bytes a second that all connections together send, or receive of what is stored, encryption not counted; nothing for as many as there can be. Less
-    /// than `leastBandwidth` counts as that.
+    /// The most bytes a second that all connections together send, or receive of stored content, without the overhead
+    /// of encryption; nil for no limit. A value below `leastBandwidth` counts as `leastBandwidth`.
     public var bandwidth: UInt64?
 
-    /// Below this, a server would take one of many connections for dead: 16 of them share 16 KiB, and by default servers
-    /// want 1 KiB a second of each.
+    /// The least limit of `bandwidth`, in bytes a second. With less, a server could take one of many connections for
+    /// dead: 16 connections share 16 KiB, and servers require 1 KiB a second of each by default.
     public static let leastBandwidth: UInt64 = 16 << 10
 
-    /// What is sent or fetched of files that are named and of directories.
+    /// Which files of those named and of directories are sent or fetched.
     public var selection = Selection()
 
-    /// Bytes of memory that what a server lists may take at once.
+    /// The most bytes of memory for entries that a server lists.
     package var listMemory = ListBudget.mostBytes
 
-    /// Counts content on its way, for whoever shows how fast it is.
+    /// Counts the bytes of content on the way, for displays of the rate; nil to count nothing.
     package var traffic: Traffic?
 
-    /// How lanes share long files, in place of what the line to the server asks for; for tests without such a line.
+    /// How lanes share long files; nil to decide by the line to the server. Tests set it.
     package var sharing: PartSharing?
 
-    /// Seconds for connecting and the handshake together.
+    /// The most seconds for connecting and the handshake together.
     public var handshakeTimeout = 10.0
 
-    /// Seconds after which a server that says nothing is given up.
+    /// Seconds of silence after which the client gives up a connection.
     public var silenceTimeout = 20.0
 
-    /// Seconds without any part of an answer after which the client gives up a server that still gives signs of life. `retryFor`
-    /// applies if it is longer. A server sends no part of its answer while it copies a large file.
+    /// Seconds without any part of an answer after which the client gives up a server that still sends signs of life;
+    /// `retryFor` applies instead if it is longer. A server sends no part of an answer while it copies a large file.
     public var answerTimeout = 1800.0
 
-    /// The program and its version, as told to the server.
+    /// The program and its version, which the client sends to the server.
     public var agent = "transfer-client"
 
-    /// Whether each report has to have a signed receipt. A push to a server that gives none fails before anything is
-    /// sent.
+    /// Whether each report must have a signed receipt. A push to a server that gives no receipts fails before anything
+    /// is sent.
     public var wantsReceipts = false
 
-    /// Whether files are counted ahead, for progress in per cent. Costs a push one more look at every directory; a pull lists
-    /// folders before it fetches from them.
+    /// Whether files are counted in advance, for progress in per cent. A push then reads every directory once more; a
+    /// pull lists folders before it fetches from them.
     public var countsAhead = false
 
-    /// Whether the files of a directory may be asked about together, before any of them travels: one question for all, so a large
-    /// tree that is on the other side takes less than half the time. What is there comes as one `known` event then, of a push and of
-    /// a pull, and nobody is told the files' digests. Without meaning where there are receipts or recipients.
+    /// Whether one question may ask about all files of a directory before any of them is sent, which makes a large tree
+    /// that the other side has already take less than half the time. The push or pull then reports those files as one
+    /// `known` event, without their digests. It has no effect with receipts or recipients.
     public var asksByFolder = false
 
-    /// Whether a push gives a file or link in a directory its name back that `TransferClient.removeSources` has left under a name of its
-    /// own, because its process was killed, when that is a minute old. It is sent then; otherwise it is reported as `sourceSkipped`.
+    /// Whether a push restores the name of a file or link in a directory that `TransferClient.removeSources` has left
+    /// under a temporary name for at least a minute because its process was killed. The push then sends it; otherwise
+    /// it reports it as `sourceSkipped`.
     public var givesNamesBack = false
 
-    /// The folder, owned by this user, that holds the key for the temporary names that `TransferClient.removeSources` gives. With the key, a
-    /// client recognizes the files that a killed process of this user has left under such names. The folder is made when it is missing.
-    /// If it is nil, the key lasts as long as the client, and no file of an earlier process gets its name back.
+    /// The folder, owned by this user, with the key for the temporary names that `TransferClient.removeSources` gives.
+    /// With the key, a client recognizes files that a killed process of this user has left under such names. The folder
+    /// is created if it is missing. If it is nil, the key lasts as long as the client, and no file of an earlier
+    /// process gets its name back.
     public var removalKeys: String?
 
-    /// The defaults.
+    /// Creates a configuration with the defaults.
     public init() {}
 
-    /// Lanes that can be asked for. More only cost the server memory: eight such pushes take all connections that a server has for one
-    /// address by default.
+    /// The most lanes that `Lanes.fixed` accepts. More only cost the server memory: eight such pushes take all
+    /// connections that a server allows one address by default.
     public static let mostLanes = 32
 
-    /// Cores of this machine.
+    /// The number of processor cores that are online.
     static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 }
 
@@ -209,12 +218,13 @@ extension ClientConfiguration {
             "If nobody has, run 'chmod 600' on it; otherwise remove it, and have it removed from the servers that know it.",
         repair: "Put the file back from a backup, or remove it, and another is made.")
 
-    /// Shows servers the key pair in a file: that is who this client is. The program `transfer` keeps that of its user in
+    /// Identifies this client to servers by the key pair in a file. The program `transfer` keeps its user's key pair in
     /// `~/.config/transfer/key.pem`.
     ///
-    /// - Parameter path: of the file, PEM and mode 0600; it is made, in a folder that is there, where there is none.
-    /// - Returns: the public half, for a server's `authorized_keys`.
-    /// - Throws: `TransferFailure` when the file is no key, when others can read it, or when it cannot be made.
+    /// - Parameter path: the file, in PEM format with mode 0600. It is created if it does not exist; its folder must
+    ///   exist.
+    /// - Returns: the public key, for a server's `authorized_keys`.
+    /// - Throws: `TransferFailure` if the file is not a key, if other users can read it, or if it cannot be created.
     @discardableResult
     public mutating func showKey(in path: String) throws(TransferFailure) -> PublicKey {
         do throws(KeyPair.Fault) {
@@ -228,13 +238,14 @@ extension ClientConfiguration {
 }
 
 extension ClientConfiguration {
-    /// Has this client seal for others, where `seals` says so, and open what was sealed for it. To be called behind `showKey`:
-    /// what it seals is signed with that key.
+    /// Prepares this client to seal for others, if `seals` is set, and to open what others sealed for it. Call it after
+    /// `showKey`, because the client signs what it seals with that key.
     ///
-    /// - Parameter folder: of the files `sealing.key`, which is made where there is none, and `known_people`, with the keys of
-    ///   others as they were first seen, and of what is needed to go on with interrupted pushes. It has to be there.
-    /// - Throws: `TransferFailure` when there is no key that is shown, or when the file is no key, can be read by others, or cannot be
-    ///   made.
+    /// - Parameter folder: an existing folder for `sealing.key`, which is created if it does not exist, for
+    ///   `known_people`, with the keys of others as they were first seen, and for the state that resumes interrupted
+    ///   pushes.
+    /// - Throws: `TransferFailure` if `showKey` was not called, or if the file is not a key, can be read by other
+    ///   users, or cannot be created.
     public mutating func useSealing(in folder: String) throws(TransferFailure) {
         guard let key else { throw .noSealingKey }
         do throws(KeyPair.Fault) {
@@ -248,7 +259,7 @@ extension ClientConfiguration {
 }
 
 extension ClientConfiguration {
-    /// What the governor of a push decides between.
+    /// The methods between which the governor of a push decides.
     var compressionMode: CompressionGovernor.Mode {
         switch compression {
         case .none: .none
@@ -258,7 +269,7 @@ extension ClientConfiguration {
         }
     }
 
-    /// How the server may send content.
+    /// The features that say how the server may encode content that it sends.
     var contentFeatures: Features { compressionFeatures.union(.holes) }
 
     private var compressionFeatures: Features {
@@ -272,7 +283,7 @@ extension ClientConfiguration {
 }
 
 extension ClientConfiguration {
-    /// - Throws: `TransferFailure` for what cannot be met over HTTP, or would be read by others.
+    /// - Throws: `TransferFailure` if a setting is not possible over HTTP, or would send a password unencrypted.
     func check(_ web: WebAddress) throws(TransferFailure) {
         var isEncrypted = false
         if case .tls = security { isEncrypted = true }

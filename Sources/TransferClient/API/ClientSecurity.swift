@@ -3,17 +3,18 @@ import TransferKeys
 import TransferProtocol
 import TransferSystem
 
-/// TLS of one client: what all its connections share, made when the first one needs it.
+/// The TLS context and the server verifier that all connections of one client share, created when the first connection
+/// needs them.
 final class ClientSecurity: Sendable {
-    /// Why there is none.
+    /// The reason why no context could be created.
     struct Fault: Error, Sendable, Equatable {
-        /// A sentence that says what to do.
+        /// A sentence for the user that says what to do.
         let message: String
     }
 
     let verifier: ServerVerifier
 
-    /// That of the server, for certificates; nothing where it has none.
+    /// The host name that the server's certificate must have; nil for a Unix socket.
     let name: String?
 
     private let key: KeyPair?
@@ -22,14 +23,14 @@ final class ClientSecurity: Sendable {
 
     private struct State {
         var context: Result<TLSContext, Fault>?
-        /// Whether the key is shown in it.
+        /// Whether the context shows the client's key.
         var showsKey = false
     }
 
     /// - Parameters:
-    ///   - key: what to show the server; nothing to show none.
-    ///   - speaksHTTP: whether the server may be one that this key is nothing to: it is shown to those that are known by theirs,
-    ///     and servers that know certificates of other kinds would refuse it.
+    ///   - key: the client's key; nil to show none.
+    ///   - speaksHTTP: whether the server may be one of another make, which would refuse a certificate of this kind.
+    ///     The key is then shown only to servers that are known by their own keys.
     init(_ trust: ServerTrust, _ server: ServerAddress, key: KeyPair?, speaksHTTP: Bool = false) {
         (self.key, self.speaksHTTP) = (key, speaksHTTP)
         verifier = ServerVerifier(trust, address: server.server)
@@ -41,11 +42,11 @@ final class ClientSecurity: Sendable {
             }
     }
 
-    /// Makes the context and reads what is known of the server, once. Blocks.
+    /// Creates the context and reads the known keys of the server, unless that is done already. Blocks.
     @discardableResult
     func prepare() -> Result<TLSContext, Fault> {
         state.withLock { state in
-            // Somebody may have trusted the server since.
+            // Create it again if the server may have become known by its key in the meantime.
             if let context = state.context, state.showsKey || !speaksHTTP || !verifier.isByKey { return context }
             let made = Result { () throws(Fault) in try make() }
             state = State(context: made, showsKey: !speaksHTTP || verifier.isByKey)
@@ -69,6 +70,6 @@ final class ClientSecurity: Sendable {
         }
     }
 
-    /// RFC 7301, section 6.
+    /// The ALPN protocol name of HTTP/1.1 (RFC 7301, section 6).
     private static let httpName = "http/1.1"
 }

@@ -1,19 +1,20 @@
-/// The files of one folder that are on the other side already: of a push, on the server, acknowledged before and unchanged since on both
-/// sides; of a pull, here. Asked about together, so that nobody is told their digests.
+/// The files of one folder that the other side has already: for a push, on the server, acknowledged before and
+/// unchanged since on both sides; for a pull, here. One question asks about all of them, so their digests are not
+/// known.
 public struct KnownFolder: Sendable, Equatable {
     /// The directory that was pushed, as it was given or found; or the folder of the server that was pulled.
     public var source: String
 
-    /// Where its files are, each under its name: below the server's directory, or below the one that it was pulled to; empty for that
-    /// directory itself.
+    /// The folder with its files, each under its name: below the server's directory, or below the directory that it was
+    /// pulled to; empty for that directory itself.
     public var storedPath: String
 
-    /// How many; those in folders of it not counted.
+    /// The number of files, without those in subfolders.
     public var files: Int
 
-    /// Bytes of content, together.
+    /// The bytes of content of all files together.
     public var bytes: UInt64
 
-    /// Of a push: whether all of them are durable on the server.
+    /// For a push: whether all files are durable on the server.
     public var isDurable = false
 }

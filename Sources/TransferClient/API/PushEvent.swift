@@ -3,84 +3,85 @@ import TransferIO
 public import TransferModel
 import TransferProtocol
 
-/// What happens during a push, in order.
+/// An event of a push; the events arrive in the order in which they happen.
 public enum PushEvent: Sendable {
-    /// The server has answered.
+    /// The server has answered the greeting and let the client in.
     case connected(server: String)
 
-    /// Something that people should be told: a sentence without its period, such as about a key that is new.
+    /// A sentence for the user, without its period, such as about a key that is new.
     case notice(String)
 
     /// The connection was lost; the next attempt follows after that many seconds.
     case reconnecting(reason: String, after: Double)
 
-    /// Files and bytes in all, as far as they can be known; once, when counting was asked for and is done. Files are those
-    /// that will have a report, also when they cannot be sent.
+    /// The total of files and bytes, as far as known; sent once, when `countsAhead` is set and counting is done. Files
+    /// are those that will have a report, including those that cannot be sent.
     case counted(files: Int, bytes: UInt64)
 
-    /// How far the server is with an upload.
+    /// The progress of one upload.
     case progress(UploadProgress)
 
-    /// An upload ended.
+    /// One upload has ended, with its report.
     case finished(UploadReport)
 
-    /// The uploads of a whole folder ended; in place of a report for each, where `ClientConfiguration.asksByFolder` is set.
+    /// The uploads of a whole folder have ended because the server has them already. It replaces their reports if
+    /// `ClientConfiguration.asksByFolder` is set.
     case known(KnownFolder)
 }
 
-/// How far an upload is; not a promise.
+/// The progress of an upload; an estimate for display, not an acknowledgement.
 public struct UploadProgress: Sendable, Equatable {
-    /// What is being done.
+    /// The step of the upload that takes time now.
     public enum Phase: Sendable, Equatable {
-        /// What the server has of an interrupted upload is compared with the source.
+        /// The blocks that the server has of an interrupted upload are compared with the source.
         case resuming
-        /// The content is on its way.
+        /// The content is being sent.
         case sending
     }
 
-    /// What is being done.
+    /// The step of the upload that takes time now.
     public var phase = Phase.sending
 
-    /// As in the report that will follow.
+    /// The source, as the report will name it.
     public var source: String
 
-    /// Bytes that the server has taken in, or that were compared.
+    /// The bytes that the server has received, or that were compared.
     public var bytes: UInt64
 
-    /// Bytes in all, where known.
+    /// The total bytes; nil if unknown, as for a stream.
     public var size: UInt64?
 }
 
-/// Why a push, or whatever else was asked of a server, could not go on. The reports before it stand.
+/// The reason why a push or request could not go on. Reports that came before it remain valid.
 public struct TransferFailure: Error, Sendable, Equatable {
-    /// What kind of failure.
+    /// The kind of failure, by which a program decides what to do.
     public enum Reason: Sendable, Equatable {
-        /// No connection, or none any more.
+        /// There is no connection, or it was lost for good.
         case unreachable
-        /// The server doesn't let this client in.
+        /// The server does not let this client in.
         case refused
-        /// One side does not understand the other.
+        /// Client and server do not understand each other, such as for different versions.
         case protocolFault
-        /// The push was cancelled.
+        /// The task or the consumer has cancelled the push or request.
         case cancelled
-        /// The server can't do what was asked for.
+        /// The server does not support what was asked for, or the configuration excludes it.
         case unsupported
-        /// It may be the wrong server.
+        /// The server may be the wrong one, or a key or secret cannot be used safely.
         case untrusted
-        /// The server says why it doesn't do what was asked of it.
+        /// The request was rejected, with the server's code or one of the client's own.
         case rejected(ResultCode)
     }
 
-    /// What kind of failure.
+    /// The kind of failure, by which a program decides what to do.
     public let reason: Reason
 
-    /// A sentence that says what to do.
+    /// Sentences for the user that say what happened and what to do.
     public let message: String
 
-    /// What to do, where a command can do it.
+    /// A change to the command that solves the problem; nil if no command can.
     package let remedy: Remedy?
 
-    /// Why there is no connection, as far as the system says; a clause.
+    /// A clause with the system's reason why there is no connection; nil for other failures.
     let cause: String?
 
     package init(reason: Reason, message: String, remedy: Remedy? = nil) {
@@ -93,28 +94,28 @@ public struct TransferFailure: Error, Sendable, Equatable {
     }
 }
 
-/// What the same command can be given so that it works, for whoever shows commands.
+/// A change that makes the same command work, for programs that suggest commands to their users.
 package struct Remedy: Sendable, Equatable {
-    /// What it is good for, such as `to go on`.
+    /// The purpose as the text shows it, such as `to go on`.
     package let purpose: String
 
-    /// The flags to add; none where the same command does it.
+    /// The flags to add to the command; empty if the same command is enough.
     package let flags: [String]
 
-    /// Goes on after a lost connection.
+    /// Runs the same command again after a lost connection.
     static let goingOn = Remedy(purpose: "to go on", flags: [])
 
-    /// Talks to a server without TLS.
+    /// Connects to a server that has no TLS.
     static let bare = Remedy(purpose: "without encryption", flags: ["--plaintext"])
 }
 
-/// What happened, whether it was tried again, and what to do.
+/// Failures whose messages say what happened, whether the client retried, and what the user can do.
 extension TransferFailure {
     /// - Parameters:
-    ///   - nameAdvice: what to do where it was the name that led nowhere, before what is said to everybody; nothing where it
-    ///     was not.
-    ///   - seconds: for which it was tried, after a connection again; nothing when it was tried once.
-    ///   - rest: what is not lost; nothing before anything was connected.
+    ///   - nameAdvice: advice that precedes the general one if the server's name could not be resolved; nil for other
+    ///     causes.
+    ///   - seconds: how long the client tried to connect, or to connect again; nil if it tried once.
+    ///   - rest: what is not lost; nil if no connection was made before.
     static func unreachable(
         _ endpoint: Endpoint, _ reason: String, nameAdvice: String?, triedFor seconds: Double?,
         leaving rest: String? = "what is acknowledged"
@@ -129,7 +130,7 @@ extension TransferFailure {
             remedy: rest.map { _ in .goingOn }, cause: "cannot reach \(endpoint): \(reason)")
     }
 
-    /// - Parameter seconds: for which it was tried again; nothing where that would change nothing.
+    /// - Parameter seconds: how long the client retried; nil if a retry would change nothing.
     static func refused(_ result: UploadResult, triedFor seconds: Double? = nil) -> TransferFailure {
         let isAccess = result.code.class == .access || result.code == .busy
         let tries = seconds.map { retries($0) } ?? retries(0)
@@ -139,7 +140,7 @@ extension TransferFailure {
             message: "The server refused: \(result.message) (\(result.code)). \(tries).\(advice)")
     }
 
-    /// Nobody knows the server.
+    /// The server's key is not known, and no certificate vouches for it.
     static func unknown(_ server: UnknownServer) -> TransferFailure {
         let doubt =
             server.speaksTransfer ? "" : " It doesn't say that it speaks Transfer: look whether the port is right."
@@ -175,7 +176,7 @@ extension TransferFailure {
 }
 
 extension ForeignService {
-    /// For whoever has expected a server of ours there.
+    /// An error message for a user who expected a Transfer server at the address.
     func sentence(_ endpoint: Endpoint) -> String {
         "What listens at \(endpoint) is \(name), not a Transfer server. Nothing was sent. Look whether the port is right."
     }

@@ -1,7 +1,7 @@
-/// The events of one push. Iterate it once. The push goes on as long as its events are taken: it is cancelled when the
-/// task that takes them is cancelled, or when nobody holds the events or their iterator any more.
+/// The events of one push, to be iterated once. The push goes on as long as its events are taken: it is cancelled when
+/// the task that takes them is cancelled, or when the last reference to the events and their iterator is released.
 public struct PushEvents: AsyncSequence, Sendable {
-    /// What ends the sequence early.
+    /// The error that ends the sequence early.
     public typealias Failure = TransferFailure
 
     private let taker: EventTaker
@@ -12,39 +12,41 @@ public struct PushEvents: AsyncSequence, Sendable {
         tellLeftOut = leftOut
     }
 
-    /// What `ClientConfiguration.selection` has left out so far; of a push that came to its end, all of it. May wait for a directory
-    /// that is just being read.
+    /// The files and folders that `ClientConfiguration.selection` has left out so far; all of them once the push has
+    /// ended. It may wait for a directory that is being read.
     public var leftOut: LeftOut { tellLeftOut() }
 
-    /// Whether an event waits to be taken, so that the next one comes without delay. Who collects what it makes of events
-    /// can go on while this is so.
+    /// Whether an event is ready, so that the next one comes without delay. A consumer that collects output from events
+    /// can continue to do so while this is true.
     public var areWaiting: Bool { taker.channel.hasEvents }
 
-    /// Ends the push; what is not acknowledged is reported as cancelled.
+    /// Ends the push; uploads that are not acknowledged are reported as cancelled.
     public func cancel() {
         taker.channel.cancel()
     }
 
-    /// Starts to take events.
+    /// Creates the iterator, with which the only consumer takes the events.
     public func makeAsyncIterator() -> Iterator { Iterator(taker: taker) }
 
-    /// Takes one event after the other.
+    /// Takes the events one by one.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let taker: EventTaker
 
-        /// The next event, or nothing at the end.
+        /// Waits for the next event; nil after the last one. Throws `TransferFailure` if the push cannot go on.
         public mutating func next() async throws(TransferFailure) -> PushEvent? {
             try await taker.channel.next()
         }
 
-        /// The next event, or nothing at the end.
+        /// Waits for the next event on the caller's actor; nil after the last one. Throws `TransferFailure` if the push
+        /// cannot go on.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransferFailure) -> PushEvent? {
             try await taker.channel.next()
         }
     }
 }
 
-/// Whoever may still take events. Nobody would ever make room for more when there is none left.
+/// Cancels the push when the last reference is released: without a consumer, no event would ever be taken from a full
+/// queue.
 private final class EventTaker: Sendable {
     let channel: EventChannel
 
@@ -57,11 +59,11 @@ private final class EventTaker: Sendable {
     }
 }
 
-/// The events of a push.
+/// The queue between a push and the consumer of the events.
 typealias EventChannel = EventQueue<PushEvent>
 
 extension EventQueue where Event == PushEvent {
-    /// Reports the end of an upload, or of what it is a part of, unless that has been reported.
+    /// Reports the end of an upload, or of the upload that it is a part of, unless that was reported.
     func send(_ upload: PendingUpload, _ report: (PendingUpload) -> UploadReport) {
         if let reported = upload.takeReported() { send(.finished(report(reported))) }
     }

@@ -1,95 +1,96 @@
 public import TransferKeys
 public import TransferModel
 
-/// What happens while deliveries are received, in order.
+/// An event of receiving deliveries; the events arrive in the order in which they happen.
 public enum ReceiveEvent: Sendable {
-    /// The server has answered.
+    /// The server has answered the greeting and let the client in.
     case connected(server: String)
 
     /// The connection was lost; the next attempt follows after that many seconds.
     case reconnecting(reason: String, after: Double)
 
-    /// A delivery waits that is wanted.
+    /// A wanted delivery waits on the server.
     case found(Delivery)
 
-    /// A sealed delivery is signed by a key that was never seen before, and is taken for that person's from now on. Who wants
-    /// to be sure compares it with what that person says it is.
+    /// A sealed delivery is signed by a key that was never seen before, which counts as its sender's from now on. To be
+    /// sure, compare the fingerprint with the one that the sender states.
     case met(name: String, fingerprint: KeyFingerprint)
 
-    /// How far a long one is; not a promise.
+    /// The progress of a long delivery; an estimate for display.
     case progress(UploadProgress)
 
-    /// A delivery is here, or not.
+    /// One delivery has ended, received or not.
     case finished(ReceiveReport)
 }
 
-/// What became of one delivery.
+/// The outcome of one delivery.
 public struct ReceiveReport: Sendable, Equatable {
-    /// As it was listed.
+    /// The delivery as the server listed it.
     public let delivery: Delivery
 
-    /// `committed` when it was fetched and stored, `alreadyStored` when the same content was there, `skipped`, `completed` when
-    /// it was declined; or why not.
+    /// `committed` if it was fetched and stored, `alreadyStored` if the same content existed here, `skipped`,
+    /// `completed` if it was declined; otherwise the reason of the failure.
     public var result: ResultCode
 
-    /// Where the content is, below the directory that it was received to; nothing unless it is there, durably.
+    /// The path of the content below the directory that receives it; nil unless the content is there durably.
     public var path: String?
 
-    /// What the server knows: `delivered` when it was told so and has answered.
+    /// The state as the server knows it: `delivered` once the server has confirmed the report of the delivery.
     public var state: DeliveryState
 
-    /// Bytes of content: those that are there, or else as `Delivery.shownSize`.
+    /// The bytes of content that were stored; `Delivery.shownSize` if none were.
     public var size: UInt64
 
-    /// Bytes that did not have to travel, because an earlier attempt had fetched them.
+    /// The bytes that were not fetched again, because an earlier attempt had fetched them.
     public var resumed: UInt64 = 0
 
-    /// From the first request to the content's being here.
+    /// Seconds from the first request until the content was stored.
     public var seconds = 0.0
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for the user; empty if there is nothing to say.
     public var message = ""
 
-    /// What is known of the sender; nil if the content did not travel sealed or is not here.
+    /// What the seal proves of the sender; nil if the delivery was not sealed or was not stored.
     public var seal: DeliverySeal?
 }
 
-/// What is received, and how.
+/// The options of `TransferClient.receive(to:_:)`: which deliveries are received, and how they are stored.
 public struct ReceiveOptions: Sendable {
-    /// What to do about a delivery.
+    /// The decision about one delivery.
     public enum Choice: Sendable {
-        /// Receive it under its sender's name for it.
+        /// Receive it under the name that its sender gave.
         case take
         /// Receive it under this name.
         case takeAs(String)
-        /// Leave it where it is.
+        /// Leave it waiting on the server.
         case leave
-        /// Tell the server that it is not wanted.
+        /// Report to the server that it is not wanted.
         case decline
     }
 
-    /// Whose deliveries are wanted, compared byte by byte; all if there is none.
+    /// The names of senders whose deliveries are wanted, compared byte by byte; empty for all.
     public var senders: [String] = []
 
-    /// Whether it goes on with what comes later, until it is stopped.
+    /// Whether receiving goes on with later deliveries, until it is cancelled.
     public var watches = false
 
-    /// Whether deliveries are stored and the server is not told so: they wait there as before.
+    /// Whether deliveries are stored without a report to the server: they keep waiting there.
     public var keeps = false
 
-    /// Whether names that begin with a dot are stored as they are. Otherwise `_` takes the dot's place: many programs read
-    /// such files without being told to, and these names come from other people.
+    /// Whether names that begin with a dot are stored unchanged. Otherwise `_` replaces the dot: many programs read
+    /// hidden files unasked, and these names come from other people.
     public var takesHiddenNames = false
 
-    /// Whether files keep the permissions to run them that their senders have given them. Otherwise these are taken off.
+    /// Whether files keep the execute permissions that their senders gave them. Otherwise these are removed.
     public var takesExecution = false
 
-    /// Whether what is sealed is opened. Otherwise it is stored as it comes, with `.age` behind its name, and age(1) opens it.
+    /// Whether sealed deliveries are opened. Otherwise they are stored encrypted, with `.age` after their names, and
+    /// age(1) opens them.
     public var opens = true
 
-    /// Asked about one delivery after the other; without it all are taken.
+    /// Decides about one delivery after the other; nil to receive all.
     public var choose: (@Sendable (Delivery) async -> Choice)?
 
-    /// The defaults.
+    /// Creates options with the defaults.
     public init() {}
 }

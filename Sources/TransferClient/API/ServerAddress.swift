@@ -2,25 +2,25 @@ package import TransferHTTP
 package import TransferIO
 import TransferModel
 
-/// Where to push to: a server and a folder below its directory.
+/// The address of a server and a folder below its directory.
 public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The port of a server that names none.
+    /// The port of an address that has none.
     public static let defaultPort: UInt16 = ServerPort.usual
 
     package let endpoint: Endpoint
 
-    /// Put before the path of every upload; empty for the server's directory itself.
+    /// The folder in front of the path of every upload; empty for the server's directory itself.
     public let folder: String
 
-    /// Where HTTP is spoken, if it is; then uploads are put below its path, and `folder` is empty.
+    /// The URL, if the server is addressed by HTTP; uploads are put below its path, and `folder` is empty. Otherwise
+    /// nil.
     package let web: WebAddress?
 
-    /// Reads `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`; before the slash another colon may stand, as scp
-    /// has it: `HOST:/FOLDER`. Byte by byte: in a text some letters make one
-    /// character with a slash before them. For pushes also `https://[USER:PASSWORD@]HOST[:PORT][/FOLDER/]`, or the same with
-    /// `http`.
+    /// Parses `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`. As in scp, another colon may precede the
+    /// slash: `HOST:/FOLDER`. For pushes also `https://[USER:PASSWORD@]HOST[:PORT][/FOLDER/]`, or the same with `http`.
+    /// The text is read byte by byte, because some letters combine with a slash before them to one character.
     ///
-    /// - Returns: nothing when the text is not an address.
+    /// - Returns: nil if the text is not an address.
     public init?(_ text: String) {
         if WebAddress.isMeant(text) {
             guard let web = WebAddress(text) else { return nil }
@@ -34,8 +34,9 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         self.init(endpoint, folder: names.joined(separator: "/"))
     }
 
-    /// Without the colon at its end only where it is none with it: an IPv6 address can end with two. Two slashes behind the
-    /// colon are those of a link, which may have a code in it and is nothing to look up when it is mistyped.
+    /// Removes a colon at the end only if the text is no address with it, because an IPv6 address can end with two. A
+    /// colon with two slashes after it belongs to a link and is not removed: a mistyped link may have a code in it,
+    /// which must not be looked up as a name.
     private static func endpoint(_ host: Substring.UTF8View, before path: Substring.UTF8View) -> Endpoint? {
         if let endpoint = Endpoint(String(Substring(host)), defaultPort: defaultPort) { return endpoint }
         guard host.last == UInt8(ascii: ":"), !path.isEmpty, !path.starts(with: "//".utf8) else { return nil }
@@ -52,19 +53,19 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         (endpoint, folder, self.web) = (.internet(host: web.host, port: web.port), "", web)
     }
 
-    /// Whether a text is meant to be a URL of HTTP.
+    /// Whether a text is meant as an HTTP or HTTPS URL.
     package static func isURL(_ text: String) -> Bool { WebAddress.isMeant(text) }
 
-    /// Whether there is a password in it, which is not shown when it is printed.
+    /// Whether the address has a password, which `description` omits.
     package var hasPassword: Bool { web?.credentials != nil }
 
-    /// The same server, and a folder below the one of this address.
+    /// The address of a folder below this one, on the same server.
     package func below(_ name: String) -> ServerAddress {
         if let web { return ServerAddress(web.below(name)) }
         return ServerAddress(endpoint, folder: [folder, name].filter { !$0.isEmpty }.joined(separator: "/"))
     }
 
-    /// The server alone, as the list of known servers has it: names in lower case, always with the port.
+    /// The server alone, as the list of known servers has it: names in lower case, always with a port.
     public var server: String {
         switch endpoint {
         case .internet: "\(endpoint)".lowercased()
@@ -72,7 +73,7 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address as it can be given again.
+    /// The address in the form that `init(_:)` parses, without a password.
     public var description: String {
         if let web { return web.description }
         return folder.isEmpty ? "\(endpoint)" : "\(endpoint)/\(folder)"

@@ -1,49 +1,49 @@
 public import TransferKeys
 
-/// How a client knows that it talks to the right server. A server whose key is known for its address is trusted, and no
-/// other one at this address. Of those without a known key one is trusted whose certificate the system trusts, for the name
-/// that was asked for; about any other one `firstContact` decides.
+/// How a client recognizes the right server. If a key is known for the address, only a server with that key is trusted.
+/// If none is known, a server is trusted whose certificate the system trusts for the name in the address;
+/// `firstContact` decides about any other server.
 public struct ServerTrust: Sendable {
-    /// What to do about an unknown server.
+    /// The decision about an unknown server.
     public enum FirstContact: Sendable {
         case refuse
-        /// Trust it, now and from now on.
+        /// Trust it now, and remember its key.
         case trust
-        /// Trust it if the answer is yes. The connection is closed meanwhile.
+        /// Trust it if the closure returns true. The connection is closed while the closure runs.
         case ask(@Sendable (UnknownServer) async -> Bool)
     }
 
-    /// The only key that is trusted, whatever else is known; nothing for any that is known.
+    /// The only key that is trusted, whatever else is known; nil to trust any known key.
     public var key: KeyFingerprint?
 
-    /// The key that the server has announced: see `FoundServer.fingerprint`. It makes nobody trusted, but a server that shows
-    /// another one is refused, because it is not the one that was found: answers can be copied, and keys can't. Nothing where
-    /// nothing was announced.
+    /// The key that the server has announced in the network (`FoundServer.fingerprint`); nil if there was no
+    /// announcement. It makes no server trusted, because announcements can be copied. A server that shows another key
+    /// is refused, because it is not the one that was found.
     public var announced: KeyFingerprint?
 
-    /// Whether `key` is known for the address from then on, once the server has proved that it has it.
+    /// Whether `key` is remembered for the address once the server has proved that it has it.
     public var keepsKey = false
 
     /// What to do about an unknown server.
     public var firstContact = FirstContact.refuse
 
-    /// Where keys are known from and kept; nothing to know and keep none.
+    /// The list with known keys; nil to know and remember none.
     public var known: KnownServers?
 
-    /// Trusts what the user's own list knows.
+    /// Trusts the servers in the user's own list.
     public init() {
         known = .standard
     }
 }
 
-/// A server that the client doesn't know, and that nobody known vouches for.
+/// A server whose key the client does not know and for which no trusted certificate vouches.
 public struct UnknownServer: Sendable, Equatable {
-    /// As it stands in the list of known servers.
+    /// The address as the list of known servers has it.
     public let address: String
 
-    /// Of the key that it shows; its log says the same one when it starts.
+    /// The fingerprint of the key that the server shows; the server logs the same one when it starts.
     public let fingerprint: KeyFingerprint
 
-    /// Whether it says in its TLS that it speaks Transfer; one that doesn't is another service, or hides behind one.
+    /// Whether the server states in TLS that it speaks Transfer. If not, it is another service, or is behind one.
     public var speaksTransfer = true
 }

@@ -3,22 +3,23 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Folders and names on the server. Each change is one step there, and on disk when it is reported. Paths are below the folder of
-/// the server's address. A server that is too old for these gets `rejected`.
+/// Creating, moving and copying folders and files on the server. Each change is one atomic step there, and durable when
+/// it is reported. Paths are below the folder of the server's address. The events throw `TransferFailure`,
+/// `unsupported` if the server is too old.
 extension TransferClient {
-    /// Makes folders, with those above them. One that is there already is no failure.
+    /// Creates folders and their parent folders. A folder that exists already is not an error.
     ///
-    /// - Returns: one report for each path, in their order.
+    /// - Returns: one report for each path, in the order of `paths`.
     public func makeFolders(_ paths: [String]) -> RequestEvents<ChangeReport> {
         change(paths) { path in .make(MakeRequest(.directory, path: path)) }
     }
 
-    /// Gives files and folders other paths, and makes the folders above these.
+    /// Moves files and folders to other paths, and creates the parent folders of these.
     ///
     /// - Parameters:
-    ///   - moves: where each is, and where it is to be.
-    ///   - replaces: whether a file that is there gives way to a file.
-    /// - Returns: one report for each, in their order.
+    ///   - moves: the path and the new path of each.
+    ///   - replaces: whether a file replaces another file at its new path.
+    /// - Returns: one report for each move, in their order.
     public func move(
         _ moves: [(path: String, target: String)], replaces: Bool = false
     ) -> RequestEvents<ChangeReport> {
@@ -28,12 +29,13 @@ extension TransferClient {
         }
     }
 
-    /// Copies files on the server, where nothing of them travels; the content is shared where the server's file system can.
+    /// Copies files on the server, without sending their content; the copies share content if the server's file system
+    /// can.
     ///
     /// - Parameters:
-    ///   - copies: where each is, and where its copy is to be. Folders above that are made.
-    ///   - replaces: whether a file that is there gives way.
-    /// - Returns: one report for each, in their order, with the path of the copy.
+    ///   - copies: the path of each file and the path of the copy, whose parent folders are created.
+    ///   - replaces: whether the copy replaces a file at its path.
+    /// - Returns: one report for each copy, in their order, with the path of the copy.
     public func copy(
         _ copies: [(path: String, target: String)], replaces: Bool = false
     ) -> RequestEvents<ChangeReport> {
@@ -43,16 +45,17 @@ extension TransferClient {
         }
     }
 
-    /// Copies files and symbolic links, and folders with all that the server keeps of them and of what is in them. Nothing of it
-    /// travels.
+    /// Copies files, symbolic links, and folders with their contents and all attributes that the server keeps. No
+    /// content is sent.
     ///
     /// - Parameters:
-    ///   - copies: where each is, and where its copy is to be. Folders above that are made.
-    ///   - isRecursive: whether folders are copied; otherwise one is `wrongForm`.
-    ///   - replaces: whether a file or link that is there gives way. A folder that is there stays, and gets more.
-    ///   - unlisted: is told of each folder that has names which no path can have.
-    /// - Returns: one report for each thing with the path of its copy, or its own where that is what is wrong. It throws
-    ///   `TransferFailure`, `rejected` when a folder cannot be listed; then nothing is copied.
+    ///   - copies: the path of each and the path of the copy, whose parent folders are created.
+    ///   - isRecursive: whether folders are copied; otherwise a folder is reported as `wrongForm`.
+    ///   - replaces: whether copies replace files and links at their paths. An existing folder stays, and the contents
+    ///     are added.
+    ///   - unlisted: called for each folder with names that cannot be part of a path.
+    /// - Returns: one report for each entry with the path of the copy, or its own path if the error is there. They
+    ///   throw `TransferFailure`, `rejected` if a folder cannot be listed; then nothing is copied.
     package func copyTrees(
         _ copies: [(path: String, target: String)], isRecursive: Bool, replaces: Bool = false,
         unlisted: @escaping @Sendable (UnlistedNames) -> Void = { _ in }
@@ -89,12 +92,13 @@ extension TransferClient {
     }
 }
 
-/// What is taken away on the server. Paths are below the folder of the server's address.
+/// Removing entries on the server. Paths are below the folder of the server's address.
 extension TransferClient {
-    /// Removes files, and folders with all that is in them if that is wanted. What has its report is gone: for good, or to the
-    /// trash, where it counts as one. The server's top folder is `invalidPath`: only what is in it can be removed.
+    /// Removes files, and with `isRecursive` also folders with their contents. An entry with a successful report is
+    /// gone: for good, or to the trash, where it counts as one. The server's top folder is reported as `invalidPath`,
+    /// because it cannot be removed.
     ///
-    /// - Parameter keepsInTrash: whether it goes to the trash also where the server would not put it there.
+    /// - Parameter keepsInTrash: whether entries go to the trash even if the server would remove them for good.
     /// - Returns: one report for each path.
     public func remove(
         _ paths: [String], isRecursive: Bool = false, keepsInTrash: Bool = false
@@ -122,18 +126,18 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// What a removal would come to before the server looks at any path.
+    /// Asks what a removal would do, before the server looks at any path.
     ///
     /// - Parameter keepsInTrash: as for `remove`.
-    /// - Returns: why the server lets this client remove nothing, if it does not; and whether what is removed goes to the trash, as
-    ///   far as the server says so.
+    /// - Returns: the refusal if the server lets this client remove nothing, otherwise nil; and whether removed entries
+    ///   go to the trash, as far as the server says so.
     package func removalTerms(
         keepsInTrash: Bool
     ) async throws(TransferFailure) -> (refusal: RemovalReport?, goesToTrash: Bool) {
         let features = try await features(needs: keepsInTrash ? [.files, .trees] : .files)
         let goesToTrash = keepsInTrash || features.contains(.trashes)
         guard features.contains(.trees) else { return (nil, goesToTrash) }
-        // Whoever may remove may see the trash, and nobody else.
+        // Exactly the clients that may remove entries may list the trash.
         do throws(TransferFailure) {
             _ = try await trash()
             return (nil, goesToTrash)
@@ -144,7 +148,7 @@ extension TransferClient {
         }
     }
 
-    /// Why a path cannot be removed, whatever it leads to; nothing for others.
+    /// A report that refuses to remove a path, whatever exists there; nil for paths that may be removed.
     package func refusal(_ path: String) -> RemovalReport? {
         let path = Self.clean(path)
         guard requestContext.remote(path).isEmpty else { return nil }
@@ -154,12 +158,12 @@ extension TransferClient {
     }
 }
 
-/// What was removed on the server and is kept for a while. Paths are those that things had, below the folder of the server's
-/// address.
+/// The server's trash. Paths are those that entries had before, below the folder of the server's address.
 extension TransferClient {
-    /// What is in the trash, the newest first.
+    /// Lists the batches in the trash, the newest first.
     ///
-    /// - Throws: `TransferFailure`, as for a server that is too old to have one.
+    /// - Throws: `TransferFailure`: `unsupported` if the server is too old for a trash, `rejected` if the client may
+    ///   not see it.
     public func trash() async throws(TransferFailure) -> [TrashedBatch] {
         let folder = Self.clean(requestContext.server.folder)
         do throws(RelativePath.Fault) {
@@ -175,13 +179,13 @@ extension TransferClient {
         return found.sorted { $0.name > $1.name }
     }
 
-    /// Lists what was removed together, with all that is in folders: nothing where it has no such folder.
+    /// Lists a folder of one batch with everything in it; no entries if the batch has no such folder.
     public func list(_ batch: TrashedBatch, _ folder: String = "") -> RequestEvents<RemoteEntry> {
         listTrash(Self.clean(folder), .batch(batch.batch), isRecursive: true)
     }
 
-    /// Whether something was removed together with others under a path. Nothing is there where a part of the path is a symbolic link
-    /// in that part of the trash, or the path is none.
+    /// Asks whether a batch of the trash has an entry at a path. The answer is false if a component of the path is a
+    /// symbolic link in the batch, or if the path is invalid.
     public func has(_ path: String, in batch: TrashedBatch) async throws(TransferFailure) -> Bool {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
@@ -200,10 +204,12 @@ extension TransferClient {
         return false
     }
 
-    /// Brings things back to the paths that they had. One that is taken by now is no success: `pathConflict`.
+    /// Moves entries from the trash to the paths that they had. If another entry has the path now, the result is
+    /// `pathConflict`.
     ///
-    /// - Parameter replaces: whether files and links that have the paths by now give way, to the trash where the server has one.
-    /// - Returns: one report for each path, in their order.
+    /// - Parameter replaces: whether an entry replaces a file or link at its path, which goes to the trash if the
+    ///   server has one.
+    /// - Returns: one report for each path, in the order of `paths`.
     public func restore(
         _ paths: [String], from batch: TrashedBatch, replacing replaces: Bool = false
     ) -> RequestEvents<ChangeReport> {
@@ -212,9 +218,11 @@ extension TransferClient {
         }
     }
 
-    /// Removes for good what is in some parts of the trash, as far as it is from the folder of the server's address.
+    /// Removes the contents of batches of the trash for good, as far as they come from the folder of the server's
+    /// address.
     ///
-    /// - Returns: one report for each, in their order, with its name as the path; `notFound` where it has nothing from there.
+    /// - Returns: one report for each batch, in their order, with its name as the path; `notFound` if it has nothing
+    ///   from that folder.
     public func empty(_ batches: [TrashedBatch]) -> RequestEvents<RemovalReport> {
         remove(
             batches.map { batch in
@@ -229,7 +237,7 @@ extension TransferClient {
         let shared = ListTaker.Shared(
             requestContext, queue, events, isRecursive: isRecursive, wantsDetails: false, wantsAll: isRecursive,
             trash: place)
-        // Most parts have nothing of most folders.
+        // Most batches have nothing of most folders, so a missing folder is only an error for the list of batches.
         shared.ask(folder, isFirst: place == .top)
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
         return RequestEvents(events)
@@ -237,42 +245,49 @@ extension TransferClient {
 }
 
 extension ResultCode {
-    /// Whether a part of the trash has nothing under a path: also where something else is in the way, as a link that was removed.
+    /// Whether the result means that a batch has no entry at a path, also if something else is in the way, such as a
+    /// removed link.
     var isAbsenceInTrash: Bool { [.notFound, .invalidPath, .wrongForm].contains(self) }
 }
 
-/// A source was left where it is; nothing was removed.
+/// A source was not removed.
 public struct SourceKept: Error, Sendable, Equatable {
-    /// Why; a sentence.
+    /// A sentence for the user with the reason.
     public let reason: String
 
-    /// Whether it is a directory with something in it, which has a report of its own or was not to be sent.
+    /// Whether the source is a directory that still has entries, which have reports of their own or were not to be
+    /// sent.
     public var isOccupied = false
 }
 
 extension TransferClient {
-    /// Removes the file that was pushed. Only when the server has made durable exactly what the file holds and, asked again, says that
-    /// it has it still under the same path; when it is still the same file with the same size and time of modification, and when it is
-    /// not the stored file itself: the source may lie in the server's own directory, by whatever path. One that was not read for the
-    /// push, because the server knew it, is read and compared before. What somebody has open for writing stays, as far as the kernel
-    /// tells. Of an archive, symbolic links go as well, and directories when nothing is left in them.
+    /// Removes the source of a pushed file once the server has a durable copy.
     ///
-    /// To be called behind everything that may replace what was stored.
+    /// The file is removed only if all of this is true: the server has acknowledged exactly its content as durable, and
+    /// answers a new question that it still has it under the same path; it is still the same file with the same size
+    /// and time of modification; it is not the stored file itself, which may happen if the source lies in the server's
+    /// own directory, by whatever path; and no process has it open for writing, as far as the kernel reports that. A
+    /// file that was not read for the push, because the server knew it, is read and compared first. After a push with
+    /// `archives`, symbolic links are removed as well, and directories when they are empty.
     ///
-    /// - Parameter report: of a push of this client.
-    /// - Throws: `SourceKept`, and the file is left.
+    /// Call it after everything that may replace the stored file.
+    ///
+    /// - Parameter report: a report of a push of this client.
+    /// - Throws: `SourceKept` if the source was not removed.
     public func removeSource(of report: UploadReport) async throws(SourceKept) {
         for result in await removeSources(of: [report]) { try result.get() }
     }
 
-    /// The same for many, which costs little more than for one: the server is asked about many at once.
+    /// Removes the sources of many reports, under the conditions of `removeSource(of:)`. It costs little more than for
+    /// one, because one connection asks about many.
     ///
-    /// - Returns: one result for each report, in their order.
+    /// - Returns: one result for each report, in the order of `reports`.
     public func removeSources(of reports: [UploadReport]) async -> [Result<Void, SourceKept>] {
         var results: [Result<Void, SourceKept>] = []
         for start in stride(from: 0, to: reports.count, by: Self.uploadsAtOnce) {
             let some = reports[start..<min(start + Self.uploadsAtOnce, reports.count)]
-            // Before there are witnesses: a second name of a stored file makes it one that the server has to read to know it.
+            // Look up before making witnesses: once a stored file has got a second name, the server would have to read
+            // it to recognize it.
             let stored = await lookUp(some)
             for start in stride(from: some.startIndex, to: some.endIndex, by: Self.sourcesAtOnce) {
                 results += await remove(some[start..<min(start + Self.sourcesAtOnce, some.endIndex)], stored)
@@ -281,10 +296,11 @@ extension TransferClient {
         return results
     }
 
-    /// The key of names that a push gives back; nil where it gives none.
+    /// The key for temporary names that a push changes back; nil if it does not.
     var sweeps: WitnessKey? { requestContext.configuration.givesNamesBack ? sweptDirectories.key : nil }
 
-    /// Looks at the file of a report for what picture it is, where it was not read for the push.
+    /// The format and dimensions of a pushed picture, read from its file if the push did not read it; nil if it is no
+    /// picture or has changed.
     public func picture(of report: UploadReport) async -> Picture? {
         guard report.picture == nil, report.kind == .picture, report.isPath else { return report.picture }
         return await pool.run {
@@ -297,16 +313,16 @@ extension TransferClient {
         }
     }
 
-    /// Uploads that are looked up over one connection.
+    /// The number of uploads that are looked up over one connection.
     private static let uploadsAtOnce = 4096
 
-    /// Each holds a descriptor of its directory while the server is asked.
+    /// The number of sources asked about together; each holds a descriptor of a directory meanwhile.
     private static let sourcesAtOnce = 256
 
-    /// Seconds for which a lost connection is tried again: whoever waits can push again instead.
+    /// Seconds for which a lost connection is retried; short, because the user waits and can push again instead.
     private static let patience = 10.0
 
-    /// - Parameter stored: what the server has said of their uploads.
+    /// - Parameter stored: the server's answers about their uploads.
     private func remove(
         _ reports: ArraySlice<UploadReport>, _ stored: SourceAnswers
     ) async -> [Result<Void, SourceKept>] {
@@ -327,7 +343,7 @@ extension TransferClient {
         }
     }
 
-    /// Asks whether the server has what it has acknowledged.
+    /// Asks whether the server still has the acknowledged uploads.
     private func lookUp(_ reports: ArraySlice<UploadReport>) async -> SourceAnswers {
         var said = SourceAnswers()
         for (digest, reports) in Dictionary(grouping: reports, by: \.digest?.algorithm) {
@@ -342,12 +358,12 @@ extension TransferClient {
         return said
     }
 
-    /// Asks what the server sees of the witnesses.
+    /// Asks the server whether it sees the witnesses beside the stored files.
     private func ask(about sources: [MarkedSource], _ stored: SourceAnswers) async -> SourceAnswers {
         guard !sources.isEmpty, stored.failure == nil else { return stored }
         var said = stored
         let events = EventQueue<StatReport>()
-        // Everything is asked before anything is taken: there are few.
+        // The queue has no limit, because there are few questions and all are asked before any answer is taken.
         let queue = RequestQueue()
         for source in sources { source.ask(queue, events) }
         events.finish(await RequestRun(requestContext.trying(for: Self.patience), queue).run())

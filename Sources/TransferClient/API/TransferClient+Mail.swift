@@ -7,13 +7,13 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// People and their mailboxes: who there is on a server, what they have sent this client, and what became of what this client
-/// has sent them with `ClientConfiguration.recipients`. All of it throws `TransferFailure`, `unsupported` where this client has
-/// no mailbox.
+/// People and their mailboxes: the people on a server, what they have sent this client, and the state of what this
+/// client has sent them with `ClientConfiguration.recipients`. All functions and their events throw `TransferFailure`,
+/// `unsupported` if this client has no mailbox.
 extension TransferClient {
-    /// Who this client is on the server.
+    /// Asks the server as whom it knows this client.
     ///
-    /// - Throws: `TransferFailure`.
+    /// - Throws: `TransferFailure`: `rejected(.notFound)` if the server has no name for this client.
     public func whoami() async throws(TransferFailure) -> Person {
         guard let person = try await ask(isAboutItself: true).persons.first else {
             throw TransferFailure(reason: .rejected(.notFound), message: "The server has no name for this client.")
@@ -21,35 +21,35 @@ extension TransferClient {
         return person
     }
 
-    /// Everybody who has a mailbox on the server, in the order in which it names them.
+    /// Lists the people who have mailboxes on the server, in the order in which the server names them.
     ///
-    /// - Throws: `TransferFailure`.
+    /// - Throws: `TransferFailure`, if the server cannot be asked.
     public func people() async throws(TransferFailure) -> [Person] { try await ask(isAboutItself: false).persons }
 
-    /// What waits for this client, in the order in which it came to the server.
+    /// Lists the deliveries that wait for this client, in the order in which the server received them.
     ///
     /// - Parameters:
-    ///   - senders: whose deliveries are wanted; all if there is none.
-    ///   - watches: whether it goes on with what comes later, until it is stopped.
+    ///   - senders: the names of those whose deliveries are wanted; empty for all.
+    ///   - watches: whether the events go on with later deliveries, until they are cancelled.
     public func inbox(from senders: [String] = [], watches: Bool = false) -> RequestEvents<Delivery> {
         mail(.inbox, people: senders, watches: watches)
     }
 
-    /// What this client has sent, in the order in which it came to the server, one delivery for each recipient.
+    /// Lists what this client has sent, in the order in which the server received it, one delivery for each recipient.
     ///
     /// - Parameters:
-    ///   - people: for whom it was; all if there is none.
-    ///   - wantsReceipts: whether receipts come with what is delivered.
-    ///   - watches: whether it goes on, until it is stopped: with what is sent later, and again with every delivery that has
-    ///     changed.
-    ///   - number: only deliveries with larger numbers are told.
+    ///   - people: the names of the recipients wanted; empty for all.
+    ///   - wantsReceipts: whether delivered ones have their receipts.
+    ///   - watches: whether the events go on, until they are cancelled, with later deliveries and again with every
+    ///     delivery that changes.
+    ///   - number: the events have only deliveries with larger numbers.
     public func sent(
         to people: [String] = [], wantsReceipts: Bool = false, watches: Bool = false, after number: UInt64 = 0
     ) -> RequestEvents<Delivery> {
         mail(.sent, people: people, watches: watches, wantsReceipts: wantsReceipts, after: number)
     }
 
-    /// As `sent`, until it is stopped, and says when all that there was, was told.
+    /// Like `sent`, until it is cancelled, with an event after the last delivery that existed at the beginning.
     package func watchSent(to people: [String], wantsReceipts: Bool) -> RequestEvents<MailNews> {
         let events = EventQueue<MailNews>()
         let plan = MailPlan(
@@ -59,12 +59,14 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Receives what waits for this client. Each delivery has its name in the directory when it is whole, verified and on
-    /// disk, and only then the server is told so. What has the name already stays: see `ClientConfiguration.conflict`. A long
-    /// one that was interrupted goes on where it was, and one that is here already is not fetched again.
+    /// Receives the deliveries that wait for this client. Each one appears under its name in the directory when it is
+    /// complete, verified and durable, and only then the client reports it to the server. For a name that is taken, see
+    /// `ClientConfiguration.conflict`. An interrupted long delivery is resumed, and content that is here already is not
+    /// fetched again.
     ///
-    /// - Parameter directory: made where it is missing; names of others never lead out of it.
-    /// - Returns: what happens, ending when every delivery that waited has its report.
+    /// - Parameter directory: created if it is missing; names that others chose never lead out of it.
+    /// - Returns: the events, which end when every delivery that waited has its report. They throw `TransferFailure` if
+    ///   the directory cannot be opened or the connection is lost for good.
     public func receive(
         to directory: String = ".", _ options: ReceiveOptions = ReceiveOptions()
     ) -> RequestEvents<ReceiveEvent> {
@@ -90,14 +92,15 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Reads the content of a delivery. The server is not told that it is delivered: see `settle`.
+    /// Reads the content of a delivery without reporting it as delivered; see `settle`.
     ///
     /// - Parameters:
-    ///   - delivery: as this client has listed it.
-    ///   - opens: whether what is sealed is opened.
-    /// - Returns: its content, each piece verified, and at the end what `settle` takes. It throws `TransferFailure`, `rejected` when
-    ///   it waits no longer, its content is not what was listed, it cannot be opened, or it is not what its sender has signed: then
-    ///   the content that came before is incomplete and may be forged.
+    ///   - delivery: a delivery that this client has listed.
+    ///   - opens: whether sealed content is opened.
+    /// - Returns: the content in verified pieces, and at the end the value that `settle` takes. The events throw
+    ///   `TransferFailure`, `rejected` if the delivery no longer waits, its content differs from what was listed or
+    ///   signed by its sender, or it cannot be opened: then the content that came before is incomplete and may be
+    ///   forged.
     public func read(_ delivery: Delivery, opens: Bool = true) -> RequestEvents<DeliveryPart> {
         let events = EventQueue<DeliveryPart>(limit: Self.blocksAhead)
         do throws(TransferFailure) {
@@ -115,19 +118,19 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Says that all of the content of deliveries to this client is on stable storage where this client keeps it, and signs that
-    /// with its key, if it has one. Those of which something was said before stay so.
+    /// Reports that the complete content of deliveries to this client is on stable storage here, and signs that with
+    /// this client's key, if it has one. Deliveries that were reported or declined before stay as they are.
     ///
-    /// - Throws: `TransferFailure`, `rejected` when one of them never was for this client.
+    /// - Throws: `TransferFailure`, `rejected` if one of them was never addressed to this client.
     public func settle(_ deliveries: [VerifiedDelivery]) async throws(TransferFailure) {
         guard !deliveries.isEmpty else { return }
         try await say(.delivered(deliveries))
     }
 
-    /// Says that deliveries to this client are not wanted: the server may throw them away. Those of which something was said
-    /// before stay so.
+    /// Reports that deliveries to this client are not wanted, so the server may remove them. Deliveries that were
+    /// reported or declined before stay as they are.
     ///
-    /// - Throws: `TransferFailure`, `rejected` when one of them never was for this client.
+    /// - Throws: `TransferFailure`, `rejected` if one of them was never addressed to this client.
     public func decline(_ deliveries: [Delivery]) async throws(TransferFailure) {
         guard !deliveries.isEmpty else { return }
         try await say(.declined(deliveries))
@@ -154,7 +157,7 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// - Parameter isAboutItself: whether only this client is wanted.
+    /// - Parameter isAboutItself: whether to ask only about this client.
     package func ask(isAboutItself: Bool) async throws(TransferFailure) -> People {
         let events = EventQueue<Person>()
         let question = PeopleQuestion(isAboutItself: isAboutItself, listBudget, events)
@@ -167,11 +170,13 @@ extension TransferClient {
 }
 
 extension TransferClient {
-    /// Takes the key that a sealed delivery is signed with for its sender's, where none is known. Reads and writes a file.
+    /// Remembers the key that signed a sealed delivery as its sender's, if none is known for them. Reads and writes a
+    /// file.
     ///
-    /// - Parameter delivery: as this client has listed it.
-    /// - Returns: the key, when it was seen for the first time.
-    /// - Throws: `TransferFailure`, `rejected` when the note cannot be opened, or others are known.
+    /// - Parameter delivery: a delivery that this client has listed.
+    /// - Returns: the key's fingerprint if it was seen for the first time; otherwise nil.
+    /// - Throws: `TransferFailure`, `rejected` if the sealed note cannot be opened, or another key is known for the
+    ///   sender.
     package func meet(_ delivery: Delivery) throws(TransferFailure) -> KeyFingerprint? {
         guard delivery.isSealed else { return nil }
         guard let note = delivery.opened, let identity = requestContext.configuration.sealing else {
@@ -188,12 +193,12 @@ extension TransferClient {
     }
 }
 
-/// What comes before a push whose uploads are sealed.
+/// Preparations for a push whose uploads are sealed.
 extension TransferClient {
-    /// Asks the server for the keys of the recipients, and compares them with those that are known.
+    /// Asks the server for the keys of the recipients, and compares them with the known ones.
     ///
-    /// - Parameter tell: gets sentences that people should see.
-    /// - Throws: `TransferFailure` when there is not a key for each, or one that is not known.
+    /// - Parameter tell: receives sentences for the user.
+    /// - Throws: `TransferFailure` if a recipient has no key, or another one than is known.
     func prepareSealing(
         for names: [String], _ tell: @escaping @Sendable (String) -> Void
     ) async throws(TransferFailure) -> SealedPush {
@@ -201,7 +206,7 @@ extension TransferClient {
         guard !names.isEmpty else { throw .nobodyToSealFor }
         let people = try await ask(isAboutItself: false)
         var certificates: [(name: String, list: [SealingCertificate])] = []
-        // All of them before anything is kept of any.
+        // Check that all recipients have keys before any key is remembered.
         for name in names {
             certificates.append((name, try people.certificates(of: name, "Nothing was sent.")))
         }
@@ -218,7 +223,7 @@ extension TransferClient {
 }
 
 extension SealingIdentity {
-    /// - Returns: each key once.
+    /// - Returns: the keys to seal for, each once.
     fileprivate func admit(
         _ certificates: [(name: String, list: [SealingCertificate])], on server: KeyFingerprint?,
         _ tell: (String) -> Void
@@ -252,20 +257,21 @@ extension TransferFailure {
         message: "There are too many keys to seal for; \(SealedHeader.mostRecipients - 1) do. Nothing was sent.")
 }
 
-/// Keys that people publish, so that others can seal for them.
+/// Publishing this client's key, and finding those of other people, to seal for them.
 extension TransferClient {
-    /// Who has a mailbox, and what the server that says so is known by.
+    /// The people with mailboxes, and the key of the server that lists them.
     package struct People: Sendable {
         package let persons: [Person]
         package let server: KeyFingerprint?
 
-        /// Names are compared byte by byte, as the server does.
+        /// The person with the name, which is compared byte by byte, as the server does; nil if there is no such
+        /// person.
         package func person(_ name: String) -> Person? { persons.first { $0.name.hasSameBytes(as: name) } }
 
-        /// What there is to seal for somebody.
+        /// The certificates of the keys to seal for a person.
         ///
-        /// - Parameter consequence: what comes of it when there is nothing: a sentence.
-        /// - Throws: `rejected` when there is nobody of that name, or no key.
+        /// - Parameter consequence: a sentence for the error message that says what follows from the failure.
+        /// - Throws: `rejected` if no person has that name, or the person has published no key.
         package func certificates(
             of name: String, _ consequence: String = ""
         ) throws(TransferFailure) -> [SealingCertificate] {
@@ -276,10 +282,10 @@ extension TransferClient {
         }
     }
 
-    /// Has others know this client's key to seal for, unless the server has it.
+    /// Publishes this client's sealing key on the server, unless the server has it.
     ///
-    /// - Returns: whether it was published now; false also where this client has no key or no name.
-    /// - Throws: `TransferFailure` when the server cannot be asked at all.
+    /// - Returns: whether it was published now; false also if this client has no key or no name there.
+    /// - Throws: `TransferFailure` if the server cannot be asked.
     @discardableResult
     public func introduce() async throws(TransferFailure) -> Bool {
         guard let identity = sealing else { return false }
@@ -291,14 +297,14 @@ extension TransferClient {
             return true
         } catch {
             switch error.reason {
-            // A server without mailboxes, or without a name for this client.
+            // The server has no mailboxes, or no name for this client.
             case .unsupported, .rejected: return false
             default: throw error
             }
         }
     }
 
-    /// Asks for something that is answered with nothing but an outcome.
+    /// Sends a request whose answer is only an outcome.
     private func ask(_ request: Request) async throws(TransferFailure) {
         let events = EventQueue<Never>()
         let question = OutcomeQuestion(request)
@@ -309,19 +315,20 @@ extension TransferClient {
 }
 
 extension Person {
-    /// The keys that are to be sealed for, as the server gives them: each signed by an identity, of which nobody but the
-    /// server says that it is this person's.
+    /// The certificates of the keys to seal for, as the server lists them. Each is signed by an identity key, which
+    /// only the server claims to be this person's.
     package var certificates: [SealingCertificate] { sealingKey.map { SealingCertificate.list($0) } ?? [] }
 }
 
 extension SealingIdentity {
-    /// What to publish; nothing when that is done.
+    /// The list to publish; nil if this client's key is in the published one.
     ///
-    /// - Parameter published: what there is of this person.
+    /// - Parameter published: the certificates that the server has of this person.
     func introduction(to published: [SealingCertificate]) -> [UInt8]? {
         let own = published.first { $0.owner == key.key }
         guard own?.recipient != sealing.recipient else { return nil }
-        // Newer than the last one also where the clock was set back: an older one is refused by those who know that.
+        // It must be newer than the last one even if the clock was set back: clients that know the last one refuse an
+        // older one.
         let issued = max(UTCTime.now, own?.issued.advanced(bySeconds: 1) ?? .now)
         return SealingCertificate(sealing.recipient, by: key, at: issued).added(to: published)
     }

@@ -6,17 +6,17 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// The other direction: what a server has, and what may be done with it. Paths are below the folder of the server's address;
-/// slashes at their ends mean nothing, and an empty path, `.` or `/` is that folder itself.
+/// Listing, reading and pulling files of the server. Paths are below the folder of the server's address; slashes at
+/// their ends are ignored, and an empty path, `.` or `/` is that folder itself.
 extension TransferClient {
-    /// Lists a folder, in the order in which the server finds things. Nothing is held in memory.
+    /// Lists a folder, in the order in which the server finds its entries, without holding the list in memory.
     ///
     /// - Parameters:
-    ///   - isRecursive: whether to list the folders in it as well.
-    ///   - wantsDetails: whether kind, digest and time of storing are asked for, which costs the server a little.
-    ///   - unlisted: is told of each folder that has names which no path can have, before the entries end. Older servers don't
-    ///     say it.
-    /// - Returns: the entries. It throws `TransferFailure`, `rejected` when there is no such folder.
+    ///   - isRecursive: whether to list subfolders as well.
+    ///   - wantsDetails: whether to ask for kind, digest and time of storing, which costs the server a little.
+    ///   - unlisted: called, before the entries end, for each folder with names that cannot be part of a path. Older
+    ///     servers do not report them.
+    /// - Returns: the entries. They throw `TransferFailure`, `rejected` if there is no such folder.
     public func list(
         _ folder: String = "", isRecursive: Bool = false, wantsDetails: Bool = true,
         unlisted: (@Sendable (UnlistedNames) -> Void)? = nil
@@ -24,7 +24,7 @@ extension TransferClient {
         list(folder, isRecursive: isRecursive, wantsDetails: wantsDetails, wantsAll: false, unlisted: unlisted)
     }
 
-    /// - Parameter wantsAll: whether all that is kept is wanted, and symbolic links as well.
+    /// - Parameter wantsAll: whether to ask for all attributes that the server keeps, and for symbolic links.
     func list(
         _ folder: String, isRecursive: Bool, wantsDetails: Bool, wantsAll: Bool,
         unlisted: (@Sendable (UnlistedNames) -> Void)?
@@ -39,14 +39,14 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Asks what there is under each path, all at once.
+    /// Asks what exists at each path, with one question for all.
     ///
     /// - Returns: one report for each path, in their order.
     public func stat(_ paths: [String]) -> RequestEvents<StatReport> {
         stat(paths, wantsAll: false)
     }
 
-    /// - Parameter wantsAll: whether all that is kept is wanted, and symbolic links themselves.
+    /// - Parameter wantsAll: whether to ask for all attributes that the server keeps, and not to follow symbolic links.
     func stat(_ paths: [String], wantsAll: Bool) -> RequestEvents<StatReport> {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue(needs: wantsAll ? [.files, .trees] : .files) { events.isFull }
@@ -58,10 +58,10 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Reads one file.
+    /// Reads the content of one file.
     ///
-    /// - Returns: its content in pieces of up to 4 MiB, each verified. It throws `TransferFailure`, `rejected` when there is no
-    ///   such file or its content is not what it should be: then what came before is not all of it.
+    /// - Returns: the content in verified pieces of at most 4 MiB. They throw `TransferFailure`, `rejected` if there is
+    ///   no such file or its content is damaged: then the content that came before is incomplete.
     public func read(_ path: String) -> RequestEvents<[UInt8]> {
         let events = EventQueue<[UInt8]>(limit: Self.blocksAhead)
         let queue = RequestQueue { events.isFull }
@@ -73,29 +73,31 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Pulls files, and folders with everything in them, to a directory of this machine. Each is there under its name when
-    /// it is whole, verified and on disk, and not before. What has the name already stays: see
-    /// `ClientConfiguration.conflict`. A long file that was interrupted goes on where it was.
+    /// Pulls files, and folders with everything in them, to a local directory. A file appears under its name only when
+    /// it is complete, verified and durable. For a name that is taken, see `ClientConfiguration.conflict`. An
+    /// interrupted long file is resumed.
     ///
-    /// - Parameter directory: made where it is missing; one that was made goes again if nothing has come into it.
-    /// - Returns: what happens, ending when every file has its report.
+    /// - Parameter directory: created if it is missing; a created one is removed again if the pull has put nothing into
+    ///   it.
+    /// - Returns: the events, which end when every file has its report. They throw `TransferFailure` if the directory
+    ///   cannot be opened or the connection is lost for good.
     public func pull(_ paths: [String], to directory: String = ".") -> RequestEvents<PullEvent> {
         pull(paths.map { Download($0) }, to: directory)
     }
 
-    /// The same for what has other names here, or is found by a pattern.
+    /// Pulls files that get other names here, or that patterns select.
     ///
     /// - Parameters:
-    ///   - downloads: asked for the next when there is room for it.
-    ///   - isPreview: whether nothing is to be fetched or changed here, and each file that would be fetched is told.
+    ///   - downloads: what to pull; the next one is taken when there is room for it.
+    ///   - isPreview: whether to report each file that would be fetched, without fetching or changing anything.
     public func pull(
         _ downloads: some Sequence<Download> & Sendable, to directory: String = ".", isPreview: Bool = false
     ) -> RequestEvents<PullEvent> {
         pull(downloads, to: directory, isPreview: isPreview, left: nil)
     }
 
-    /// - Parameter left: called once, before the events end, with what has no report where the pull ends early. Not called where
-    ///   it did not begin.
+    /// - Parameter left: called once, before the events end, with the files that have no report because the pull ended
+    ///   early. It is not called if the pull did not begin.
     package func pull(
         _ downloads: some Sequence<Download> & Sendable, to directory: String, isPreview: Bool,
         left: (@Sendable ([PullRemainder]) -> Void)?
@@ -120,14 +122,14 @@ extension TransferClient {
                 let archive = context.configuration.archives ? PullArchive(self, place, events) : nil
                 let plan = PullPlan(
                     context, downloads, place, events, archive: archive, ownPath: ownPath, left: left)
-                // It takes no more than an empty one.
+                // rmdir(2) removes only an empty directory.
                 await run(plan, events) { if !isThere, !isPreview { rmdir(directory) } }
             }
         }
         return RequestEvents(events)
     }
 
-    /// Pulls files that are known to where each says.
+    /// Pulls files whose entries are known, each to the path that it states.
     func pull(_ files: [PullFile], to destination: PullDirectory) -> RequestEvents<PullEvent> {
         let events = EventQueue<PullEvent>()
         let context = requestContext
@@ -136,7 +138,7 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// - Parameter end: what is left to do afterwards, on the pool.
+    /// - Parameter end: called on the pool after the pull.
     private func run(
         _ plan: PullPlan, _ events: EventQueue<PullEvent>, end: @escaping @Sendable () -> Void = {}
     ) async {
@@ -153,10 +155,10 @@ extension TransferClient {
             })
     }
 
-    /// Blocks of a file that wait for whoever reads it.
+    /// The most blocks of a file that wait for the reader.
     static let blocksAhead = 4
 
-    /// A path without what means nothing in it.
+    /// The path without empty components, `.`, and slashes at its ends.
     static func clean(_ path: String) -> String {
         let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         return components.filter { $0 != "." }.joined(separator: "/")
@@ -172,9 +174,9 @@ extension TransferClient {
     }
 
     /// - Parameters:
-    ///   - resume: to be called when there is room for more events.
-    ///   - failure: why it is a failure though all was answered.
-    ///   - end: what is left to do afterwards; gives what all has come to.
+    ///   - resume: called when there is room for more events.
+    ///   - failure: the reason why the request failed although the server answered everything; nil if it did not.
+    ///   - end: called with the result for final work; returns the result to report.
     func converse<Event>(
         _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,
         failure: @escaping @Sendable () -> TransferFailure? = { nil },
@@ -185,16 +187,16 @@ extension TransferClient {
         events.connect(
             onRoom: resume, onCancel: { Task(executorPreference: context.loop) { await run.cancel() } })
         var result = await end(await run.run())
-        // What has stopped it is why it has ended.
+        // A request that was stopped for a reason reports that reason.
         if result.mayHaveReason, let failure = failure() { result = .failure(failure) }
         events.finish(result)
-        // The client must outlive all this: its loop is what it runs on.
+        // The client must outlive the request, which runs on its loop.
         withExtendedLifetime(self) {}
     }
 }
 
 extension Result<Void, TransferFailure> {
-    /// Whether it is not known by itself what went wrong, if anything did.
+    /// Whether a more precise reason may exist: the result is success or cancellation.
     fileprivate var mayHaveReason: Bool {
         switch self {
         case .success: true

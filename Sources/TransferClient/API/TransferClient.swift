@@ -1,4 +1,4 @@
-// What the API of this module is made of comes with it, so that a program imports one module.
+// Programs that import this module also get the modules whose types its API uses.
 import TransferIO
 import TransferProtocol
 @_exported public import TransferKeys
@@ -15,7 +15,7 @@ import TransferSystem
 /// }
 /// ```
 public final class TransferClient: Sendable {
-    /// Where uploads go.
+    /// The server, with the folder below which paths are.
     public let server: ServerAddress
 
     private let configuration: ClientConfiguration
@@ -28,19 +28,19 @@ public final class TransferClient: Sendable {
 
     private let knownPlaces = KnownPlaces()
 
-    /// Chunks of 264 KiB: those that wait, the one being made, and some for a second push.
+    /// Chunks of 264 KiB for each lane: those that wait, the one being filled, and some for a second push.
     private static let buffersPerLane = 6
 
-    /// Of 264 KiB, of all lanes together, 25 MiB: six for each of 16. More lanes have fewer each.
+    /// Chunks of 264 KiB for all lanes together, 25 MiB: six for each of 16 lanes. More lanes have fewer each.
     static let mostBuffers = 96
 
-    /// Threads that read, digest and deflate, beside one for each lane: for a second push and for counting.
+    /// Threads that read, digest and compress, in addition to one for each lane: for a second push and for counting.
     private static let spareThreads = 2
 
-    /// Makes a client; nothing is connected yet.
+    /// Creates a client without connecting to the server.
     ///
-    /// - Throws: `TransferFailure` when the process has no threads or descriptors left, or when a token would travel without
-    ///   encryption.
+    /// - Throws: `TransferFailure` if the process has no threads or descriptors left, or if the configuration
+    ///   contradicts itself or the address, such as a token without encryption.
     public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration())
         throws(TransferFailure)
     {
@@ -50,7 +50,7 @@ public final class TransferClient: Sendable {
         if let web = server.web { try configuration.check(web) }
         self.server = server
         var configuration = configuration
-        // What is sealed doesn't get any smaller.
+        // Encrypted content cannot be compressed.
         if configuration.seals { configuration.compression = .none }
         self.configuration = configuration
         sweptDirectories = SweptDirectories(WitnessKey(in: configuration.removalKeys))
@@ -67,10 +67,10 @@ public final class TransferClient: Sendable {
         }
         let lanes = configuration.laneAllowance().most
         pool = BlockingPool(name: "transfer-read", threads: lanes + Self.spareThreads)
-        // Over a far line more lanes may be opened than there are cores for.
+        // More lanes than cores may be opened over a distant line.
         let count = configuration.lanes == .auto ? Self.mostBuffers : min(lanes * Self.buffersPerLane, Self.mostBuffers)
         buffers = BufferPool(size: OutgoingChunk.capacity, count: count)
-        // It takes longer than to connect, so it begins as early as it can.
+        // Preparing TLS takes longer than connecting, so it begins as early as possible.
         if let security { pool.submit { security.prepare() } }
     }
 
@@ -78,9 +78,9 @@ public final class TransferClient: Sendable {
         pool.close()
     }
 
-    /// Makes a client and looks whether the server answers.
+    /// Creates a client and checks that the server answers and lets it in.
     ///
-    /// - Throws: `TransferFailure` when it doesn't.
+    /// - Throws: `TransferFailure` if the server cannot be reached or refuses the client, or as `init` does.
     public static func connect(
         to server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()
     ) async throws(TransferFailure) -> TransferClient {
@@ -90,38 +90,41 @@ public final class TransferClient: Sendable {
         return client
     }
 
-    /// What this client seals and opens with, if it does.
+    /// The keys with which this client seals and opens; nil if it does neither.
     package var sealing: SealingIdentity? { configuration.sealing }
 
-    /// What requests for stored files share.
+    /// The settings and resources that requests for stored files share.
     var requestContext: RequestContext {
         RequestContext(
             server: server, configuration: configuration, loops: loops, pool: pool, buffers: buffers,
             security: security)
     }
 
-    /// Recognizes what the server stores in; nil where a push does not go into the server's tree, or by other protocols, in which
-    /// nobody can be asked.
+    /// Recognizes the server's own directory among the sources; nil for a push that does not go into the server's tree,
+    /// or for protocols without such questions.
     var places: ServerPlaces? {
         guard server.web == nil, configuration.classic == nil, configuration.recipients.isEmpty else { return nil }
         return ServerPlaces(requestContext, knownPlaces, sweptDirectories.key)
     }
 
-    /// Put before the names of uploads: what is for somebody is in no folder of the server.
+    /// The folder in front of the names of uploads; empty for uploads to recipients, which are in no folder of the
+    /// server.
     private var folder: String { configuration.recipients.isEmpty ? server.folder : "" }
 
-    /// Pushes what the sequence gives, one after the other; it is asked for the next when there is room for it. A
-    /// failed upload ends only itself.
+    /// Pushes the uploads of a sequence in order, and takes the next one when there is room for it. A failed upload
+    /// ends only itself.
     ///
-    /// - Returns: what happens, ending when every upload has its report. It throws `TransferFailure` when no connection
-    ///   can be made, or none again in time.
+    /// - Returns: the events, which end when every upload has its report. They throw `TransferFailure` if no connection
+    ///   can be made, or a lost one not again in time.
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
         configuration.archives ? archive(uploads) : push(uploads, archive: nil)
     }
 
     /// - Parameters:
-    ///   - archive: takes what is found beside files, of which nothing is sent here.
-    ///   - command: that the push is part of, as the server knows it; at random for one of its own.
+    ///   - archive: notes the folders, links and other names that are found, which this push does not send; nil outside
+    ///     an archive.
+    ///   - command: the number by which the server knows the command that the push is part of; random for a push of its
+    ///     own.
     func push(
         _ uploads: some Sequence<Upload> & Sendable, archive: ArchiveNotes?,
         command: UInt64 = .random(in: .min ... .max)
@@ -131,7 +134,7 @@ public final class TransferClient: Sendable {
             uploads, folder: folder, selection: configuration.selection, sweeps: sweeps,
             replaces: configuration.conflict == .overwrite, places: places, archive: archive)
         if configuration.countsAhead { count(uploads, channel) }
-        // The client must outlive the push: its loop is what the push runs on.
+        // The client must outlive the push, which runs on its loop.
         Task(executorPreference: loops.main) { [self] in
             await run(feed, channel, command)
             withExtendedLifetime(self) {}
@@ -170,7 +173,7 @@ public final class TransferClient: Sendable {
         }
     }
 
-    /// Nothing is sent before it is known whom to seal for; until then the push can be stopped as well.
+    /// Asks for the recipients' keys before anything is sent; cancelling the push stops this as well.
     private func prepareSealing(_ channel: EventChannel) async -> Result<SealedPush, TransferFailure> {
         let preparing = Task(executorPreference: loops.main) { [self] in
             do throws(TransferFailure) {
@@ -184,10 +187,10 @@ public final class TransferClient: Sendable {
         return await preparing.value
     }
 
-    /// Pushes one upload, or all of one directory, and waits for it.
+    /// Pushes one upload, or one directory with everything in it, and waits for its end.
     ///
     /// - Returns: one report for each file.
-    /// - Throws: `TransferFailure` when no connection can be made, or none again in time.
+    /// - Throws: `TransferFailure` if no connection can be made, or a lost one not again in time.
     public func push(_ upload: Upload) async throws(TransferFailure) -> [UploadReport] {
         var reports: [UploadReport] = []
         var events = push([upload]).makeAsyncIterator()
@@ -197,7 +200,7 @@ public final class TransferClient: Sendable {
         return reports
     }
 
-    /// Counts files and bytes beside the push.
+    /// Counts files and bytes on the pool while the push runs.
     private func count(_ uploads: some Sequence<Upload> & Sendable, _ channel: EventChannel) {
         let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection, places: places)
         pool.submit {
@@ -218,7 +221,7 @@ extension ClientConfiguration.Security {
 }
 
 extension ClientConfiguration {
-    /// Why nothing can be sent to the recipients.
+    /// The reason why nothing can be sent to the recipients; nil if it can, or without recipients.
     fileprivate var recipientsFailure: TransferFailure? {
         guard !recipients.isEmpty else { return nil }
         guard recipients.reduce(0, { $0 + 1 + $1.utf8.count }) <= Self.mostRecipientBytes, Recipients(recipients) != nil
@@ -242,7 +245,8 @@ extension ClientConfiguration {
 }
 
 extension ClientConfiguration {
-    /// Why nothing can be sent with all that is kept of it.
+    /// The reason why the server cannot keep the attributes that `archives` demands; nil if it can, or if it is not
+    /// set.
     fileprivate func archiveFailure(_ server: ServerAddress) -> TransferFailure? {
         guard archives, classic != nil || server.web != nil || !recipients.isEmpty else { return nil }
         let place = recipients.isEmpty ? "A server that speaks another protocol" : "A mailbox"
@@ -260,18 +264,19 @@ extension TransferFailure {
         message: "A token is for encrypted connections only: otherwise who listens in could use it. Nothing was sent.")
 }
 
-/// Two trees that are made the same.
+/// Synchronizing a local directory with a folder of the server.
 extension TransferClient {
-    /// Makes the folder of the server's address the same as a directory of this machine: files, folders, symbolic and hard
-    /// links, with permissions, times and extended attributes. What the selection leaves out stays as it is on both sides.
+    /// Makes the folder of the server's address the same as a local directory: files, folders, symbolic and hard links,
+    /// with permissions, times and extended attributes. Entries that the selection leaves out stay unchanged on both
+    /// sides.
     ///
-    /// - Returns: what happens, ending with a summary. It throws `TransferFailure` when one of the two cannot be looked at, or the
-    ///   connection is lost for good.
+    /// - Returns: the events, which end with a summary. They throw `TransferFailure` if one of the two trees cannot be
+    ///   read, or the connection is lost for good.
     public func sync(from directory: String, options: SyncOptions = SyncOptions()) -> RequestEvents<SyncEvent> {
         sync(options) { worker throws(TransferFailure) in try await worker.push(directory) }
     }
 
-    /// Makes a directory of this machine the same as the folder of the server's address. The directory is made where it is
+    /// Makes a local directory the same as the folder of the server's address. The directory is created if it is
     /// missing.
     public func sync(to directory: String, options: SyncOptions = SyncOptions()) -> RequestEvents<SyncEvent> {
         sync(options) { worker throws(TransferFailure) in try await worker.pull(directory) }
@@ -298,7 +303,7 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// The same, which keeps more of what it sends.
+    /// A client with the same settings that keeps more attributes of the files that it sends.
     func keeping(_ kept: ClientConfiguration.KeptAttributes) throws(TransferFailure) -> TransferClient {
         var configuration = requestContext.configuration
         configuration.kept = kept
@@ -307,7 +312,8 @@ extension TransferClient {
 }
 
 extension ClientConfiguration {
-    /// What is sent takes the place of what is there; which files those are is decided before.
+    /// The settings for the transfers of a sync: the sync has decided which files are replaced, so every file that is
+    /// sent overwrites.
     fileprivate var syncing: ClientConfiguration {
         var configuration = self
         (configuration.conflict, configuration.comparesContent) = (.overwrite, true)
@@ -318,15 +324,15 @@ extension ClientConfiguration {
 }
 
 extension TransferClient {
-    /// Sends what appears and changes in a directory and below it, until it is stopped. Files are stored under their
-    /// paths below the directory. Scans find what is to be sent, and the kernel says when to look; see
+    /// Pushes files that appear or change in a directory and below it, until it is cancelled. They are stored under
+    /// their paths below the directory. Scans find the files, and notices of the kernel say when to scan; see
     /// `docs/design/watch.md`.
     ///
-    /// A server that cannot be reached is waited for, and so is a directory that is not there. The rules are those of
-    /// `options`; the client's own selection, `recipients` and `asksByFolder` are of no use here.
+    /// The watch waits for a server that cannot be reached, and for a directory that does not exist. It follows the
+    /// rules in `options` and ignores the client's own `selection`, `recipients` and `asksByFolder`.
     ///
-    /// - Returns: what happens. It throws `TransferFailure` when the server does not let this client in at the beginning,
-    ///   when another process watches the same for the same server, and when `options` cannot be met.
+    /// - Returns: the events. They throw `TransferFailure` if the server does not let this client in at the beginning,
+    ///   if another process watches the same directory for the same server, or if `options` cannot be met.
     public func watch(_ directory: String, _ options: WatchOptions = WatchOptions()) -> RequestEvents<WatchEvent> {
         let events = EventQueue<WatchEvent>()
         do throws(TransferFailure) {

@@ -1,42 +1,42 @@
 public import TransferModel
 
-/// Something to push.
+/// One operand of a push: a path, bytes or a stream, and its name on the server.
 public struct Upload: Sendable {
-    /// Where the bytes come from.
+    /// The source of the content.
     public enum Source: Sendable {
-        /// A file, or a directory with all that is in it.
+        /// A file, or a directory with everything in it.
         case path(String)
-        /// Content in memory.
+        /// The content itself, in memory.
         case bytes([UInt8])
-        /// Content without a known end.
+        /// A stream of unknown length.
         case stream(any ByteSource)
     }
 
-    /// Where the bytes come from.
+    /// The source of the content.
     public var source: Source
 
-    /// The path to store under, relative to the server's folder; for a path source, nothing means its last component.
+    /// The path to store under, relative to the server's folder; nil for the last component of a path source.
     public var name: String?
 
-    /// What it is; nothing means that the content tells.
+    /// The kind of content; nil to detect it from the content.
     public var kind: ContentKind?
 
-    /// Where it was found below a directory, by the same path; nil for what was named.
+    /// The place below a directory where the source was found; nil for a source that was named.
     var place: SourcePlace?
 
-    /// What the file under a path has to be, where nothing else is to be sent.
+    /// The identity that the file at the path must have to be sent; nil to send any file.
     var expected: SourceFile.Identity?
 
-    /// What it may take the place of, where it overwrites; `FileVersion.none` for nothing, and nil for whatever is there. Only of a path,
-    /// and for servers with the feature `versions`.
+    /// The version of the stored file that it may replace when it overwrites; `FileVersion.none` to replace no file,
+    /// nil to replace any. Only for a path source, and for servers with the feature `versions`.
     var replaceable: FileVersion?
 
-    /// A file or a directory.
+    /// Pushes a file, or a directory with everything in it.
     public static func path(_ path: String, name: String? = nil, kind: ContentKind? = nil) -> Upload {
         Upload(source: .path(path), name: name, kind: kind)
     }
 
-    /// A file that was found below a directory.
+    /// Makes the upload of a file that was found below a directory.
     init(at place: SourcePlace, name: String) {
         (source, self.name, self.place) = (.path(place.path), name, place)
     }
@@ -45,27 +45,27 @@ public struct Upload: Sendable {
         (self.source, self.name, self.kind) = (source, name, kind)
     }
 
-    /// Content in memory.
+    /// Pushes content that is in memory.
     public static func bytes(_ bytes: [UInt8], name: String, kind: ContentKind? = nil) -> Upload {
         Upload(source: .bytes(bytes), name: name, kind: kind)
     }
 
-    /// Text in memory, sent as UTF-8.
+    /// Pushes text, encoded as UTF-8.
     public static func text(_ text: String, name: String) -> Upload {
         Upload(source: .bytes(Array(text.utf8)), name: name, kind: .text)
     }
 
-    /// Content without a known end, such as standard input.
+    /// Pushes a stream of unknown length, such as standard input.
     public static func stream(_ stream: any ByteSource, name: String, kind: ContentKind? = nil) -> Upload {
         Upload(source: .stream(stream), name: name, kind: kind)
     }
 }
 
-/// Content that is read once, from the front to the end.
+/// Content that is read once, from its beginning to its end.
 public protocol ByteSource: Sendable {
-    /// Called on a thread that may block, never by two threads at once.
+    /// Reads the next bytes. Called on a thread that may block, never by two threads at once.
     ///
-    /// - Returns: how many bytes were put into `buffer`; 0 at the end.
-    /// - Throws: anything; the upload is taken back and reported as unreadable.
+    /// - Returns: the number of bytes that were put into `buffer`; 0 at the end.
+    /// - Throws: any error; the upload is aborted and reported as unreadable.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }

@@ -7,106 +7,110 @@ import TransferProtocol
 public import TransferReceipts
 import TransferSystem
 
-/// How one upload ended.
+/// The outcome of one upload.
 public struct UploadReport: Sendable, Equatable {
-    /// Where the content came from: the path as it was given or found, or the name of what had none.
+    /// The source of the content: the path as it was given or found, or the name if there is no path.
     public var source: String
 
-    /// What it is: a file, unless `ClientConfiguration.archives` is set.
+    /// What the source is: a file, unless `ClientConfiguration.archives` is set.
     public var form = EntryForm.file
 
-    /// The idempotency key under which the server knows the upload.
+    /// The ID under which the server knows the upload; a repeated upload of the same content has the same ID.
     public var uploadID: UploadID
 
-    /// The server's acknowledgement, or why it never came to one.
+    /// The server's acknowledgement, or the reason why the upload has no acknowledgement.
     public var result: ResultCode
 
-    /// Where the content is, relative to the server's directory; nothing unless it is stored.
+    /// The path of the content, relative to the server's directory; nil unless it is stored.
     public var storedPath: String?
 
-    /// Whom it is for; nobody of what is stored under a path.
+    /// The names of the recipients; empty for an upload that is stored under a path.
     public var recipients: [String] = []
 
-    /// Whether the server cannot read it. Then kind and size are those of what was sealed, and the digest is that of what the
-    /// server has.
+    /// Whether the upload is sealed, so that the server cannot read it. Then kind and size are those of the source, and
+    /// the digest is that of the encrypted content.
     public var isSealed = false
 
-    /// What it is.
+    /// The kind of content, given or detected.
     public var kind: ContentKind
 
-    /// Bytes of content.
+    /// The size of the content in bytes.
     public var size: UInt64
 
-    /// As the server computed it from what it stored.
+    /// The digest that the server computed of the stored content; nil if it stated none.
     public var digest: Digest?
 
-    /// Whether the server has compared what it stored with what was sent. A server of a classic framing may say that it has
-    /// the content without that, and so may one of HTTP that is not Transfer's.
+    /// Whether the server has compared the stored content with what was sent. Servers of classic framings and other
+    /// HTTP servers may say that they have the content without comparing it.
     public var isVerified: Bool { result == .committed || result == .alreadyStored || isComparedElsewhere }
 
-    /// Whether the server had synced file and directory before it answered.
+    /// Whether the server had synced the file and its directory to disk before it answered.
     public var isDurable = false
 
-    /// Whether it took the place of other content that had the name (`ConflictPolicy.overwrite`). A server that is older than
-    /// this client, or not Transfer's, doesn't say: then it is false.
+    /// Whether it replaced other content at its path (`ConflictPolicy.overwrite`). It is false if the server does not
+    /// say so, as older servers and other HTTP servers.
     public var hasReplaced = false
 
-    /// The part of the server's trash that has that content; nil where it is not kept, or where the server does not know that any more.
+    /// The batch in the server's trash that has the replaced content; nil if it is not kept, or the server no longer
+    /// knows.
     public var trash: TrashedBatch?
 
-    /// What the server signed; verified, and about this upload. There where receipts are wanted and the upload is stored;
-    /// if it should be and isn't, the result is `badReceipt`.
+    /// The server's signed receipt, which was verified and describes this upload. It exists if receipts are wanted and
+    /// the upload is stored; if it is missing or wrong, the result is `badReceipt`.
     public var receipt: SignedReceipt?
 
-    /// What kind of picture it is and how large, where the content was looked at and says so.
+    /// The format and dimensions of a picture; nil if the content was not examined or is no picture.
     public var picture: Picture?
 
-    /// How often it was begun to send it; 0 of what the server knew without.
+    /// The number of times that sending began; 0 if the server knew the upload already.
     public var attempts = 0
 
-    /// The path that was asked for, the server's folder included; nothing when there was none yet.
+    /// The path that the client asked for, including the server's folder; nil if there was none yet.
     package var destination: String?
 
-    /// Whether a server that is not Transfer's has compared a digest that it was given, or names that of what was sent.
+    /// Whether a server of another make has compared a digest that the client sent, or has stated the digest of what
+    /// was sent.
     package var isComparedElsewhere = false
 
-    /// The name that a server lists it under.
+    /// The name under which a server lists the upload; nil without a path.
     package var listedName: String? { isSealed ? SealedUpload.wirePath : destination }
 
-    /// Whether `source` is the path of a file or a directory here, so that it can be pushed again by it.
+    /// Whether `source` is a local path, by which it can be pushed again.
     package var isPath = false
 
-    /// Seconds for which the server keeps what has arrived of it, so that the same command goes on from there; nothing where it keeps
-    /// nothing.
+    /// Seconds for which the server keeps the part that has arrived, so that the same command continues from there; nil
+    /// if it keeps nothing.
     package var keptFor: UInt32?
 
-    /// Whether it was named, and not found in a directory: to skip what was named is to fail.
+    /// Whether the caller named the source, instead of a directory that contains it: skipping a named source is a
+    /// failure.
     package var isNamed = false
 
-    /// Where the source is; nil of what has no path here.
+    /// The place of the source; nil if it has no local path.
     var place: SourcePlace?
 
-    /// The file that the content was read from, or that stood for it; nothing of what is no file.
+    /// The identity of the file that the content was read from, or that stood for it; nil if the source is no file.
     var file: SourceFile.Identity?
 
-    /// Whether it was there and has other permissions, another time, other extended attributes or another owner now.
+    /// Whether the stored entry existed already and now has other permissions, times, extended attributes or another
+    /// owner.
     package var hasNewAttributes = false
 
-    /// What a symbolic link was that was sent.
+    /// The symbolic link that was sent; nil for other sources.
     var link: SentLink?
 
-    /// Whether all of the content was read for this push and compared with the acknowledgement.
+    /// Whether this push has read all of the content and compared it with the acknowledgement.
     var isRead = false
 
-    /// From the start of reading to the result.
+    /// Seconds from the start of reading to the result.
     public var seconds = 0.0
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for the user; empty if there is nothing to say.
     public var message = ""
 }
 
 extension UploadReport {
-    /// For what the server answered.
+    /// Makes the report of an upload from the server's result.
     init(_ upload: PendingUpload, _ result: UploadResult) {
         self.init(
             source: upload.label, uploadID: upload.id, result: result.code,
@@ -118,7 +122,7 @@ extension UploadReport {
         describe(upload)
     }
 
-    /// Says what only this side knows.
+    /// Adds what only the client knows.
     mutating func describe(_ upload: PendingUpload) {
         destination = upload.sealed?.path.string ?? upload.destination
         isPath = upload.isFile
@@ -133,7 +137,7 @@ extension UploadReport {
         }
     }
 
-    /// Takes over the receipt of an acknowledgement, if it is good; otherwise that is how the upload ends.
+    /// Takes the receipt of an acknowledgement if it is valid; otherwise the upload fails with `badReceipt`.
     mutating func take(_ signed: Result<SignedReceipt, ReceiptFault>) {
         switch signed {
         case .success(let signed): receipt = signed
@@ -145,9 +149,9 @@ extension UploadReport {
 }
 
 extension UploadReport {
-    /// For what a server of a classic framing said.
+    /// Makes the report of an upload from the verdict of a server of a classic framing.
     ///
-    /// - Parameter sha256: as it was declared, which is what a verified success is about.
+    /// - Parameter sha256: the declared digest, which a verified success confirms.
     init(_ upload: PendingUpload, _ verdict: ClassicVerdict, sha256: [UInt8]?) {
         switch verdict {
         case .stored:
@@ -168,9 +172,10 @@ extension UploadReport {
     }
 }
 
-/// What an answer of success comes to: no more than the server says, and only what this side can compare counts as verified.
+/// Reports from successful HTTP answers. They claim no more than the server says, and only what the client can compare
+/// counts as verified.
 extension UploadReport {
-    /// - Parameter policy: that the server was told for names that are taken.
+    /// - Parameter policy: the conflict policy that the server received.
     init(_ upload: PendingUpload, _ job: HTTPJob, _ answer: HTTPAnswer, _ policy: ConflictPolicy) {
         let own = job.content.sha256
         let told = (try? DigestField(answer.head.fields.values("repr-digest")))?.sha256
@@ -224,13 +229,13 @@ extension UploadReport {
 }
 
 extension HTTPAnswer {
-    /// What a server of ours says became of an upload.
+    /// The success that a Transfer server states in `Transfer-Result`; nil if it states none.
     fileprivate var result: ResultCode? {
         guard let value = head.fields.values("transfer-result").first else { return nil }
         return [ResultCode.committed, .alreadyStored, .skipped].first { value.elementsEqual($0.name.utf8) }
     }
 
-    /// What a server of ours says why it did not do something: the code of its problem details.
+    /// The reason of a refusal that a Transfer server states in its problem details; nil if it states none.
     fileprivate var refusal: ResultCode? {
         guard let name = json?["result"].text else { return nil }
         return ResultCode.all.first {
@@ -245,14 +250,14 @@ extension JSONNode? {
 }
 
 extension Failure {
-    /// Bytes of a server's own words that are passed on: a sentence or two.
+    /// The most bytes of a server's own words that a message repeats: a sentence or two.
     private static let mostWords = 500
 
-    /// - Parameter answer: which may say more, as problem details do (RFC 9457).
+    /// - Parameter answer: the HTTP answer, which may explain the fault, as problem details do (RFC 9457).
     static func answered(_ fault: Failure, _ answer: HTTPAnswer) -> Failure {
         let words = answer.json?["detail"].text ?? answer.json?["message"].text
         let shown = words.map { String(decoding: $0.utf8.prefix(mostWords), as: UTF8.self) }
-        // What this side has found out is not for the server to call otherwise.
+        // Only an error status may change the code: with any other, the client itself has found the fault.
         let code = answer.head.status >= 400 ? answer.refusal ?? fault.code : fault.code
         return Failure(code, shown.map { "\(fault.message) It says: \($0)" } ?? fault.message)
     }
