@@ -3,26 +3,27 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Makes what an archive has beside the content of files, when that is there: symbolic links, other names of files, attributes. Those
-/// of folders come last, the innermost first: all that is done in a folder changes its time.
+/// Creates what an archive keeps besides the content of files, after the files are there: symbolic links, other names
+/// of files, and attributes. Folders get their attributes last, the innermost first, because every change in a folder
+/// changes its time.
 struct ArchiveFinish: Sendable {
     let target: any SyncTarget
     let notes: ArchiveNotes
     let conflict: ConflictPolicy
     let keeping: AttributeKeeping
 
-    /// Whether folders are set that are as they should be: a server says then that they are durable.
+    /// Whether to set the attributes of folders that are right already: a server then confirms that they are durable.
     let asksForAll: Bool
 
-    /// Whether what has a path is a file with the content of another one.
+    /// Whether an existing entry is a file with the content of the given one.
     let hasContent: @Sendable (_ there: SyncEntry, _ file: ArchiveNotes.Stored) -> Bool
 
-    /// Sends or fetches files by other names than their first, which could not be had, and reports them.
+    /// Transfers and reports files under their second names because their first names were not available.
     let take: @Sendable (_ names: [ArchiveItem]) async -> Result<Void, TransferFailure>
 
     let report: @Sendable (_ item: ArchiveItem, _ outcome: ArchiveOutcome) -> Void
 
-    /// Numbers in front of which something turns up that was not there before, until it is taken that none is free.
+    /// How often a name may be taken although it was free before; then the search for a numbered name ends.
     private static let mostSurprises = 16
 
     func run() async throws(TransferFailure) {
@@ -44,7 +45,7 @@ struct ArchiveFinish: Sendable {
         try await setFolders()
     }
 
-    /// Gives folders what they are to have where `run` has ended early: some of them are open.
+    /// Sets the attributes of folders after `run` has failed, because some folders are still open.
     func closeFolders() async { try? await setFolders() }
 
     private func tell(_ item: ArchiveItem, _ outcome: ArchiveOutcome) {
@@ -57,15 +58,15 @@ struct ArchiveFinish: Sendable {
 // MARK: Links and names
 
 extension ArchiveFinish {
-    /// One try to give something a name.
+    /// One attempt to create an entry under one name.
     private struct Attempt: Sendable {
         let item: ArchiveItem
-        /// Where the file is that gets another name.
+        /// The first name of the file that gets another name.
         let first: ArchiveNotes.Stored?
         var path: RelativePath
         var number = 0
         var surprises = 0
-        /// Whether it is there already.
+        /// Whether the same entry exists already.
         var isThere = false
 
         init(_ item: ArchiveItem, _ first: ArchiveNotes.Stored?) {
@@ -75,7 +76,7 @@ extension ArchiveFinish {
         var entry: SyncEntry { item.entry.at(path) }
         var hardLink: SyncPlan.HardLink? { first.map { SyncPlan.HardLink(entry: entry, first: $0.path) } }
 
-        /// - Returns: false when there is no other name.
+        /// - Returns: false if no other name is left.
         mutating func takeNextName() -> Bool {
             guard number < ConflictPolicy.mostNumbers, let next = try? item.path.numbered(number + 1) else {
                 return false
@@ -87,7 +88,8 @@ extension ArchiveFinish {
 
     private typealias Answer = @Sendable (Attempt, ResultCode, String) -> Void
 
-    /// Gives each its name, as the policy for conflicts says. What wants a name that another one is just given waits for that.
+    /// Creates each entry under a name that the conflict policy allows. An entry waits for the next round if another
+    /// one gets the same name in this round.
     private func place(
         _ items: [ArchiveItem],
         _ make: ([Attempt], _ replaces: Bool, @escaping Answer) async throws(TransferFailure) -> Void
@@ -113,9 +115,9 @@ extension ArchiveFinish {
         return stored
     }
 
-    /// The next name to be tried.
+    /// Chooses the next name to try.
     ///
-    /// - Returns: nothing for what is not made, which is reported.
+    /// - Returns: nil if the entry is not created; then it has been reported.
     private func choose(_ attempt: Attempt) -> Attempt? {
         if let failure = attempt.path.folders.lazy.compactMap({ notes.failure(of: $0) }).first {
             tell(attempt.item, ArchiveOutcome(result: failure.code, path: attempt.path, message: failure.message))
@@ -149,7 +151,7 @@ extension ArchiveFinish {
                 message: "Something else has the name \(attempt.path)."))
     }
 
-    /// - Returns: what is to be tried next, if anything is.
+    /// - Returns: the next attempt; nil if the entry has its report.
     private func settle(_ attempt: Attempt, _ result: ResultCode, _ message: String) -> Attempt? {
         if result == .pathConflict, conflict == .skip {
             conflicts(attempt)
@@ -172,9 +174,9 @@ extension ArchiveFinish {
         return !first.isNew && there.named != nil && there.named == notes.there(first.path)?.named
     }
 
-    /// Where the first name of a file could not be had, the next one takes its place.
+    /// Transfers a file under its second name if its first name was not available.
     ///
-    /// - Returns: those whose file is there.
+    /// - Returns: the names whose files exist.
     private func namesToMake() async throws(TransferFailure) -> [ArchiveItem] {
         var names = notes.names
         while true {
@@ -217,7 +219,7 @@ extension ArchiveFinish {
         }
     }
 
-    /// Makes those that are not there, the outermost first.
+    /// Creates the missing folders, the outermost first.
     func makeFolders() async throws(TransferFailure) {
         let missing = notes.folders.filter { item in
             notes.failure(of: item.path) == nil && !notes.isTouched(item.path)
@@ -264,7 +266,7 @@ extension ArchiveFinish {
         item.there.map { item.entry.differs(from: $0, keeping) } ?? true
     }
 
-    /// In their order. Of several with one path the first counts.
+    /// Sets the attributes in the order of the items. If several items have one path, the first one counts.
     private func set(
         _ items: [ArchiveItem], _ answer: @escaping @Sendable (ArchiveItem, ResultCode, String) -> Void
     ) async throws(TransferFailure) {

@@ -1,22 +1,23 @@
 import TransferModel
 
-/// Something that an archive has beside the content of files.
+/// An entry of an archive besides the content of files: a folder, a link, another name of a file, or a file that needs
+/// other attributes.
 final class ArchiveItem: Sendable {
     let form: EntryForm
 
-    /// What it is called in its report.
+    /// The source as its report names it.
     let source: String
 
-    /// Where it is on this machine; nil for what is on a server.
+    /// The place on this machine; nil for an entry of a server.
     let place: SourcePlace?
 
-    /// With the path that it is to have on the side that is changed.
+    /// The entry, with its path on the receiving side.
     let entry: SyncEntry
 
-    /// What had that path when this was found.
+    /// The entry that had that path when this one was found; nil if the path was free.
     let there: SyncEntry?
 
-    /// Whether the caller has named it.
+    /// Whether the caller named it, instead of a folder that contains it.
     let isNamed: Bool
 
     init(
@@ -29,24 +30,24 @@ final class ArchiveItem: Sendable {
 
     var path: RelativePath { entry.path }
 
-    /// Whether it is a folder that was not there.
+    /// Whether it is a folder that did not exist on the receiving side.
     var isNewFolder: Bool { form == .folder && !(there?.isFolder ?? false) }
 }
 
-/// What came of one.
+/// The outcome of one item.
 struct ArchiveOutcome: Sendable {
-    /// `committed` when it was made, `alreadyStored` when it was there; or why it is not.
+    /// `committed` if the entry was created, `alreadyStored` if it existed; otherwise the reason of the failure.
     var result: ResultCode
 
-    /// Where it is, or would be.
+    /// The path where it is, or would be.
     var path: RelativePath
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for the user; empty if there is nothing to say.
     var message = ""
 
-    /// Whether it was there and has other attributes now.
+    /// Whether it existed already and got other attributes.
     var hasNewAttributes = false
 
-    /// Whether the side that is changed was asked for it, and has done it.
+    /// Whether the receiving side was asked to change something, and has done it.
     var isAsked = true
 }

@@ -1,19 +1,20 @@
 import Glibc
 import TransferModel
 
-/// What is found on this machine. Paths on the side that is changed are below the folder of the server's address.
+/// Notes of entries found on this machine. Paths on the receiving side are below the folder of the server's address.
 extension ArchiveNotes {
-    /// A directory is walked.
+    /// Notes a directory that is being walked.
     ///
     /// - Parameters:
-    ///   - place: on this machine.
-    ///   - path: where it goes.
+    ///   - place: the directory on this machine.
+    ///   - path: its path on the receiving side.
     func add(_ directory: SourceDirectory, at place: SourcePlace, _ path: String, isNamed: Bool) {
         do throws(Failure) {
             let entry = try SyncEntry.folder(directory, as: try Self.path(path))
             add(.folder, place, entry, isNamed: isNamed)
         } catch {
-            // Whoever walks it finds out why it cannot be read, and all that is in it is told that its path is none.
+            // The walk reports why the directory cannot be read, and an invalid path is reported for each of the
+            // entries in it.
             guard error == .tooManyAttributes, let path = try? RelativePath(path) else { return }
             cannotMake(path, error)
             let entry = SyncEntry(
@@ -22,16 +23,16 @@ extension ArchiveNotes {
         }
     }
 
-    /// - Throws: why the link cannot be sent.
+    /// - Throws: the reason why the link cannot be sent.
     func add(link place: SourcePlace, _ path: String, isNamed: Bool) throws(Failure) {
         add(.link, place, try SyncEntry.link(at: place, as: try Self.path(path)), isNamed: isNamed)
     }
 
-    /// Whether a file is sent as another name of one that was found before.
+    /// Whether a file is sent as another name of a file that was found before; notes it either way.
     ///
     /// - Parameters:
-    ///   - place: on this machine.
-    ///   - path: where it goes.
+    ///   - place: the file on this machine.
+    ///   - path: its path on the receiving side.
     func takesName(_ status: stat, _ place: SourcePlace, _ path: String, isNamed: Bool = false) -> Bool {
         guard let path = try? RelativePath(path) else { return false }
         wants(path)

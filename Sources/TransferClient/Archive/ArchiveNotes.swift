@@ -1,19 +1,19 @@
 import TransferModel
 import TransferSystem
 
-/// What an archive has beside the content of files, found while files are on their way: folders, symbolic links, other names of
-/// files, and files that were there already and have other attributes.
+/// The entries of an archive besides the content of files, noted while files are transferred: folders, symbolic links,
+/// other names of files, and files that existed already with other attributes.
 final class ArchiveNotes: Sendable {
-    /// Where the first name of a file is.
+    /// The stored file with the first name.
     struct Stored: Sendable {
         let path: RelativePath
         let size: UInt64
         let digest: Digest?
-        /// Whether it is another file than had the path before.
+        /// Whether it is another file than the one that had the path before.
         let isNew: Bool
     }
 
-    /// What is known of the first name of a file.
+    /// The state of the first name of a file.
     enum First: Sendable {
         case waiting
         case stored(Stored)
@@ -25,16 +25,16 @@ final class ArchiveNotes: Sendable {
         var links: [ArchiveItem] = []
         var names: [ArchiveItem] = []
         var present: [ArchiveItem] = []
-        /// Those that have no report.
+        /// The items that have no report yet.
         var open: [ObjectIdentifier: ArchiveItem] = [:]
         var firsts: [SyncEntry.NamedFile: First] = [:]
-        /// The files whose first name is to have a path.
+        /// The files by the path that their first name is to have.
         var named: [RelativePath: SyncEntry.NamedFile] = [:]
-        /// Folders with something in them that is wanted.
+        /// Folders that contain a wanted entry.
         var wanted: Set<RelativePath> = []
-        /// Folders in which something was changed.
+        /// Folders in which an entry has changed.
         var touched: Set<RelativePath> = []
-        /// Folders that could not be made, and why.
+        /// Folders that could not be created, with the reasons.
         var unmade: [RelativePath: Failure] = [:]
         var look: @Sendable (RelativePath) -> SyncEntry? = { _ in nil }
     }
@@ -43,8 +43,9 @@ final class ArchiveNotes: Sendable {
     private let keepsEmptyFolders: Bool
 
     /// - Parameters:
-    ///   - keepsEmptyFolders: whether a folder is wanted in which nothing else is: not where rules choose what is.
-    ///   - look: what has a path on the side that is changed, as far as that is known.
+    ///   - keepsEmptyFolders: whether a folder without wanted entries is wanted; false if rules select what is
+    ///     transferred.
+    ///   - look: the entry at a path on the receiving side, as far as known; otherwise nil.
     init(keepsEmptyFolders: Bool, look: @escaping @Sendable (RelativePath) -> SyncEntry? = { _ in nil }) {
         self.keepsEmptyFolders = keepsEmptyFolders
         var state = State()
@@ -52,10 +53,11 @@ final class ArchiveNotes: Sendable {
         self.state = Locked(state)
     }
 
-    /// The other side is known from now on.
+    /// Sets the entries of the receiving side, now that they are known.
     func compare(with there: [RelativePath: SyncEntry]) { state.withLock { $0.look = { there[$0] } } }
 
-    /// Forgets what was found, which is looked for once more, but not what was made, or could not be.
+    /// Forgets the entries that were found, which are searched once more, but not which folders were created or could
+    /// not be.
     func restart() {
         state.withLock { state in
             var next = State()
@@ -64,10 +66,10 @@ final class ArchiveNotes: Sendable {
         }
     }
 
-    /// What has a path on the side that is changed.
+    /// The entry at a path on the receiving side; nil for a free path.
     func there(_ path: RelativePath) -> SyncEntry? { state.withLock { $0.look }(path) }
 
-    /// How many will have a report of their own.
+    /// The number of items that will have reports of their own.
     var count: Int {
         let wanted = folders.count
         return state.withLock { $0.links.count + $0.names.count + wanted }
@@ -94,7 +96,7 @@ extension ArchiveNotes {
         if item.form == .link || item.form == .hardLink { wants(item.path) }
     }
 
-    /// There is something in the folders that a path is in.
+    /// Notes that the folders above a path contain a wanted entry.
     func wants(_ path: RelativePath) {
         guard !keepsEmptyFolders else { return }
         state.withLock { state in
@@ -102,9 +104,9 @@ extension ArchiveNotes {
         }
     }
 
-    /// Whether a file has a name already, so that this is another one.
+    /// Whether a file has a name already, so that this is another one; otherwise notes this one as its first name.
     ///
-    /// - Parameter path: where the first name is to be.
+    /// - Parameter path: the path that the first name is to have.
     func hasName(_ file: SyncEntry.NamedFile, _ path: RelativePath) -> Bool {
         state.withLock { state in
             guard state.firsts[file] == nil else { return true }
@@ -113,7 +115,7 @@ extension ArchiveNotes {
         }
     }
 
-    /// Another name of a file is sent as the first one.
+    /// Makes another name of a file its first one, which is transferred as the file.
     func makeFirst(_ item: ArchiveItem) {
         guard let file = item.entry.named else { return }
         state.withLock { state in
@@ -126,9 +128,9 @@ extension ArchiveNotes {
 // MARK: What came of it
 
 extension ArchiveNotes {
-    /// A file is where it is to be, or beside that.
+    /// Notes that a file is stored under its path or a numbered one.
     ///
-    /// - Parameter asked: where it was to be.
+    /// - Parameter asked: the path that it was to have.
     func placed(_ asked: RelativePath, _ stored: Stored) {
         state.withLock { state in
             if let file = state.named[asked] { state.firsts[file] = .stored(stored) }
@@ -146,7 +148,7 @@ extension ArchiveNotes {
         state.withLock { state in file.flatMap { state.firsts[$0] } ?? .waiting }
     }
 
-    /// Something in a folder was changed, or the folder itself.
+    /// Notes that a folder, or an entry in it, has changed.
     func touch(_ folder: RelativePath?) {
         guard let folder else { return }
         state.withLock { _ = $0.touched.insert(folder) }
@@ -158,30 +160,32 @@ extension ArchiveNotes {
 
     func failure(of folder: RelativePath) -> Failure? { state.withLock { $0.unmade[folder] } }
 
-    /// - Returns: whether it had no report so far.
+    /// Marks an item as reported.
+    ///
+    /// - Returns: whether it had no report before.
     func reports(_ item: ArchiveItem) -> Bool {
         state.withLock { $0.open.removeValue(forKey: ObjectIdentifier(item)) != nil }
     }
 
-    /// Those that have no report, and will have none.
+    /// The items without a report, which are marked as reported.
     func takeOpen() -> [ArchiveItem] {
         let found = folders.reversed() + state.withLock { $0.links + $0.names + $0.present }
         return found.filter(reports)
     }
 
-    /// Those that are wanted, each behind the one that it is in.
+    /// The wanted folders, each after the folders that contain it.
     var folders: [ArchiveItem] {
         state.withLock { state in
             keepsEmptyFolders ? state.folders : state.folders.filter { state.wanted.contains($0.path) }
         }
     }
 
-    /// All that is found, but for files that were there.
+    /// All items except files that existed already.
     var found: [ArchiveItem] { folders + links + names }
 
     var links: [ArchiveItem] { state.withLock { $0.links } }
     var names: [ArchiveItem] { state.withLock { $0.names } }
 
-    /// Files that were there, with the path that they have there.
+    /// Files that existed already, with their paths on the receiving side.
     var present: [ArchiveItem] { state.withLock { $0.present } }
 }

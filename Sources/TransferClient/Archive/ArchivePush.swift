@@ -5,18 +5,19 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// A push that keeps all of what it sends: looks at both sides, makes folders, has the files pushed as ever, and then makes what is
-/// beside them.
+/// A push with `ClientConfiguration.archives`: it looks at both sides, creates folders, pushes the files like any push,
+/// and then creates links, other names and attributes.
 final class ArchivePush: Sendable {
     private struct State {
-        /// Reports of files that were there, until their attributes are what they should be.
+        /// The reports of files that existed already, held back until their attributes are set.
         var held: [ObjectIdentifier: UploadReport] = [:]
-        /// Other names that have no receipt so far.
+        /// Other names of files that have no receipt yet.
         var unreceipted: [ArchiveItem] = []
         var keeping = AttributeKeeping(owners: false, rights: .none)
-        /// Folders on the server that were closed to their owner, as they were, until they get what they are to have.
+        /// Folders on the server that were closed to their owner, with their attributes before, until they get those of
+        /// the source.
         var opened: [RelativePath: SyncEntry] = [:]
-        /// Whether the server has said of every change so far that it is durable.
+        /// Whether the server has confirmed every change so far as durable.
         var isDurable = true
         var files: PushEvents?
     }
@@ -95,7 +96,7 @@ final class ArchivePush: Sendable {
 // MARK: Before files are sent
 
 extension ArchivePush {
-    /// Goes through all that is to be sent once, for what both sides have to be compared about.
+    /// Walks all uploads once, to learn which paths have to be compared with the server's.
     private func look() async -> (files: Int, bytes: UInt64) {
         let feed = UploadFeed(
             uploads, folder: client.server.folder, selection: configuration.selection,
@@ -111,10 +112,10 @@ extension ArchivePush {
         }
     }
 
-    /// What the server has under the paths that things go to.
+    /// Lists the server's entries at the paths of the uploads.
     ///
-    /// - Returns: nothing of what this client may not see.
-    /// - Throws: also `rejected(.incomplete)`, when it is more than is held in memory.
+    /// - Returns: no entries that this client may not see.
+    /// - Throws: also `rejected(.incomplete)` if they take more memory than allowed.
     private func scan() async throws(TransferFailure) -> [RelativePath: SyncEntry] {
         let folders = Set(notes.folders.map(\.path))
         var (there, budget): ([RelativePath: SyncEntry], ListBudget) = ([:], client.listBudget)
@@ -143,14 +144,14 @@ extension ArchivePush {
         return there
     }
 
-    /// Opens folders that are closed to their owner, and makes those that are not there: what is sent may go into them.
+    /// Opens folders that are closed to their owner, and creates missing ones, because files may be stored in them.
     private func prepare(
         _ finish: ArchiveFinish, _ there: [RelativePath: SyncEntry]
     ) async throws(TransferFailure) {
         let wanted = notes.folders.map(\.path)
         notes.compare(with: there)
         var seen: Set<RelativePath> = []
-        // The outermost first: nothing in a closed folder can be changed.
+        // The outermost first: nothing inside a closed folder can be changed.
         let closed = wanted.filter { seen.insert($0).inserted }.compactMap { there[$0] }.filter(\.isClosed)
         for folder in closed {
             notes.touch(folder.path)
@@ -161,16 +162,16 @@ extension ArchivePush {
         notes.restart()
     }
 
-    /// Gives folders that were opened, and did not get what they are to have, the permissions that they had: once, for a server
-    /// that could not be reached may not be there for long.
+    /// Restores the permissions of folders that were opened and did not get their attributes. It tries only once: a
+    /// server that could not be reached may be gone for long.
     private func closeFolders() async {
-        // What is in a folder can only be reached while that is open, and has a longer path.
+        // Inner folders first, which have longer paths: they can be reached only while the outer folder is open.
         let opened = state.withLock { $0.opened }.values.sorted {
             $0.path.string.utf8.count > $1.path.string.utf8.count
         }
         guard !opened.isEmpty, let client = try? client.askingOnce() else { return }
         let target = RemoteTarget(client: client, keepsOwners: false)
-        // Also for whoever has cancelled the push, and with it this task.
+        // In a task of its own, because this one is cancelled if the push was.
         await Task(executorPreference: client.requestContext.loop) { try? await target.lock(opened) }.value
     }
 }
@@ -184,7 +185,7 @@ extension ArchivePush {
         try await tell(events)
     }
 
-    /// Sends files that the rules have been asked about, by other names than their first.
+    /// Sends files under their second names. The rules have selected them before.
     private func send(
         _ names: [ArchiveItem], as form: EntryForm, _ sender: TransferClient
     ) async throws(TransferFailure) {
@@ -203,9 +204,9 @@ extension ArchivePush {
         }
     }
 
-    /// Takes note of where a file is.
+    /// Notes where a file is stored.
     ///
-    /// - Returns: nothing for one that was there and has to be given other attributes first.
+    /// - Returns: the report; nil if the file existed already and needs other attributes first.
     private func kept(_ report: UploadReport) async -> UploadReport? {
         guard let asked = report.destination.flatMap(path) else { return report }
         guard let stored = report.storedPath.flatMap(path), report.result.isSuccess else {
@@ -233,7 +234,7 @@ extension ArchivePush {
         }
     }
 
-    /// The path of a report, without the folder of the server's address.
+    /// The path of a report without the folder of the server's address; nil if it is not below it.
     private func path(_ text: String) -> RelativePath? {
         let folder = client.server.folder
         guard !folder.isEmpty else { return try? RelativePath(text) }
@@ -302,7 +303,7 @@ extension ArchivePush {
         return report
     }
 
-    /// Only what is uploaded has a receipt.
+    /// Uploads other names of files again for their receipts, because only an upload has a receipt.
     private func fetchReceipts(_ sender: TransferClient) async throws(TransferFailure) {
         let names = state.withLock { state in
             defer { state.unreceipted = [] }
@@ -311,7 +312,7 @@ extension ArchivePush {
         try await send(names, as: .hardLink, sender)
     }
 
-    /// Says of everything that has no report that it is not known.
+    /// Reports all items without a report as not acknowledged.
     private func reportRest(_ failure: TransferFailure) {
         let result: ResultCode = failure.reason == .cancelled ? .cancelled : .connectionLost
         let message =
@@ -323,7 +324,7 @@ extension ArchivePush {
 }
 
 extension ArchiveItem {
-    /// To be sent as a file.
+    /// The upload that sends the item as a file.
     fileprivate var upload: Upload {
         place.map { Upload(at: $0, name: path.string) } ?? Upload.path(source, name: path.string)
     }
@@ -334,7 +335,7 @@ extension ArchiveItem {
 }
 
 extension UploadReport {
-    /// The same for what is stored, and is not what it should be.
+    /// The report of a stored file whose attributes could not be set.
     fileprivate func failing(_ code: ResultCode, _ message: String) -> UploadReport {
         var report = self
         (report.result, report.message, report.storedPath, report.receipt) = (code, message, nil, nil)
@@ -343,7 +344,7 @@ extension UploadReport {
 }
 
 extension TransferClient {
-    /// The same for all that files have, and without what is decided before.
+    /// A client with the same settings that keeps all attributes of files, but does not start another archive.
     fileprivate func sendingAll(keepsOwners: Bool) throws(TransferFailure) -> TransferClient {
         var configuration = requestContext.configuration
         (configuration.archives, configuration.countsAhead, configuration.asksByFolder) = (false, false, false)
@@ -351,7 +352,7 @@ extension TransferClient {
         return try TransferClient(server: server, configuration: configuration)
     }
 
-    /// For what is tried only once.
+    /// A client with the same settings that tries to connect only once.
     fileprivate func askingOnce() throws(TransferFailure) -> TransferClient {
         var configuration = requestContext.configuration
         (configuration.retryFor, configuration.retriesFirstConnection) = (0, false)

@@ -1,30 +1,30 @@
 import TransferModel
 
-/// Folders on a server that a pull has found. Nothing here is touched for one before something is wanted that goes into it, or the
-/// folder itself.
+/// The folders that a pull has found on the server. A folder is only created or opened here when it, or an entry in it,
+/// is wanted.
 struct FoundFolders {
     struct Folder {
         /// The path on the server.
         let source: String
 
-        /// With the path that it is to have here.
+        /// The entry, with its path on this machine.
         let entry: SyncEntry
     }
 
     private var waiting: [RelativePath: [Folder]] = [:]
-    /// With each of these, all that it is in.
+    /// The wanted folders, including all folders above them.
     private var wanted: Set<RelativePath> = []
 
-    /// - Returns: whether it is wanted already, so that it does not wait.
+    /// - Returns: whether the folder is wanted already, so that it does not wait.
     mutating func add(_ folder: Folder) -> Bool {
         guard !wanted.contains(folder.entry.path) else { return true }
         waiting[folder.entry.path, default: []].append(folder)
         return false
     }
 
-    /// A folder is wanted, and with it all that it is in.
+    /// Marks a folder and all folders above it as wanted.
     ///
-    /// - Returns: what has waited for that, each behind the one that it is in.
+    /// - Returns: the waiting folders among them, each after the folders that contain it.
     mutating func want(_ folder: RelativePath) -> [Folder] {
         var ready: [[Folder]] = []
         for path in sequence(first: folder, next: \.parent) {

@@ -5,22 +5,23 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// What a pull keeps beside the content of files. Links are made when all files are here, so that no file goes through one.
+/// Keeps what a pull with `ClientConfiguration.archives` has besides the content of files. It creates links after all
+/// files, so that no file is written through a link.
 final class PullArchive: Sendable {
     private struct State {
-        /// Files that are fetched by another name than their first.
+        /// The files that are other names of a fetched file.
         var files: [RelativePath: PullFile] = [:]
-        /// Reports of files that were here, until their attributes are what they should be.
+        /// The reports of files that existed already, held back until their attributes are set.
         var held: [ObjectIdentifier: PullReport] = [:]
     }
 
     private struct Opening {
         var found = FoundFolders()
-        /// Of folders that were made and are not synced.
+        /// The editor of folders that were created and are not synced yet.
         var editor: TreeEditor?
     }
 
-    /// What is held of what the server lists.
+    /// The memory for entries that the server lists.
     private struct Room {
         var budget: ListBudget
         var isFull = false
@@ -33,7 +34,7 @@ final class PullArchive: Sendable {
     private let keeping = AttributeKeeping(
         owners: Privileges.areRoots, rights: .fetching(isRoot: Privileges.areRoots))
     private let state = Locked(State())
-    /// Held while folders are made and opened: whoever has something else for one of them goes on when it is open.
+    /// Locked while folders are created and opened: other threads with entries for such a folder wait until it is open.
     private let folders = Locked(Opening())
     private let room: Locked<Room>
 
@@ -41,21 +42,21 @@ final class PullArchive: Sendable {
         (self.client, self.place, self.events) = (client, place, events)
         room = Locked(Room(budget: client.listBudget))
         let directory = place.present
-        // A pattern leads through folders of which nothing is wanted: those never come to the notes.
+        // Empty folders are kept: folders that a pattern only passes through are never added to the notes.
         notes = ArchiveNotes(keepsEmptyFolders: true) { path in directory?.whole(path).map { SyncEntry($0) } }
     }
 
     private var conflict: ConflictPolicy { client.requestContext.configuration.conflict }
 
-    /// How many there are that nobody was told of.
+    /// The number of items that will have reports of their own.
     var count: Int { notes.count }
 
-    /// Whether more was found than is held in memory, so that some of it was not taken note of.
+    /// Whether the memory was too small, so that some entries were not noted.
     var isFull: Bool { room.withLock { $0.isFull } }
 
-    /// Counts something that is held from now on.
+    /// Counts bytes for an entry that is kept in memory.
     ///
-    /// - Returns: false when it is too much.
+    /// - Returns: false if that is too much.
     private func hold(_ bytes: UInt64) -> Bool {
         room.withLock { room in
             do throws(TransferFailure) {
@@ -71,7 +72,7 @@ final class PullArchive: Sendable {
 // MARK: Finding
 
 extension PullArchive {
-    /// A symbolic link was found.
+    /// Notes a symbolic link.
     ///
     /// - Parameter source: the path on the server.
     func add(link source: String, _ listed: ListedEntry, at target: RelativePath) {
@@ -80,7 +81,7 @@ extension PullArchive {
         notes.add(ArchiveItem(.link, source, entry, there: notes.there(target)))
     }
 
-    /// A folder was found. Nobody knows yet whether anything in it is wanted.
+    /// Notes a folder, without knowing yet whether an entry in it is wanted.
     ///
     /// - Parameter source: the path on the server.
     func add(folder source: String, _ listed: ListedEntry, at target: RelativePath) {
@@ -91,14 +92,14 @@ extension PullArchive {
         }
     }
 
-    /// A folder is wanted, whatever is in it.
+    /// Marks a folder as wanted, whatever is in it.
     func wants(folder: RelativePath) {
         folders.withLock { folders in
             for found in folders.found.want(folder) { take(found, &folders.editor) }
         }
     }
 
-    /// Whether a file is fetched; otherwise it is taken note of as another name of one that is, or there is no room for it.
+    /// Whether to fetch a file. If not, it is noted as another name of a fetched file, or there is no memory for it.
     func takes(_ file: PullFile) -> Bool {
         let bytes = ListBudget.bytes(path: file.target.string.utf8.count, file.entry.extras)
         guard hold(bytes) else { return false }
@@ -126,12 +127,13 @@ extension PullArchive {
 
     private func kept(_ entry: SyncEntry) -> SyncEntry { keeping.owners ? entry : entry.withoutOwner }
 
-    /// Something goes into the folders that a path is in.
+    /// Marks the folders above a path as wanted.
     private func want(into path: RelativePath) {
         if let parent = path.parent { wants(folder: parent) }
     }
 
-    /// A folder is wanted: those that it is in are, and are open. All that is opened is in the notes, and so is closed again.
+    /// Notes a wanted folder and opens it; the folders above it are open already. Every opened folder is in the notes,
+    /// and so is closed at the end.
     private func take(_ folder: FoundFolders.Folder, _ editor: inout TreeEditor?) {
         let path = folder.entry.path
         let item = ArchiveItem(.folder, folder.source, folder.entry, there: notes.there(path))
@@ -143,12 +145,12 @@ extension PullArchive {
             editor = current.isFull ? nil : current
             if current.isFull { try current.commit() }
         } catch {
-            // Whatever goes into it is told that it cannot.
+            // The entries that go into the folder fail and report it.
         }
     }
 
-    /// Files are to go into the folder: it may be missing or closed, or something else may be in its place. It has no more permissions for
-    /// others than it is going to have.
+    /// Prepares a folder for files: it may be missing, closed, or another entry may be in its place. It gets no more
+    /// permissions for others than it will have at the end.
     ///
     /// - Returns: whether anything was changed.
     private func open(_ item: ArchiveItem, _ editor: TreeEditor) throws(Failure) -> Bool {
@@ -163,7 +165,7 @@ extension PullArchive {
         return true
     }
 
-    /// Syncs the folders that were made.
+    /// Syncs the folders that were created.
     private func commit() throws(Failure) {
         try folders.withLock { (folders) throws(Failure) in
             try folders.editor?.commit()
@@ -175,9 +177,9 @@ extension PullArchive {
 // MARK: Files
 
 extension PullArchive {
-    /// Takes note of where a file is.
+    /// Notes where a file is stored.
     ///
-    /// - Returns: whether its report has to wait: it was here and has to be given other attributes.
+    /// - Returns: whether its report must wait, because the file existed already and needs other attributes.
     func holds(_ report: PullReport, of file: PullFile) -> Bool {
         let holds = mustWait(report, file)
         if !holds { room.withLock { $0.budget.release(file.held) } }
@@ -206,9 +208,9 @@ extension PullArchive {
 // MARK: What is beside files
 
 extension PullArchive {
-    /// Makes what was found. Also where the pull has ended early: a folder may have been opened.
+    /// Creates the noted entries. If the pull has failed, it closes the folders that were opened.
     ///
-    /// - Parameter result: how the pull has ended.
+    /// - Parameter result: the result of the pull.
     func finish(_ result: Result<Void, TransferFailure>) async -> Result<Void, TransferFailure> {
         if case .failure(let failure) = result, failure.reason == .unsupported {
             let advice = "Without --archive it gives files, with their times. Nothing was fetched."
@@ -279,7 +281,7 @@ extension PullArchive {
         events.send(.finished(report))
     }
 
-    /// Tells what would be made.
+    /// Sends an event for each entry that would be created.
     private func foresee() {
         for item in notes.found where !isHere(item) {
             var planned = PlannedDownload(source: item.source, path: item.path.string, size: item.entry.size)
@@ -297,7 +299,7 @@ extension PullArchive {
 }
 
 extension PullPlace {
-    /// The directory, as far as it is there.
+    /// The directory; nil for a preview of one that does not exist.
     fileprivate var present: PullDirectory? {
         switch self {
         case .directory(let directory): directory

@@ -4,11 +4,11 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// What is on this machine, wherever it goes, with all that is kept of it.
+/// Entries with all their attributes, read from sources on this machine.
 extension SyncEntry {
-    /// A directory.
+    /// Reads the attributes of a directory.
     ///
-    /// - Throws: `sourceUnreadable`, also where its extended attributes are too many to be kept.
+    /// - Throws: `sourceUnreadable`, also if its extended attributes are too large to be kept.
     static func folder(_ directory: SourceDirectory, as path: RelativePath) throws(Failure) -> SyncEntry {
         do throws(SystemError) {
             let status = try directory.status()
@@ -21,7 +21,7 @@ extension SyncEntry {
         }
     }
 
-    /// A symbolic link, which is not followed.
+    /// Reads a symbolic link itself, without following it.
     ///
     /// - Throws: `sourceUnreadable`.
     static func link(at place: SourcePlace, as path: RelativePath) throws(Failure) -> SyncEntry {
@@ -37,9 +37,9 @@ extension SyncEntry {
         }
     }
 
-    /// A file that was pushed, if it is still that.
+    /// Reads the attributes of a pushed file, if it has not changed.
     ///
-    /// - Throws: `sourceChanged`, or `sourceUnreadable`, also where its extended attributes are too many to be kept.
+    /// - Throws: `sourceChanged`, or `sourceUnreadable`, also if its extended attributes are too large to be kept.
     static func file(
         at place: SourcePlace, as path: RelativePath, _ pushed: SourceFile.Identity
     ) throws(Failure) -> SyncEntry {
@@ -50,7 +50,7 @@ extension SyncEntry {
             try file.extraAttributes(wantsOwner: true))
     }
 
-    /// Another name of a file.
+    /// The entry for another name of a file.
     static func name(of status: stat, as path: RelativePath, _ named: NamedFile) -> SyncEntry {
         SyncEntry(
             path, .file(UInt64(max(0, status.st_size))), modified: Timestamp(status.st_mtim),
@@ -59,7 +59,7 @@ extension SyncEntry {
 }
 
 extension SyncEntry.NamedFile {
-    /// - Returns: nothing for a file with one name, and for what is no file.
+    /// - Returns: nil for a file with a single name, and for anything but a file.
     init?(_ status: stat) {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1 else { return nil }
         self.init(high: UInt64(status.st_dev), low: UInt64(status.st_ino))
@@ -73,12 +73,12 @@ extension stat {
 }
 
 extension Failure {
-    /// Of a file or directory.
+    /// The fault of a local file or directory.
     static let tooManyAttributes = Failure(
         .sourceUnreadable,
         "Its extended attributes have more than \(ExtraAttributes.mostBytes) bytes, and cannot be kept.")
 
-    /// Of a file or folder on a server.
+    /// The fault of a file or folder on the server.
     static let untoldAttributes = Failure(
         .unsuitable,
         "Its extended attributes cannot be kept: they have more than \(ExtraAttributes.mostBytes) bytes, "

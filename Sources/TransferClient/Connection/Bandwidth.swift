@@ -1,11 +1,11 @@
 import TransferModel
 import TransferSystem
 
-/// The rate that all connections of a push or a pull share.
+/// The limit of the rate that all connections of a push or a pull share.
 final class Bandwidth: Sendable {
-    /// What may be done now.
+    /// The answer to a request to send.
     enum Permission {
-        /// One byte at least.
+        /// At least one byte may be sent.
         case bytes(Int)
         case waitUntil(MonotonicTime)
     }
@@ -18,7 +18,7 @@ final class Bandwidth: Sendable {
         mostReceived = Int(clamping: max(rate / 20, 1))
     }
 
-    /// - Parameter count: bytes that are ready, one at least.
+    /// - Parameter count: the bytes that are ready, at least one.
     func take(atMost count: Int) -> Permission {
         bucket.withLock { bucket in
             let taken = bucket.take(atMost: count, now: .now)
@@ -26,7 +26,7 @@ final class Bandwidth: Sendable {
         }
     }
 
-    /// When more may come, where that is not now.
+    /// The time from which more may be received; nil if it may be received now.
     var pause: MonotonicTime? {
         bucket.withLock { bucket in
             guard bucket.take(atMost: 1, now: .now) == 1 else { return bucket.next(for: 1) }
@@ -35,15 +35,15 @@ final class Bandwidth: Sendable {
         }
     }
 
-    /// Bytes that are received at once at most, so that the rate is held from moment to moment.
+    /// The most bytes to receive at once, a twentieth of a second's worth, so that the rate is even.
     let mostReceived: Int
 
-    /// Counts bytes that could not wait.
+    /// Counts bytes, such as of control frames, that were sent without waiting.
     func charge(_ count: Int) {
         bucket.withLock { $0.charge(count) }
     }
 
-    /// Gives back what was taken and did not go.
+    /// Returns bytes that were taken and not sent.
     func giveBack(_ count: Int) {
         bucket.withLock { $0.giveBack(count) }
     }

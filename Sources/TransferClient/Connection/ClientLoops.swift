@@ -1,14 +1,13 @@
 import TransferIO
 import TransferSystem
 
-/// The loops of a client's connections. One is enough for most of what a client does. What arrives over several connections
-/// with TLS is more than one thread can decrypt as fast as it comes, so every other of them lives on a second loop, which is
-/// made when it is first needed.
+/// The loops of a client's connections. One is enough for most work. With TLS, one thread cannot decrypt what several
+/// connections receive, so every second connection uses a second loop, which is created when first needed.
 final class ClientLoops: Sendable {
     let main: EventLoop
     private let second = Locked<EventLoop?>(nil)
 
-    /// - Throws: when the process has no descriptors or threads left.
+    /// - Throws: if the process has no descriptors or threads left.
     init() throws(SystemError) {
         main = try EventLoop(name: "transfer-client")
     }
@@ -18,11 +17,11 @@ final class ClientLoops: Sendable {
         second.withLock { $0?.stop() }
     }
 
-    /// - Parameter connection: its number among those of one task, from 0.
+    /// - Parameter connection: the connection's number within its task, from 0.
     func loop(for connection: Int) -> EventLoop {
         guard !connection.isMultiple(of: 2) else { return main }
         return second.withLock { second in
-            // Without another thread it goes on with one.
+            // If no other thread can be created, the first one serves all connections.
             if second == nil { second = try? EventLoop(name: "transfer-second") }
             return second ?? main
         }

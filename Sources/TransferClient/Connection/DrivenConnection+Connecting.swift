@@ -5,12 +5,12 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What a client's sessions begin with.
+/// How a client's sessions connect.
 extension DrivenConnection {
-    /// Connects, and has the deadline of the handshake run from then on.
+    /// Connects, and starts the deadline of the handshake.
     ///
-    /// - Parameter limit: what both may take together, where that is less than they always may.
-    /// - Returns: why it could not; nothing when there is a connection.
+    /// - Parameter limit: the most time for both together; nil for the normal deadline.
+    /// - Returns: the reason of the failure; nil if there is a connection.
     func connect(
         to address: SocketAddress, _ timeouts: Liveness.Timeouts, within limit: Interval?
     ) async -> String? {
@@ -33,11 +33,11 @@ extension DrivenConnection {
         return nil
     }
 
-    /// The server has answered; from here on other deadlines count.
+    /// Switches from the deadline of the handshake to those of an established connection.
     ///
     /// - Parameters:
-    ///   - heartbeat: in milliseconds, as the server says.
-    ///   - silence: seconds after which a silent server is given up: some pongs must have the time to come back.
+    ///   - heartbeat: the server's heartbeat interval in milliseconds.
+    ///   - silence: seconds after which a silent server is given up. Heartbeats are sent at least three times as often.
     func established(heartbeat: UInt32, silence: Double) {
         let heartbeatsInSilence = 3.0
         let longest = Interval.seconds(silence / heartbeatsInSilence)

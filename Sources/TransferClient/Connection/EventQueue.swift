@@ -1,7 +1,7 @@
 import TransferSystem
 
-/// Events on their way from the loop to whoever iterates. Bounded: past the limit the push starts no more uploads until
-/// the reader has caught up.
+/// The queue of events between a client's loop and the consumer that iterates over them. It is bounded: while it is
+/// full, a push starts no more uploads.
 final class EventQueue<Event: Sendable>: Sendable {
     private struct State {
         var events: [Event] = []
@@ -11,11 +11,11 @@ final class EventQueue<Event: Sendable>: Sendable {
         var onRoom: (@Sendable () -> Void)?
         var onCancel: (@Sendable () -> Void)?
         var isCancelled = false
-        /// Whether a reader that waits is left waiting.
+        /// Whether a waiting reader is not woken yet.
         var isGathering = false
     }
 
-    /// Events that may wait. A result takes about 200 bytes.
+    /// The number of events that may wait. An event with a result takes about 200 bytes.
     private let limit: Int
 
     private let state = Locked(State())
@@ -24,18 +24,18 @@ final class EventQueue<Event: Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// Whether the reader is behind; `onRoom` is called when it no longer is.
+    /// Whether the reader is behind. `onRoom` is called when it has caught up.
     var isFull: Bool { state.withLock { $0.events.count - $0.head >= limit } }
 
     /// Whether the reader would get an event at once.
     var hasEvents: Bool { state.withLock { $0.head < $0.events.count } }
 
-    /// Whether nobody wants the rest of the push.
+    /// Whether the consumer has cancelled the push or request.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// - Parameters:
     ///   - onRoom: called on the reader's thread.
-    ///   - onCancel: called once, at once when it was cancelled before.
+    ///   - onCancel: called once; at once if the queue was cancelled before.
     func connect(onRoom: @escaping @Sendable () -> Void, onCancel: @escaping @Sendable () -> Void) {
         let isCancelled = state.withLock { state in
             state.onRoom = onRoom
@@ -53,8 +53,8 @@ final class EventQueue<Event: Sendable>: Sendable {
         reader?.resume()
     }
 
-    /// Wakes a reader that waits once for all that `body` sends: a change of thread for each of a hundred results would
-    /// cost more than the results. Only one at a time may gather.
+    /// Wakes a waiting reader once for all events that `body` sends: changing threads for each of a hundred results
+    /// would cost more than the results. Only one caller may gather at a time.
     func gather<Result>(_ body: () -> Result) -> Result {
         state.withLock { $0.isGathering = true }
         defer {
@@ -114,7 +114,8 @@ final class EventQueue<Event: Sendable>: Sendable {
             let event = state.events[state.head]
             state.head += 1
             let left = state.events.count - state.head
-            // A reader that is always a little behind must not make the list grow for ever.
+            // Remove taken events also if the reader never quite catches up; otherwise the array would grow without
+            // bound.
             if left == 0 || state.head >= limit {
                 state.events.removeFirst(state.head)
                 state.head = 0

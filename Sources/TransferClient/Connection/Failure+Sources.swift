@@ -2,7 +2,7 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// Why a source could not be sent.
+/// The failures of uploads, with sentences for the user.
 extension Failure {
     static func unreadable(_ error: SystemError) -> Failure {
         let advice =
@@ -19,7 +19,7 @@ extension Failure {
     static let connectionLost = Failure(
         .connectionLost, "Not acknowledged: the connection was lost.")
 
-    /// - Parameter code: what the server said of the whole connection.
+    /// - Parameter code: the server's code for the whole connection.
     static func refused(_ code: ResultCode) -> Failure {
         Failure(code, "Not acknowledged: the server refused.")
     }
@@ -27,9 +27,9 @@ extension Failure {
     static let changed = Failure(
         .sourceChanged, "The file changed while it was read; push it again when it is at rest.")
 
-    /// The same, for an upload that can be gone on with.
+    /// The same failure for an upload that can be resumed.
     ///
-    /// - Parameter seconds: for which the server keeps what has arrived.
+    /// - Parameter seconds: how long the server keeps the part that has arrived.
     func keeping(seconds: UInt32) -> Failure {
         let kept = DurationFormat.words(seconds)
         let advice = "What has arrived is kept for \(kept); the same command goes on from there."
@@ -39,25 +39,25 @@ extension Failure {
     static let reserved = Failure(
         .sourceSkipped, "Skipped: the name is one of Transfer's own, and what has it is never sent.")
 
-    /// For what has the name of a witness and no other one.
+    /// The failure of an entry that has only the name of a witness.
     static let leftByRemoval = Failure(
         .sourceSkipped,
         "It has a name that removals give for a moment. Rename it; if a removal of yours was killed, a push or "
             + "watch with --delete-source gives it its name back when it is a minute old.")
 
-    /// - Parameter what: a device, a FIFO and so on.
+    /// - Parameter what: the type of file, such as a device or a FIFO.
     static func special(_ what: String) -> Failure {
         Failure(.sourceSkipped, "Skipped: it is \(what), not a file or a directory.")
     }
 }
 
 extension Failure {
-    /// - Parameter message: why the framing cannot carry it.
+    /// - Parameter message: the reason why the framing cannot carry the upload.
     static func unsuitable(_ message: String) -> Failure { Failure(.unsuitable, message) }
 
-    /// The framing has no acknowledgement.
+    /// The failure of an upload in a framing without acknowledgements.
     ///
-    /// - Parameter remark: what the other side said nevertheless.
+    /// - Parameter remark: the server's words, if it sent some.
     static func unanswered(_ remark: String?) -> Failure {
         let said = remark.map { " The other side says: \($0)" } ?? ""
         return Failure(
@@ -65,9 +65,9 @@ extension Failure {
             "Sent, not acknowledged: this framing has no acknowledgement (verified: no).\(said)")
     }
 
-    /// All of it was sent, and no answer came.
+    /// The failure of an upload that was sent completely and not answered.
     ///
-    /// - Parameter reason: what came instead; a sentence or the front of one.
+    /// - Parameter reason: what happened instead; a sentence or its beginning.
     static func doubtful(_ reason: String) -> Failure {
         let end = reason.utf8.last == UInt8(ascii: ".") ? "" : "."
         return Failure(

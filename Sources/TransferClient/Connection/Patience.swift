@@ -1,34 +1,34 @@
 import TransferModel
 
-/// How long it is tried to reach a server, and how often: with growing waits, for so long since the first loss after the last
-/// progress, or since the first try, where that is to be patient about as well.
+/// Decides how long and how often the client tries to reach a server. Waits between attempts grow. The time runs from
+/// the first loss after the last progress, or from the first attempt if the first connection is retried.
 struct Patience {
     private let length: Interval
     private var backoff = Backoff()
-    /// When it is over; nothing before there is anything to be patient about.
+    /// When it is over; nil while nothing is being retried.
     private var end: MonotonicTime?
 
-    /// - Parameter seconds: for which it is tried; with none of them once, for as long as one attempt takes.
+    /// - Parameter seconds: how long to retry; with 0 there is one attempt, with its normal deadline.
     init(seconds: Double) {
         length = .seconds(seconds)
     }
 
-    /// It is tried from here on, unless it is already.
+    /// Starts the time, unless it runs already.
     mutating func begin(now: MonotonicTime) {
         guard length > Interval(nanoseconds: 0) else { return }
         end = end ?? now + length
     }
 
-    /// Something got further: from here it begins anew.
+    /// Notes progress: the time starts anew at the next loss.
     mutating func progressed() {
         end = nil
         backoff.reset()
     }
 
-    /// A connection was lost.
+    /// Notes a lost connection.
     ///
-    /// - Parameter hold: to be waited at least.
-    /// - Returns: how long to wait before the next attempt; nothing when there is no time left for one.
+    /// - Parameter hold: the least time to wait.
+    /// - Returns: how long to wait before the next attempt; nil if no time is left for one.
     mutating func lost(
         _ hold: Interval, now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) -> Interval? {
@@ -38,15 +38,15 @@ struct Patience {
         return interval
     }
 
-    /// What an attempt may take.
+    /// The most time that an attempt may take.
     ///
-    /// - Parameter others: that are to have their share of the time as well.
-    /// - Returns: nothing where it may take as long as any does.
+    /// - Parameter others: the number of further attempts that need an equal share of the time.
+    /// - Returns: nil for the normal deadline.
     func share(with others: Int, now: MonotonicTime) -> Interval? {
         end.map { Interval(nanoseconds: max(0, ($0 - now).nanoseconds) / Int64(max(0, others) + 1)) }
     }
 
-    /// Seconds since it began.
+    /// Seconds since the time started.
     func tried(now: MonotonicTime) -> Double {
         guard let end else { return 0 }
         return max(0, length.seconds - (end - now).seconds)

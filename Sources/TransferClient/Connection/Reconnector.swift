@@ -2,47 +2,47 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// What is carried on over one connection after the other: a push, or requests. Lives on one loop.
+/// A push or a set of requests that continues over several connections. It lives on one loop.
 protocol ReconnectingRun: Actor {
-    /// Whether nobody wants another connection.
+    /// Whether the consumer wants no other connection.
     var isCancelled: Bool { get }
 
     /// Whether the server has answered on any connection.
     var hasConnected: Bool { get }
 
-    /// Lives through one connection.
+    /// Uses one connection until it ends.
     ///
-    /// - Parameter limit: what connecting and the handshake may take together; nothing for what they always may.
+    /// - Parameter limit: the most time for connecting and the handshake together; nil for the normal deadline.
     func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt
 
-    /// Whether there is anything to do for another connection: one that was lost after its last result has done its work.
+    /// Whether another connection would have work. A connection that is lost after its last result has done everything.
     func hasMore() async -> Bool
 
-    /// Another attempt follows after so long.
+    /// Reports that another attempt follows after the interval.
     func reconnects(_ reason: String, after interval: Interval)
 }
 
-/// Connects, and after a lost connection connects again, as long as patience lasts: what counts as progress, how long to wait,
-/// when to give up, and what is said of it are the same for all that a client does.
+/// Connects, and connects again after a loss, as long as `Patience` allows. All commands of a client share its rules:
+/// what counts as progress, how long to wait, when to give up, and what the error says.
 ///
-/// Belongs to a run, and like it to one loop.
+/// It belongs to a run, on that run's loop.
 final class Reconnector {
     typealias Ending = ClientSession.Ending
 
-    /// What came of one connection.
+    /// The outcome of one connection.
     struct Attempt {
         let ending: Ending
         /// Whether the server has answered on it.
         let hasConnected: Bool
-        /// Whether anything got further on it; then the next one starts with patience anew.
+        /// Whether it made progress; then the time to retry starts anew.
         let hasProgressed: Bool
     }
 
-    /// How it all ended.
+    /// The outcome of the whole run.
     enum Outcome {
         case complete
         case cancelled
-        /// - Parameter ending: that of the last connection.
+        /// - Parameter ending: how the last connection ended.
         case failed(TransferFailure, _ ending: Ending)
     }
 
@@ -50,20 +50,20 @@ final class Reconnector {
     private let pool: BlockingPool
     private let loop: EventLoop
     private let inquiry: TrustInquiry
-    /// What is not lost when it is given up.
+    /// What is not lost if the run fails; the end of a sentence.
     private let rest: String
     private var patience: Patience
-    /// Whether a connection has worked; before that, patience is about the first one.
+    /// Whether a connection has worked; until then, the time is for the first one.
     private var hasWorked = false
     private let retriesFirstConnection: Bool
     private var generator = SystemRandomNumberGenerator()
-    /// Whether the latest attempt ended with the server's name.
+    /// Whether the latest attempt failed because the name could not be resolved.
     private var isNameLost = false
-    /// See `ClientConfiguration`.
+    /// A sentence for errors; see `ClientConfiguration.nameAdvice`.
     private let nameAdvice: String
     private let isCancelled = Signal()
 
-    /// - Parameter rest: what is not lost when it is given up, for a sentence.
+    /// - Parameter rest: what is not lost if the run fails; the end of a sentence.
     init(
         _ server: ServerAddress, _ configuration: ClientConfiguration, _ security: ClientSecurity?, on loop: EventLoop,
         pool: BlockingPool, leaving rest: String
@@ -78,7 +78,7 @@ final class Reconnector {
         retriesFirstConnection = configuration.retriesFirstConnection
     }
 
-    /// - Returns: when all is done, or given up.
+    /// Connects until the run is complete, cancelled or failed.
     func carryOn<Run: ReconnectingRun>(_ run: isolated Run) async -> Outcome {
         while !run.isCancelled {
             let attempt = await connect(run)
@@ -91,7 +91,7 @@ final class Reconnector {
                 guard await inquiry.isTrusted(server) else {
                     return .failed(failure(run, attempt.ending), attempt.ending)
                 }
-                // Whoever had to answer has taken his time.
+                // The time that the user took to answer does not count.
                 patience.progressed()
             case .lost(let reason):
                 guard run.hasConnected || retriesFirstConnection else {
@@ -106,13 +106,13 @@ final class Reconnector {
         return .cancelled
     }
 
-    /// Nobody wants to wait any more.
+    /// Ends the run, also while it waits.
     func cancel() async {
         isCancelled.fire()
         await inquiry.cancel()
     }
 
-    /// Tries the server's addresses in turn until one answers.
+    /// Tries the server's addresses in order until one answers.
     private func connect<Run: ReconnectingRun>(_ run: isolated Run) async -> Attempt {
         if !run.hasConnected, retriesFirstConnection { patience.begin(now: .now) }
         let endpoint = server.endpoint
@@ -138,8 +138,8 @@ final class Reconnector {
 
     /// Waits before the next attempt.
     ///
-    /// - Parameter hold: to be waited at least.
-    /// - Returns: how it ended; nothing when it goes on.
+    /// - Parameter hold: the least time to wait.
+    /// - Returns: the outcome; nil if another attempt follows.
     private func pause<Run: ReconnectingRun>(
         _ run: isolated Run, _ attempt: Attempt, _ reason: String, _ hold: Interval = Interval(nanoseconds: 0)
     ) async -> Outcome? {
@@ -158,7 +158,7 @@ final class Reconnector {
         return nil
     }
 
-    /// Why no other connection is tried.
+    /// The reason why there is no other attempt.
     private func failure<Run: ReconnectingRun>(_ run: isolated Run, _ ending: Ending) -> TransferFailure {
         switch ending {
         case .complete, .cancelled: .stopped
@@ -178,7 +178,7 @@ final class Reconnector {
 }
 
 extension Reconnector {
-    /// - Returns: nothing when it was tried once.
+    /// - Returns: nil if there was only one attempt.
     private func triedFor<Run: ReconnectingRun>(_ run: isolated Run) -> Double? {
         run.hasConnected || retriesFirstConnection ? patience.tried(now: .now) : nil
     }

@@ -5,19 +5,19 @@ import TransferModel
 import TransferProtocol
 import TransferReceipts
 
-/// What every connection begins with: TLS with the server, before anything is said.
+/// The beginning of every connection: the TLS handshake with the server, and the `hello` after it.
 struct ServerGreeting {
     let server: ServerAddress
     let security: ClientSecurity?
     let pool: BlockingPool
 
-    /// The first byte of a frame: this protocol without TLS.
+    /// The first byte of a frame of this protocol without TLS.
     private static let bareFrame: UInt8 = 0
 
-    /// What OpenSSL calls the alert of a server that has none of the client's protocols (RFC 7301, section 3.2).
+    /// OpenSSL's name of the alert from a server that supports none of the client's protocols (RFC 7301, section 3.2).
     private static let otherProtocol = "no application protocol"
 
-    /// What the client says first. Who it is concerns nobody who listens in.
+    /// The client's first frame. It names the client only inside TLS, so that listeners do not learn who it is.
     func hello(_ configuration: ClientConfiguration, features: Features, run: UInt64?) -> Hello {
         var hello = Hello(agent: configuration.agent, features: features, run: run)
         guard security != nil else { return hello }
@@ -26,12 +26,12 @@ struct ServerGreeting {
         return hello
     }
 
-    /// Comes to know that it is the right server, and agrees on keys with it.
+    /// Checks the server's identity and agrees on keys with it.
     ///
     /// - Parameters:
     ///   - hasConnected: whether the server has answered before.
-    ///   - isEnding: whether the session wants no connection any more.
-    /// - Returns: why there is none; nothing when all is well.
+    ///   - isEnding: whether the session is being closed.
+    /// - Returns: the reason of the failure; nil on success.
     func secure(
         _ socket: StreamSocket, hasConnected: Bool, unless isEnding: () -> Bool
     ) async -> ClientSession.Ending? {
@@ -74,7 +74,7 @@ struct ServerGreeting {
             case .wrong(let message): return .untrusted(message)
             }
         }
-        // With whom there was TLS before, it was only disturbed.
+        // If TLS has worked with this server before, this failure counts as a disturbed connection.
         guard case .tls(let fault) = error, !hasConnected else { return .lost(error.reason) }
         switch fault {
         case .notTLS(let opening) where opening.first == Self.bareFrame:
@@ -97,8 +97,8 @@ struct ServerGreeting {
     }
 }
 
-/// The keys of the server that a connection has proved. The key in `welcome` is a claim: every server can name the key of
-/// another server.
+/// The keys that a server has proved on a connection. The key in `welcome` is only a claim, because every server can
+/// name the key of another one.
 struct ProvenServer: Equatable, Sendable {
     /// The key that the server signs receipts with; nil if the server names none or has not proved it, and without TLS.
     let receiptKey: ServerKey?
@@ -108,7 +108,8 @@ struct ProvenServer: Equatable, Sendable {
 
     /// - Parameters:
     ///   - tlsKey: the key of the certificate, or the identity that the certificate is bound to.
-    ///   - channelBinding: of the connection (RFC 9266). It differs from the server's if a proxy ends TLS in front of the server.
+    ///   - channelBinding: the connection's channel binding (RFC 9266). It differs from the server's if a proxy ends
+    ///     TLS in front of the server.
     init(_ welcome: Welcome, tlsKey: TLSKey?, channelBinding: [UInt8]?) {
         self.tlsKey = tlsKey.map { KeyFingerprint(of: $0.bytes) }
         guard let tlsKey, let key = welcome.serverKey.flatMap({ ServerKey($0) }) else {
@@ -125,11 +126,12 @@ struct ProvenServer: Equatable, Sendable {
         receiptKey = isTLSKey || isProven ? key : nil
     }
 
-    /// - Parameter socket: of the connection that `welcome` came over; its handshake is done.
+    /// - Parameter socket: the connection that received `welcome`; its handshake is complete.
     init(_ welcome: Welcome, over socket: StreamSocket?) {
         self.init(welcome, tlsKey: socket?.peerIdentity, channelBinding: socket?.channelBinding)
     }
 
-    /// Identifies the server in `known_people`. It is the fingerprint of the proved receipt key, or else of the certificate's key.
+    /// The fingerprint that identifies the server in `known_people`: that of the proved receipt key, or else of the
+    /// certificate's key.
     var fingerprint: KeyFingerprint? { receiptKey.map { KeyFingerprint(of: $0) } ?? tlsKey }
 }

@@ -1,16 +1,16 @@
 import TransferModel
 
-/// Holds a rate: as many bytes may go as have dripped in, and what nobody takes within a moment is lost.
+/// Limits a rate: bytes are earned with time, and those that are not spent within `patience` seconds expire.
 struct TokenBucket: Sendable {
     private let rate: Double
     private let capacity: Double
     private var level = 0.0
     private var latest: MonotonicTime
 
-    /// Seconds of bytes that may wait: what a busy loop misses is caught up with, and nobody sees a burst.
+    /// Seconds of bytes that can be saved up: enough to catch up after a busy loop, too few for a visible burst.
     private static let patience = 0.2
 
-    /// Parts of the capacity that are worth a system call and a record of TLS.
+    /// The capacity divided by this is the least number of bytes worth a system call and a TLS record.
     private static let portions = 8.0
 
     /// - Parameter bytesPerSecond: more than zero.
@@ -20,7 +20,7 @@ struct TokenBucket: Sendable {
         latest = now
     }
 
-    /// - Returns: how many bytes may go now, up to `count`; 0 when it is better to wait.
+    /// - Returns: how many bytes may be sent now, at most `count`; 0 to wait.
     mutating func take(atMost count: Int, now: MonotonicTime) -> Int {
         let elapsed = max(0, (now - latest).seconds)
         level = min(capacity, level + elapsed * rate)
@@ -31,21 +31,21 @@ struct TokenBucket: Sendable {
         return taken
     }
 
-    /// Counts bytes that could not wait.
+    /// Counts bytes that were sent without waiting.
     mutating func charge(_ count: Int) {
         level -= Double(count)
     }
 
-    /// Gives back what was taken and did not go.
+    /// Returns bytes that were taken and not sent.
     mutating func giveBack(_ count: Int) {
         level += Double(count)
     }
 
-    /// When it is worth asking again for that many.
+    /// When to ask again for `count` bytes.
     func next(for count: Int) -> MonotonicTime {
         latest + .seconds(max(0, portion(of: count) - level) / rate)
     }
 
-    /// One byte at least, so that it is never worth taking nothing.
+    /// At least one byte, so that no caller takes 0 bytes in a loop.
     private func portion(of count: Int) -> Double { max(1, min(Double(count), capacity / Self.portions)) }
 }

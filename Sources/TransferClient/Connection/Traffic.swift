@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Bytes that have gone over the wire for content, of all connections that share it: compressed content as it is, without holes and what
-/// the other side has already, and again what was sent again. Encryption is not counted.
+/// Counts the bytes of content on the wire, for all connections that share the counter: compressed content in its
+/// compressed size, and repeated content again, but no holes and no content that the other side has already. TLS
+/// overhead does not count.
 package final class Traffic: Sendable {
     private let count = Atomic<UInt64>(0)
 
     package init() {}
 
-    /// So far.
+    /// The bytes counted so far.
     package var bytes: UInt64 { count.load(ordering: .relaxed) }
 
     package func add(_ bytes: Int) {
