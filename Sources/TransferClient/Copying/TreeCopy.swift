@@ -2,30 +2,30 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Copies files, and folders with all that the server keeps of what is in them: symbolic links as links, names of one file as such,
-/// permissions, times, extended attributes, and owners where the server gives these. Nothing of it travels.
+/// Copies files and folders on the server with everything that it keeps of their contents: symbolic links as links,
+/// hard links, permissions, times, extended attributes, and owners if the server can set them. No content is sent.
 struct TreeCopy: Sendable {
     let client: TransferClient
     let isRecursive: Bool
 
-    /// Whether a file or link that has the path of a copy gives way.
+    /// Whether a copy replaces a file or link at its path.
     let replaces: Bool
 
     let unlisted: @Sendable (UnlistedNames) -> Void
 
-    /// Takes what came of each thing.
+    /// Receives the outcome of each entry.
     let report: @Sendable (ChangeReport) -> Void
 
-    /// All of it is known before anything is copied: a folder may be copied into itself.
+    /// Plans everything before it copies anything, because a folder may be copied into itself.
     ///
-    /// - Throws: when a folder cannot be listed: then nothing was copied; or when the connection is lost for good.
+    /// - Throws: if a folder cannot be listed, in which case nothing was copied; or if the connection is lost for good.
     func run(_ copies: [(path: String, target: String)]) async throws(TransferFailure) {
         let plan = try await look(copies)
         let features = isRecursive ? try await client.features(needs: [.files, .trees]) : []
         try await TreeCopyRun(self, keepsOwners: features.contains(.owners)).make(plan)
     }
 
-    /// - Parameter answer: what the server has said of it.
+    /// - Parameter answer: the server's answer; nil if it was not asked.
     func tell(
         _ form: EntryForm?, _ path: String, _ result: ResultCode, _ message: String, _ answer: ChangeReport? = nil
     ) {
@@ -36,14 +36,14 @@ struct TreeCopy: Sendable {
     }
 }
 
-/// What is to be made, each with the path that it gets.
+/// The entries to create, each with its new path.
 struct TreeCopyPlan: Sendable {
     struct File: Sendable {
         let source: String
         let entry: SyncEntry
     }
 
-    /// Each behind the one that it is in, and of several with one path the first.
+    /// Each after the folders that contain it; of several with one path, the first one.
     private(set) var folders: [SyncEntry] = []
     private(set) var links: [SyncEntry] = []
     private(set) var files: [File] = []
@@ -87,7 +87,7 @@ extension TreeCopy {
             for try await inner in client.list(
                 found.path, isRecursive: true, wantsDetails: false, wantsAll: true, unlisted: unlisted)
             {
-                // What is in it has its path in front, byte by byte.
+                // The path of an entry in a folder begins with the folder's path, byte by byte.
                 let below = String(decoding: inner.path.utf8.dropFirst(found.path.utf8.count), as: UTF8.self)
                 try add(inner, at: "\(target)/\(below)", &plan, &budget)
             }
@@ -111,7 +111,7 @@ extension TreeCopy {
 }
 
 extension RemoteEntry {
-    /// The same under another path.
+    /// The same entry at another path.
     fileprivate func at(_ path: String) -> RemoteEntry {
         RemoteEntry(
             path: path, isDirectory: isDirectory, size: size, modified: modified, permissions: permissions, kind: kind,

@@ -2,14 +2,14 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Makes what a copy of trees has planned. Folders are open to no more people than their sources from the beginning, and get their
-/// times last, the innermost first: all that is made in a folder changes its time.
+/// Creates the entries of a plan. A new folder is never more accessible than its source. Folders get their times last,
+/// the innermost first, because every entry created in a folder changes its time.
 final class TreeCopyRun: Sendable {
     private let copy: TreeCopy
     private let keepsOwners: Bool
     private let lastAnswer = Locked<ChangeReport?>(nil)
 
-    /// Folders that could not be made, and why.
+    /// Folders that could not be created, with the reasons.
     private let unmade = Locked<[RelativePath: (ResultCode, String)]>([:])
 
     init(_ copy: TreeCopy, keepsOwners: Bool) {
@@ -32,7 +32,8 @@ final class TreeCopyRun: Sendable {
         }
     }
 
-    /// Whoever may not give permissions makes folders that are for everybody, and no others.
+    /// Creates folders with their permissions. A client that may not set permissions creates only folders that are open
+    /// to everyone.
     private func makeFolders(_ folders: [SyncEntry]) async throws(TransferFailure) {
         var open: [SyncEntry] = []
         for folder in try await refused(folders, hasPermissions: true) where isPossible(.folder, folder) {
@@ -47,12 +48,12 @@ final class TreeCopyRun: Sendable {
         }
     }
 
-    /// Permissions of a folder that a server makes for whoever says none.
+    /// The permissions, for group and others, of a folder that is created without stating any.
     private static let everybody: UInt16 = 0o055
 
-    /// Makes folders.
+    /// Creates folders, and reports all failures but `forbidden`.
     ///
-    /// - Returns: those that the client may not make so.
+    /// - Returns: the folders that the client may not create in this way.
     private func refused(_ folders: [SyncEntry], hasPermissions: Bool) async throws(TransferFailure) -> [SyncEntry] {
         guard !folders.isEmpty else { return [] }
         var refused: Set<RelativePath> = []
@@ -77,7 +78,7 @@ final class TreeCopyRun: Sendable {
         copy.tell(.folder, folder.path.string, result, message)
     }
 
-    /// What a folder lacks that was made.
+    /// What a created folder lacks; nil if it is complete.
     private static func fault(of folder: SyncEntry, _ result: ResultCode, _ message: String) -> Failure? {
         guard result == .completed else {
             return Failure(
@@ -96,7 +97,8 @@ final class TreeCopyRun: Sendable {
         copy.tell(form, entry.path.string, result, message, lastAnswer.withLock { $0 })
     }
 
-    /// Whether the folders are there that it goes into; otherwise it is told. A server would make them, for everybody.
+    /// Whether the folders above an entry exist; if not, the entry is reported as failed. Without this check, the
+    /// server would create them with default permissions.
     private func isPossible(_ form: EntryForm, _ entry: SyncEntry) -> Bool {
         let fault = unmade.withLock { unmade in entry.path.folders.lazy.compactMap { unmade[$0] }.first }
         guard let (code, message) = fault else { return true }
@@ -108,7 +110,8 @@ final class TreeCopyRun: Sendable {
 // MARK: Files
 
 extension TreeCopyRun {
-    /// Of the names of one file the first that can be copied is, and the others become names of that copy.
+    /// Copies files. If several are names of one file, the first one that can be copied is, and the others become names
+    /// of the copy.
     private func copyFiles(_ files: [TreeCopyPlan.File], to target: RemoteTarget) async throws(TransferFailure) {
         var groups: [SyncEntry.NamedFile: [TreeCopyPlan.File]] = [:]
         for file in files { if let named = file.entry.named { groups[named, default: []].append(file) } }
@@ -136,7 +139,7 @@ extension TreeCopyRun {
         }
     }
 
-    /// - Returns: the paths of those that are not there.
+    /// - Returns: the paths of files that were not copied.
     private func copied(_ files: [TreeCopyPlan.File]) async throws(TransferFailure) -> Set<RelativePath> {
         let possible = files.filter { isPossible(.file, $0.entry) }
         var missing = Set(files.map(\.entry.path))
@@ -144,7 +147,7 @@ extension TreeCopyRun {
         let context = copy.client.requestContext
         let answers = copy.client.change(possible.map(\.entry.path.string)) { path, index in
             let (source, entry) = (possible[index].source, possible[index].entry)
-            // Those that cannot be told are the server's to refuse.
+            // Attributes that the server could not list are not sent; it refuses the copy if it cannot keep them.
             let attributes = keepsOwners && !entry.isPartial ? entry.extra : nil
             return .make(
                 MakeRequest(

@@ -2,32 +2,32 @@ package import TransferIO
 import TransferModel
 package import TransferProtocol
 
-/// Gathers the answers to one question. Sans-IO.
+/// Collects the answers to one question. Sans-IO.
 package struct AnswerCollector {
-    /// Servers that are kept; answers of more are dropped. Nobody reads more, and each takes some 300 bytes.
+    /// The most servers to keep; answers of others are dropped. Each takes some 300 bytes.
     static let mostServers = 256
 
-    /// Addresses of one server that are kept.
+    /// The most addresses to keep of one server.
     static let mostAddresses = 16
 
     private let nonce: DiscoveryNonce
-    /// In the order in which they were first heard of.
+    /// The servers in the order of their first answers.
     private var found: [(answer: DiscoveryAnswer, hosts: [Host])] = []
 
-    /// Where an answer came from.
+    /// The address that an answer came from.
     private struct Host: Equatable {
         let address: IPAddress
-        /// As it can be written, with the interface of a link-local address.
+        /// The address as text, with the interface if it is link-local.
         let text: String
     }
 
-    /// - Parameter nonce: that of the question.
+    /// - Parameter nonce: the nonce of the question.
     package init(_ nonce: DiscoveryNonce) {
         self.nonce = nonce
     }
 
-    /// Takes what has come. Whatever is no answer to this question counts for nothing. Equal answers are of one server,
-    /// which has several addresses.
+    /// Takes a datagram, which is ignored unless it answers this question. Equal answers come from one server with
+    /// several addresses.
     package mutating func take(_ bytes: ArraySlice<UInt8>, from source: SocketAddress) {
         guard case .answer(let answer)? = try? DiscoveryDatagram.decode(bytes), answer.nonce == nonce,
             let address = IPAddress(source), case .internet(let text, _)? = source.endpoint
@@ -41,9 +41,9 @@ package struct AnswerCollector {
         found[index].hosts.append(host)
     }
 
-    /// By name and address.
+    /// The servers, ordered by name and address.
     ///
-    /// - Parameter known: the user's list.
+    /// - Parameter known: the user's list of known servers.
     package func servers(_ known: [KnownServers.Entry]) -> [FoundServer] {
         found.compactMap { entry in
             let hosts = entry.hosts.sorted { Self.worth($0.address) < Self.worth($1.address) }
@@ -55,7 +55,8 @@ package struct AnswerCollector {
         }
     }
 
-    /// This machine's own address holds whatever the network does; one with a zone means something here only.
+    /// The order of addresses: loopback works without a network, and a link-local address has a meaning only on this
+    /// machine.
     private static func worth(_ address: IPAddress) -> Int {
         if address.isLoopback { return 0 }
         if address.isLinkLocal { return 3 }

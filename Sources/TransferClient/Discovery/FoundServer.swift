@@ -3,46 +3,46 @@ public import TransferKeys
 import TransferModel
 import TransferProtocol
 
-/// A server that has answered somebody who looked for it. All of it is what that server says, and anybody on the network can
-/// say it: who is at an address is found out by connecting to it.
+/// A server that has answered a search. Everything here is only the server's claim, which any machine in the network
+/// can make: a client must connect to find out which server is at an address.
 public struct FoundServer: Sendable, Equatable {
-    /// What the list of known servers makes of it.
+    /// What the list of known servers says about it.
     public enum Standing: String, Sendable, CaseIterable {
-        /// This key is known for the address.
+        /// The list has this key for the address.
         case known
-        /// Another key is; somebody may be answering in that server's place.
+        /// The list has another key; another machine may be answering in that server's place.
         case otherKey
-        /// Nothing is.
+        /// The list does not have the address.
         case unknown
     }
 
-    /// What it calls itself: 1 to 64 bytes, nothing that could steer a terminal.
+    /// The name that the server gives itself: 1 to 64 bytes, without control characters.
     public let name: String
 
-    /// Under which it was found, the best one first: one whose key is known, then this machine's own, IPv4 before IPv6. With
-    /// the first of its ports; 1 to 16 of them.
+    /// The 1 to 16 addresses that answered, with the first port. The best one comes first: those with a known key, then
+    /// loopback, then IPv4 before IPv6.
     public let addresses: [ServerAddress]
 
-    /// Where it takes connections, at each address; 1 to 8 of them.
+    /// The 1 to 8 ports on which it accepts connections, at each address.
     public let ports: [UInt16]
 
-    /// Of the key that it will show, as it says; nothing for a server without TLS.
+    /// The fingerprint of the key that it announces; nil for a server without TLS.
     public let fingerprint: KeyFingerprint?
 
-    /// Of the first address.
+    /// The standing of the first address.
     public let standing: Standing
 
-    /// The best address.
+    /// The first of `addresses`, which is the best.
     public var address: ServerAddress { addresses[0] }
 
-    /// - Returns: nothing without an address.
+    /// - Returns: nil if there is no address.
     init?(_ answer: DiscoveryAnswer, at hosts: [String], known: [KnownServers.Entry]) {
         let fingerprint = answer.keyDigest.flatMap { Bytes32($0) }.map { KeyFingerprint($0) }
         let rated = hosts.map { host in
             let address = ServerAddress(.internet(host: host, port: answer.ports[0]), folder: "")
             return (address: address, standing: Standing(of: fingerprint, at: address, known))
         }
-        // Sorting is stable: hosts come in the order of their own worth.
+        // Sorting is stable, so hosts of the same standing keep their order.
         let sorted = rated.sorted { Self.worth($0.standing) < Self.worth($1.standing) }
         guard let first = sorted.first else { return nil }
         (name, ports, self.fingerprint) = (answer.name.text, answer.ports, fingerprint)
@@ -50,7 +50,8 @@ public struct FoundServer: Sendable, Equatable {
         standing = first.standing
     }
 
-    /// An address that the list has another key for comes before one that it doesn't know: a push there says so loudly.
+    /// An address for which the list has another key precedes an unknown one, because connecting to it produces a clear
+    /// warning.
     private static func worth(_ standing: Standing) -> Int {
         switch standing {
         case .known: 0

@@ -1,10 +1,10 @@
 import TransferIO
 import TransferModel
 
-/// Where to ask for servers.
+/// The addresses that a search sends its question to.
 enum SearchTargets {
-    /// This machine, and everybody on the links of its interfaces: the broadcast addresses of IPv4 networks, and all nodes of
-    /// IPv6 ones.
+    /// This machine, and all machines on the links that it has: the broadcast addresses of IPv4 networks, and the
+    /// all-nodes address of IPv6.
     static func network(_ interfaces: [NetworkInterface], port: UInt16) -> [SocketAddress] {
         var targets = [IPAddress.ipv4Loopback, .ipv6Loopback].map { SocketAddress($0, port: port) }
         var asked: Set<IPAddress> = []

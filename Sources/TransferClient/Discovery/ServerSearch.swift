@@ -5,33 +5,34 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Looks for servers that let themselves be found (`transfer serve --discover`), on this machine and on the networks that it is
-/// connected to.
+/// Searches for servers that can be discovered (`transfer serve --discover`), on this machine and on the networks that
+/// it is connected to.
 ///
-/// Answers are not protected by anything: see `FoundServer`.
+/// Answers are not authenticated; see `FoundServer`.
 public struct ServerSearch: Sendable {
-    /// The port to ask at, 1 to 65535.
+    /// The port that is asked, 1 to 65535.
     public var port = ServerAddress.defaultPort
 
-    /// How long to wait for answers, in seconds; at least 0.1 and at most 60.
+    /// How long to wait for answers, in seconds, 0.1 to 60.
     public var patience = 1.0
 
-    /// Whom to ask in place of everybody on the network; folders count for nothing. A Unix socket is not asked.
+    /// The servers to ask instead of all machines in the network; their folders are ignored. Unix sockets are not
+    /// asked.
     public var places: [ServerAddress] = []
 
-    /// Where keys are known from; nothing to know none.
+    /// The list with known keys; nil to know none.
     public var known: KnownServers? = .standard
 
-    /// How often everybody is asked: datagrams get lost.
+    /// How often the question is sent, because datagrams can be lost.
     private static let rounds = 3
 
-    /// Asks everybody on the network for a second.
+    /// Creates a search that asks the whole network and waits a second.
     public init() {}
 
-    /// Looks for them.
+    /// Searches for servers.
     ///
-    /// - Returns: what was found in that time, by name; at most 256 servers.
-    /// - Throws: `TransferFailure` when nobody can be asked, or the list of known servers cannot be read.
+    /// - Returns: the servers found in that time, by name; at most 256.
+    /// - Throws: `TransferFailure` if the question cannot be sent, or the list of known servers cannot be read.
     public func servers() async throws(TransferFailure) -> [FoundServer] {
         let pool = BlockingPool(name: "transfer-find", threads: 1)
         defer { pool.close() }
@@ -39,7 +40,7 @@ public struct ServerSearch: Sendable {
         return try found.get()
     }
 
-    /// The same. Blocks.
+    /// Searches for servers. Blocks the thread for `patience` seconds.
     package func look() throws(TransferFailure) -> [FoundServer] {
         let known: [KnownServers.Entry]
         do throws(KnownServers.Fault) {
@@ -77,7 +78,7 @@ public struct ServerSearch: Sendable {
         return targets
     }
 
-    /// - Throws: when nobody can be asked at all.
+    /// - Throws: if no machine can be asked.
     private func ask(
         _ targets: [SocketAddress], _ probe: [UInt8], _ collector: inout AnswerCollector
     ) throws(SystemError) {
@@ -87,7 +88,7 @@ public struct ServerSearch: Sendable {
         var buffer = [UInt8](repeating: 0, count: DatagramSocket.longest)
         for round in 1...Self.rounds {
             try Self.send(probe, to: targets, sockets)
-            // The last question has as long for its answers as those before it together.
+            // The last question has as much time for answers as all earlier ones together.
             let share = Double(round) / Double(2 * (Self.rounds - 1))
             let end = begun + Interval.seconds(round < Self.rounds ? patience * share : patience)
             while Self.wait(for: sockets, until: end) {
@@ -100,7 +101,7 @@ public struct ServerSearch: Sendable {
         }
     }
 
-    /// One for each family of addresses that there is here.
+    /// Creates a socket for each address family that this machine has.
     private static func sockets(_ families: Set<Int32>) throws(SystemError) -> [DatagramSocket] {
         var sockets: [DatagramSocket] = []
         var failure: SystemError?
@@ -116,9 +117,9 @@ public struct ServerSearch: Sendable {
         return sockets
     }
 
-    /// Whom it cannot be sent to isn't there.
+    /// Sends the question. A target to which it cannot be sent is skipped.
     ///
-    /// - Throws: when nobody is.
+    /// - Throws: if it cannot be sent to any target.
     private static func send(
         _ probe: [UInt8], to targets: [SocketAddress], _ sockets: [DatagramSocket]
     ) throws(SystemError) {
@@ -136,7 +137,7 @@ public struct ServerSearch: Sendable {
         if !isSent, let failure { throw failure }
     }
 
-    /// - Returns: false when it is too late.
+    /// - Returns: false if the time is over.
     private static func wait(for sockets: [DatagramSocket], until end: MonotonicTime) -> Bool {
         let left = (end - .now).nanoseconds
         guard left > 0 else { return false }

@@ -3,17 +3,17 @@ import TransferProtocol
 import TransferPorts
 import TransferStore
 
-/// A delivery whose content is durable here.
+/// A delivery whose content is durable on this machine.
 struct Arrival: Sendable {
     let verified: VerifiedDelivery
 
-    /// What was done to have it here.
+    /// The report of the pull that stored it.
     let report: PullReport
 
-    /// Whether a note says that it is here.
+    /// Whether a note on disk records that already.
     let isNoted: Bool
 
-    /// - Returns: nil when what is here is not the content that is listed.
+    /// - Returns: nil if the stored content is not the listed content.
     init?(_ delivery: Delivery, _ report: PullReport, isNoted: Bool = false) {
         guard report.delivery == delivery.id, let size = report.travelled, let digest = report.digest,
             let verified = VerifiedDelivery(delivery, size: size, computed: digest, isOpened: report.isOpened)
@@ -23,7 +23,7 @@ struct Arrival: Sendable {
 
     var delivery: Delivery { verified.delivery }
 
-    /// What a note says of it; nil where the file could not be looked at.
+    /// The entry for the note on disk; nil if the file could not be examined.
     var file: ReceivedFile? {
         guard let path = report.path.flatMap({ try? RelativePath($0) }), let version = report.version else {
             return nil
@@ -33,8 +33,8 @@ struct Arrival: Sendable {
     }
 
     /// - Parameters:
-    ///   - state: what the server knows.
-    ///   - failure: why it doesn't know better.
+    ///   - state: the state as the server knows it.
+    ///   - failure: the reason why the server did not accept it as delivered; nil if it did.
     func report(_ state: DeliveryState, failure: Outcome? = nil) -> ReceiveReport {
         var received = ReceiveReport(delivery, report, state)
         received.seal = verified.seal
@@ -46,7 +46,7 @@ struct Arrival: Sendable {
 }
 
 extension ReceiveReport {
-    /// - Parameter state: what the server knows.
+    /// - Parameter state: the state as the server knows it.
     init(_ delivery: Delivery, _ report: PullReport, _ state: DeliveryState) {
         self.init(
             delivery: delivery, result: report.result, path: report.path, state: state,
@@ -54,7 +54,7 @@ extension ReceiveReport {
             seconds: report.seconds, message: report.message)
     }
 
-    /// For what was not asked for.
+    /// The report of a delivery whose content was not requested.
     init(_ delivery: Delivery, _ result: ResultCode, _ message: String = "") {
         self.init(
             delivery: delivery, result: result, path: nil, state: delivery.state, size: delivery.shownSize,

@@ -2,10 +2,11 @@ import TransferModel
 package import TransferReceipts
 
 extension Delivery {
-    /// What the recipient has signed of it, where there is a receipt and it is good: the recipient's signature fits, and it says
-    /// what the server says of this delivery. Whether the key is the recipient's, only who knows that one can say.
+    /// The receipt that the recipient signed; nil without one. The signature is verified, and the contents are compared
+    /// with the server's description of this delivery. Only a caller that knows the recipient's key can decide whether
+    /// the signing key is theirs.
     ///
-    /// - Throws: `ReceiptFault` for a receipt that is no good, or of something else.
+    /// - Throws: `ReceiptFault` if the receipt is invalid or belongs to another delivery.
     package func verifiedReceipt() throws(ReceiptFault) -> SignedDeliveryReceipt? {
         guard let receipt else { return nil }
         let signed = try SignedDeliveryReceipt(json: receipt)

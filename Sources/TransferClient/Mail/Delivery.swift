@@ -2,51 +2,53 @@ import TransferCodec
 public import TransferModel
 import TransferProtocol
 
-/// What one person has sent to another through a server, and what became of it.
+/// What one person has sent to another through a server, and its state.
 public struct Delivery: Sendable, Equatable {
-    /// Grows with every delivery of the server.
+    /// A number that grows with every delivery on the server.
     public let number: UInt64
 
-    /// The server's own id of it: the same for its sender and all its recipients, and not that of the upload.
+    /// The server's id of the delivery. It is the same for the sender and all recipients, and is not the id of the
+    /// upload.
     public let id: UploadID
 
-    /// What became of it.
+    /// The state as the server knows it.
     public let state: DeliveryState
 
-    /// The other one: of what came, who has sent it; of what was sent, whom it is for.
+    /// The other person: the sender in the inbox, the recipient among sent deliveries.
     public let person: String
 
-    /// What its sender calls it: a path. It comes from somebody else, and can be no path at all.
+    /// The path that the sender gave the content. It comes from another client and may be invalid.
     public let name: String
 
-    /// What the content is.
+    /// The kind of the content, as the sender declared it.
     public let kind: ContentKind
 
-    /// Bytes of content.
+    /// The size of the content in bytes.
     public let size: UInt64
 
-    /// Of the content, as the server computed it.
+    /// The digest of the content that the server computed.
     public let digest: Digest
 
-    /// When it came to the server; milliseconds since 1970, by the server's clock.
+    /// When it arrived at the server, in milliseconds since 1970 by the server's clock.
     public let queued: Int64
 
-    /// When it came to its state; as `queued`.
+    /// When it reached its state, in the same unit as `queued`.
     public let changed: Int64
 
-    /// What only the recipients can read, of a sealed upload.
+    /// The encrypted description of a sealed upload, which only its recipients can read; nil if it is not sealed.
     public let note: [UInt8]?
 
-    /// What the recipient has signed: one line of JSON. Where it was asked for and is there; nothing is verified.
+    /// The recipient's signed receipt, one line of JSON, not verified; nil unless it was asked for and exists.
     public let receipt: [UInt8]?
 
-    /// Whether its sender came over a wire without keys: it may have been anybody who reaches the server there.
+    /// Whether the sender's connection had no key, so that any client that reaches the server there may have sent it.
     public let isUnproven: Bool
 
-    /// What its note says, of a sealed one: where this client can open it, and it is signed by a key that is known as the sender's.
+    /// The decrypted note of a sealed delivery; nil unless this client can open it and the known key of the sender has
+    /// signed it.
     public internal(set) var opened: DeliveryNote?
 
-    /// Why there is nothing of that.
+    /// The reason why `opened` is nil, if the delivery is sealed.
     var closed: Failure?
 
     /// SHA-256 of the note; nil without a note.
@@ -54,10 +56,10 @@ public struct Delivery: Sendable, Equatable {
         note.map { note in note.withUnsafeBytes { BlockHasher.digest(.sha256, $0) } }
     }
 
-    /// When its sender's content last changed.
+    /// When the sender's content last changed.
     package let modified: Timestamp?
 
-    /// Permission bits that its sender's content has, 0 to 0o777.
+    /// The permission bits of the sender's content, 0 to 0o777.
     package let permissions: UInt16?
 
     init(_ listed: ListedDelivery) {
@@ -68,13 +70,13 @@ public struct Delivery: Sendable, Equatable {
     }
 }
 
-/// What is known of the sender of content that travelled sealed.
+/// What is known of the sender of sealed content.
 public enum DeliverySeal: Sendable {
-    /// It was opened, and it is what the sender has signed.
+    /// The content was opened, and it is what the sender has signed.
     case signed
-    /// It was opened, and it has no signature: only the server says who sent it.
+    /// The content was opened, and has no signature: only the server says who sent it.
     case unsigned
-    /// It was stored as it came, and was not compared with what a note says.
+    /// The content was stored encrypted, and was not compared with a note.
     case unopened
 }
 
@@ -84,14 +86,14 @@ public enum DeliverySeal: Sendable {
 /// Only a verified delivery is settled as delivered, and only for one a receipt is signed. It cannot be built from the content of
 /// one delivery and the server's description of another.
 public struct VerifiedDelivery: Sendable {
-    /// As it was listed.
+    /// The delivery as the server listed it.
     public let delivery: Delivery
 
-    /// Nil for content that did not travel sealed.
+    /// What is known of the sender; nil for content that was not sealed.
     public let seal: DeliverySeal?
 
     /// - Parameters:
-    ///   - computed: of what came, computed here.
+    ///   - computed: the digest of the received content, computed here.
     ///   - isOpened: whether the content was opened; if there is a note, the content was then compared with the note.
     /// - Returns: nil if size or digest differ from what the server lists.
     init?(_ delivery: Delivery, size: UInt64, computed: Digest, isOpened: Bool) {
@@ -106,7 +108,7 @@ public struct VerifiedDelivery: Sendable {
     }
 }
 
-/// A part of a delivery that is read.
+/// A piece of a delivery that is being read, or its end.
 public enum DeliveryPart: Sendable {
     /// The next piece of the content has up to 4 MiB.
     case content([UInt8])

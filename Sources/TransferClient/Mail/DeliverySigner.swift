@@ -2,14 +2,14 @@ import TransferKeys
 import TransferModel
 import TransferReceipts
 
-/// Signs in the name of a recipient that deliveries are durable where it keeps them.
+/// Signs for a recipient that deliveries are durable where the recipient keeps them.
 struct DeliverySigner: Sendable {
     let key: KeyPair
 
     /// The recipient's name on the server.
     let name: String
 
-    /// The server's; nothing for one without.
+    /// The server's key; nil for a server without one.
     let server: ServerKey?
 
     /// Whether a receipt can be made for the delivery. Its name has to be a path that fits into a receipt, and its digest has to be
@@ -17,9 +17,9 @@ struct DeliverySigner: Sendable {
     func canSign(_ delivery: Delivery) -> Bool { receipt(delivery, time: 0) != nil }
 
     /// - Parameters:
-    ///   - deliveries: up to `DeliveryBatch.most`, in the order in which the server is told of them.
+    ///   - deliveries: at most `DeliveryBatch.most`, in the order in which they are reported to the server.
     ///   - time: milliseconds since 1970.
-    /// - Returns: one signature over the receipts of all of them; nothing when one of them can have none.
+    /// - Returns: one signature over all their receipts; nil if there can be no receipt for one of them.
     func sign(_ deliveries: [VerifiedDelivery], time: Int64) -> [UInt8]? {
         let receipts = deliveries.compactMap { receipt($0.delivery, time: time) }
         guard receipts.count == deliveries.count, (1...DeliveryBatch.most).contains(receipts.count) else { return nil }

@@ -2,27 +2,28 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Asks what is in a mailbox, and again whenever there is something new in it.
+/// Lists a mailbox, and lists it again when the server announces something new.
 final class MailPlan: RequestPlan {
     fileprivate struct State {
         var isWanted = true
         var isAsked = false
-        /// The largest number that was told.
+        /// The largest number that was reported.
         var last: UInt64
-        /// What was told of deliveries that can change, by their numbers.
+        /// The reported states of deliveries that can still change, by their numbers.
         var open: [UInt64: DeliveryState] = [:]
-        /// How many deliveries `open` has at most.
+        /// The most deliveries in `open`.
         let mostOpen: Int
         var failure: TransferFailure?
         var news: (@Sendable () -> Void)?
 
-        /// Deliveries up to here need not be told again. Of what was sent, those that can change are behind it.
+        /// The number up to which the server need not list deliveries again. Sent deliveries that can still change have
+        /// larger numbers.
         func done(_ box: MailRequest.Box) -> UInt64 {
             guard box == .sent, let first = open.keys.min() else { return last }
             return first - min(first, 1)
         }
 
-        /// - Returns: whether it says something new.
+        /// - Returns: whether the delivery is new or has changed.
         mutating func take(_ delivery: Delivery) -> Bool {
             let isNew = delivery.number > last
             guard isNew || open[delivery.number].map({ $0 != delivery.state }) ?? false else { return false }
@@ -49,10 +50,10 @@ final class MailPlan: RequestPlan {
 
     /// - Parameters:
     ///   - after: only deliveries with larger numbers are wanted.
-    ///   - people: whose deliveries are wanted; all if there is none.
-    ///   - watches: whether it goes on until it is stopped.
-    ///   - isFull: whether those who are told are behind.
-    ///   - tell: called on the pool.
+    ///   - people: the people whose deliveries are wanted; empty for all.
+    ///   - watches: whether it goes on until it is cancelled.
+    ///   - isFull: whether the consumer is behind.
+    ///   - tell: receives the news, on the pool.
     init(
         _ context: RequestContext, _ box: MailRequest.Box, after: UInt64, people: [String], watches: Bool,
         wantsReceipts: Bool, isFull: @escaping @Sendable () -> Bool, tell: @escaping @Sendable (MailNews) -> Void
@@ -64,7 +65,7 @@ final class MailPlan: RequestPlan {
         state = Locked(State(last: after, mostOpen: ListBudget.entries(in: context.configuration.listMemory)))
     }
 
-    /// Why not all was answered.
+    /// The reason why the list is incomplete; nil if it is complete.
     var failure: TransferFailure? { state.withLock { $0.failure } }
 
     func resume() {
@@ -94,7 +95,7 @@ final class MailPlan: RequestPlan {
     // MARK: RequestPlan
 
     func makeSource(isFirst: Bool) -> any RequestSource {
-        // Another connection has to be told that there is somebody who waits.
+        // Ask again on a new connection, so that the server knows that this client waits.
         if watches { state.withLock { $0.isWanted = true } }
         return self
     }
@@ -137,7 +138,8 @@ extension MailPlan: RequestSource {
 
     func mayRead(_ next: Request?) -> Bool { !isFull() }
 
-    /// Numbers only grow, unless the server was given back what it had some time ago. Then what it has now is asked about anew.
+    /// Lists the mailbox again. A smaller number than before means that the server was restored from a backup; then
+    /// everything is listed anew.
     func arrived(_ number: UInt64) {
         state.withLock { state in
             if number < state.last { (state.last, state.open) = (after, [:]) }
@@ -146,10 +148,10 @@ extension MailPlan: RequestSource {
     }
 }
 
-/// What comes of a question for a mailbox.
+/// An answer to the question what a mailbox contains.
 package enum MailNews: Sendable {
-    /// One that is new, or has changed.
+    /// A delivery that is new or has changed.
     case delivery(Delivery)
-    /// All that there was, was told.
+    /// All deliveries that existed were reported.
     case listed
 }

@@ -1,15 +1,15 @@
 import TransferModel
 import TransferProtocol
 
-/// Takes what is in a mailbox.
+/// Takes the list of a mailbox.
 final class MailTaker: AnswerTaker {
     private let request: MailRequest
     private let taken: @Sendable ([Delivery]) -> Taken
     private let ended: @Sendable (Outcome?) -> Void
 
     /// - Parameters:
-    ///   - taken: called on the pool; says whether the rest of the list is wanted.
-    ///   - ended: called once at the end; with nothing when the connection was lost before.
+    ///   - taken: receives deliveries, on the pool; returns whether the rest of the list is wanted.
+    ///   - ended: called once at the end, with nil if the connection was lost before.
     init(
         _ request: MailRequest, taken: @escaping @Sendable ([Delivery]) -> Taken,
         ended: @escaping @Sendable (Outcome?) -> Void

@@ -3,12 +3,12 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Takes the answer to the question who has a mailbox, and gives it on when it is whole.
+/// Takes the list of people with mailboxes, and passes it on when it is complete.
 final class PeopleTaker: AnswerTaker {
     fileprivate struct State {
         var persons: [Person] = []
         var budget: ListBudget
-        /// Why not all are held.
+        /// The reason why not all of them are kept.
         var failure: TransferFailure?
     }
 
@@ -19,10 +19,10 @@ final class PeopleTaker: AnswerTaker {
     private let again: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - isAboutItself: whether only the client itself is wanted.
-    ///   - budget: for the persons.
+    ///   - isAboutItself: whether only the client itself is asked about.
+    ///   - budget: the memory for the list.
     ///   - ended: called once, on the pool.
-    ///   - lost: called when the question has to be asked again.
+    ///   - lost: called if the question must be asked again.
     init(
         isAboutItself: Bool, _ budget: ListBudget,
         ended: @escaping @Sendable (Result<[Person], TransferFailure>) -> Void,
@@ -44,7 +44,7 @@ final class PeopleTaker: AnswerTaker {
             return (state.persons.count, state.failure)
         }
         guard failure == nil else { return .unwanted }
-        // A client has one name, and no other one is its own.
+        // The answer about the client itself has one person at most, who must be this client.
         guard !isAboutItself || count <= 1 && persons.allSatisfy(\.isClient) else {
             return .fault(
                 ProtocolFault(.unexpectedFrame, "The server does not say who this client is, and of one alone."))
@@ -73,7 +73,7 @@ extension PeopleTaker.State {
     }
 }
 
-/// Asks who has a mailbox, and nothing else.
+/// A queue with a single question: who has a mailbox.
 final class PeopleQuestion: Sendable {
     let queue = RequestQueue(needs: .mail)
     private let isAboutItself: Bool
@@ -87,10 +87,10 @@ final class PeopleQuestion: Sendable {
         queue.add(asked)
     }
 
-    /// Why there is no answer.
+    /// The reason why there is no answer; nil if there is one.
     var failure: TransferFailure? { reason.withLock { $0 } }
 
-    /// What the server that has answered is known by.
+    /// The fingerprint of the server that has answered.
     var server: KeyFingerprint? { answerer.withLock { $0 } }
 
     private var asked: PendingRequest {
@@ -110,7 +110,7 @@ final class PeopleQuestion: Sendable {
 }
 
 extension TransferFailure {
-    /// Why a request was not answered.
+    /// The failure of a request that the server did not carry out.
     init(_ outcome: Outcome) {
         self.init(
             reason: .rejected(outcome.code), message: outcome.withReason.message)
@@ -118,7 +118,7 @@ extension TransferFailure {
 }
 
 extension Outcome {
-    /// The same outcome, with a sentence for people if the server gives no reason for a failure.
+    /// The same outcome, with a sentence for the user if the server gives no reason for a failure.
     var withReason: Outcome {
         guard message.isEmpty, !code.isSuccess else { return self }
         var outcome = self

@@ -1,23 +1,23 @@
 import TransferProtocol
 
-/// Somebody who has a mailbox on a server.
+/// A person with a mailbox on a server.
 public struct Person: Sendable, Equatable {
-    /// As in the server's lists of who may come in.
+    /// The name in the server's lists of clients.
     public let name: String
 
-    /// Whether somebody of that name is connected now.
+    /// Whether a client of that name is connected now.
     public let isHere: Bool
 
-    /// Whether this client may send to that person.
+    /// Whether this client may send to the person.
     public let takesFromClient: Bool
 
-    /// Whether it is this client itself.
+    /// Whether the person is this client itself.
     public let isClient: Bool
 
-    /// Whether the person comes without a key, so that nobody can say who it is.
+    /// Whether the person's client connects without a key, so that its identity cannot be proved.
     public let isUnproven: Bool
 
-    /// What the person says of its key for sealed uploads, signed by it; nothing is verified.
+    /// The person's certificates of keys for sealed uploads, signed by the person; not verified here.
     package let sealingKey: [UInt8]?
 
     init(_ listed: ListedPerson) {

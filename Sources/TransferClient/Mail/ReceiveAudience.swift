@@ -1,11 +1,11 @@
 import TransferModel
 import TransferSystem
 
-/// Is told of what is pulled for deliveries.
+/// Receives the events of the pull that fetches deliveries.
 final class ReceiveAudience: PullAudience {
     private let events: EventQueue<ReceiveEvent>
 
-    /// The plan holds the pull, and with it this.
+    /// The plan; weak, because the plan owns the pull, and the pull owns this object.
     let plan = Locked(WeakPlan(plan: nil))
 
     init(_ events: EventQueue<ReceiveEvent>) {
@@ -18,7 +18,7 @@ final class ReceiveAudience: PullAudience {
         switch event {
         case .finished(let report): plan.withLock { $0.plan }?.fetched(report)
         case .progress(let progress): events.send(.progress(progress))
-        // The plan says these itself, and deliveries are in no folder.
+        // The plan sends these events itself, and deliveries are in no folder.
         case .connected, .reconnecting, .known, .counted, .planned: break
         }
     }

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension ReceiveEvent {
-    /// The event of a push that says the same of how far things are, for whoever draws both; nothing where none does.
+    /// The event of a push that shows the same progress, for displays of both; nil if a push has no such event.
     package var asPush: PushEvent? {
         switch self {
         case .connected(let server): .connected(server: server)

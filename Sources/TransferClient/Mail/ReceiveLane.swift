@@ -5,7 +5,7 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// What one connection of a receiving client asks for, and what it tells. The first one also asks what waits.
+/// The requests and reports of one connection of a receiving client. Only the first connection lists what waits.
 final class ReceiveLane: RequestSource {
     private let plan: ReceivePlan
     private let isFirst: Bool
@@ -21,7 +21,7 @@ final class ReceiveLane: RequestSource {
     func welcomed(_ welcome: Welcome, by server: ProvenServer) {
         plan.reader.connected(server)
         plan.state.withLock { state in
-            // Deliveries that came through two servers have receipts that name neither.
+            // Receipts name no server if the connections have led to different servers.
             let first = state.server ?? server
             state.isOneServer = state.isOneServer && first.fingerprint == server.fingerprint
             (state.server, state.serverKey) = (first, state.isOneServer ? server.receiptKey : nil)
@@ -59,16 +59,16 @@ final class ReceiveLane: RequestSource {
 
 extension ReceivePlan {
     var isOver: Bool {
-        // First what becomes the other.
+        // Read `pull` first: what it has fetched moves into `state`, and would be missed in the other order.
         let isFetched = pull.isOver
         return state.withLock { state in
             state.isQuiet && isFetched && (state.failure != nil || state.listing == .done && !options.watches)
         }
     }
 
-    /// What is to be asked now beside content.
+    /// The next request other than for content, if any.
     ///
-    /// - Parameter room: bytes that it may count for.
+    /// - Parameter room: the most bytes that it may count as.
     fileprivate func question(_ room: Int, isFirst: Bool) -> PendingRequest? {
         let mostSettled = Request.fixedCost + 16 * SettleRequest.mostDeliveries
         guard room >= mostSettled else { return nil }
@@ -97,8 +97,8 @@ extension ReceivePlan {
         }
     }
 
-    /// Whether the server is to be told of some now: what is here at once, and while it has not answered, only as much as one
-    /// batch can have. So a batch is under way while the next one is made, and none is smaller than it has to be.
+    /// Whether to report a batch to the server: at once if no batch is unanswered, otherwise only when a whole batch is
+    /// waiting. So the next batch fills while one is under way, and batches are as large as possible.
     private func hasBatch(_ state: State) -> Bool {
         guard state.naming != .asked else { return false }
         guard state.settling > 0 else {
@@ -130,7 +130,7 @@ extension ReceivePlan {
         return DeliverySigner(key: key, name: name, server: serverKey)
     }
 
-    /// Nothing when there is nothing to be told after all.
+    /// The request that reports the next batch; nil if no batch waits after all.
     private func settlement() -> PendingRequest? {
         guard let batch = takeBatch() else {
             state.withLock { $0.settling -= 1 }
@@ -139,8 +139,8 @@ extension ReceivePlan {
         return SettleTaker(batch.settlement) { self.settled(batch, $0) }.asked
     }
 
-    /// What the server is told next. What is here is noted before: should the answer be lost, it is told again, and nothing
-    /// is fetched again.
+    /// Takes the next batch to report. Stored deliveries are noted on disk first: if the answer is lost, they are
+    /// reported again, and not fetched again.
     private func takeBatch() -> SettleBatch? {
         let signer = signer
         let (old, arrivals, declined) = state.withLock { state -> (SettleBatch?, [Arrival], [Delivery]) in
@@ -163,7 +163,7 @@ extension ReceivePlan {
         return SettleBatch(settlement: Settlement(declined: declined), arrivals: [])
     }
 
-    /// - Parameter outcome: nothing when the connection was lost: then the server is told the same again.
+    /// - Parameter outcome: the server's answer; nil if the connection was lost, after which the batch is sent again.
     private func settled(_ batch: SettleBatch, _ outcome: Outcome?) {
         var batch = batch
         guard let outcome else { return again([batch]) }
@@ -174,7 +174,8 @@ extension ReceivePlan {
         }
         batch.attempts += 1
         if outcome.code.isRetryable, batch.attempts <= context.configuration.retries { return again([batch]) }
-        // All or none are taken: one that is not there any more must not keep the others.
+        // The server accepts a whole batch or nothing: divide it, so that one missing delivery does not block the
+        // others.
         if !outcome.code.isRetryable, batch.settlement.deliveries.count > 1 { return again(halves(batch)) }
         conclude(batch, outcome)
     }
@@ -197,7 +198,7 @@ extension ReceivePlan {
         resume()
     }
 
-    /// - Parameter failure: nothing when the server has taken it all.
+    /// - Parameter failure: the reason why the server did not accept the batch; nil if it did.
     private func conclude(_ batch: SettleBatch, _ failure: Outcome?) {
         let state: DeliveryState = batch.settlement.verdict == .delivered ? .delivered : .declined
         for arrival in batch.arrivals {
@@ -209,7 +210,7 @@ extension ReceivePlan {
             if failure == nil { report.state = .declined }
             events.send(.finished(report))
         }
-        // What the server has not taken is told again the next time.
+        // A batch that was not accepted keeps its note, so that the next run reports it again.
         if failure == nil, let note = batch.note { destination.forget(note) }
         self.state.withLock { state in
             for delivery in batch.settlement.deliveries {

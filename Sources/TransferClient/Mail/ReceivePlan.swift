@@ -6,8 +6,8 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// What waits in a mailbox on its way to a directory: looks what there is, has it fetched as files are pulled, and tells the
-/// server what has become durable.
+/// Receives what waits in a mailbox into a directory: it lists deliveries, has them fetched like pulled files, and
+/// reports to the server what has become durable.
 ///
 /// ```
 ///   listed ──chosen──► under way ──published──► waiting ──settle──► settled
@@ -20,13 +20,13 @@ final class ReceivePlan: RequestPlan {
             case wanted, asked, done
         }
 
-        /// The question who this client is, and its answer.
+        /// The question under which name the server knows this client, and its answer.
         var naming = Step.wanted
         var name: String?
-        /// The server of the first connection, and whether all connections led to it.
+        /// The server of the first connection, and whether all connections have led to it.
         var server: ProvenServer?
         var isOneServer = true
-        /// The one that receipts name.
+        /// The server key that receipts name; nil for none.
         var serverKey: ServerKey?
 
         /// The state of the list of waiting deliveries.
@@ -40,22 +40,22 @@ final class ReceivePlan: RequestPlan {
         var listing = Listing.wanted
         /// The largest number that was listed.
         var last: UInt64 = 0
-        /// Deliveries that the server has and was told nothing about.
+        /// IDs of listed deliveries about which the client has reported nothing to the server.
         var open: Set<UploadID> = []
-        /// Memory that these take.
+        /// The memory that these take.
         var budget = ListBudget()
 
-        /// To be chosen about, one after the other.
+        /// Deliveries that the user has to decide about, one after the other.
         var questions: [Delivery] = []
         var isChoosing = false
 
-        /// Being fetched.
+        /// Deliveries that are being fetched.
         var underWay: [UploadID: Delivery] = [:]
         var waiting: [Arrival] = []
         var declined: [Delivery] = []
-        /// The server is to be told again.
+        /// Batches that must be sent again.
         var batches: [SettleBatch] = []
-        /// How many batches the server was told of and has not answered.
+        /// The number of batches that were sent and not answered.
         var settling = 0
 
         var failure: TransferFailure?
@@ -67,25 +67,25 @@ final class ReceivePlan: RequestPlan {
                 && naming != .asked
         }
 
-        /// Whether the rest of a list is of use.
+        /// Whether the rest of a list is wanted.
         var wantsMore: Bool {
             if case .overdrawn = listing { false } else { failure == nil }
         }
 
-        /// Gives back the memory of a delivery that stays on the server, but for its id.
+        /// Releases the memory of a delivery that stays on the server, except for its id.
         mutating func setAside(_ delivery: Delivery) { budget.release(delivery.heldBytes - ListBudget.nameBytes) }
 
-        /// - Parameter outcome: of the list; nil if the connection was lost before.
+        /// - Parameter outcome: the outcome of the list; nil if the connection was lost before.
         mutating func listed(_ outcome: Outcome?) {
             if case .overdrawn(let held) = listing { return listing = .paused(held: held) }
             guard let outcome else { return listing = .wanted }
-            // A list that has failed does not say what the server has no more.
+            // A list that has failed does not show which deliveries the server no longer has.
             guard outcome.code == .completed else { return failure = failure ?? TransferFailure(outcome) }
-            // Something may have arrived meanwhile.
+            // If a delivery has arrived meanwhile, another list is wanted.
             if listing == .asked { listing = .done }
         }
 
-        /// Asks for the rest of a list that was longer than the budget, when all that came of it is received and settled.
+        /// Asks for the rest of a list that exceeded the budget, once everything listed before is received and settled.
         mutating func goOnListing() {
             guard case .paused(let before) = listing, isQuiet, underWay.isEmpty, failure == nil else { return }
             if budget.held < before { listing = .wanted } else { failure = .tooManyDeliveries }
@@ -104,7 +104,7 @@ final class ReceivePlan: RequestPlan {
     /// A delivery has two files if it was received once without its note and once with it.
     private let noted: [UploadID: [ReceivedFile]]
 
-    /// Reads what earlier ones have noted.
+    /// Reads the notes of earlier runs.
     init(
         _ context: RequestContext, _ destination: PullDirectory, _ options: ReceiveOptions,
         _ events: EventQueue<ReceiveEvent>
@@ -121,7 +121,7 @@ final class ReceivePlan: RequestPlan {
         audience.plan.withLock { $0 = WeakPlan(plan: self) }
     }
 
-    /// Why not all was answered.
+    /// The reason why not everything was received; nil if everything was.
     var failure: TransferFailure? { state.withLock { $0.failure } }
 
     func resume() {
@@ -130,13 +130,13 @@ final class ReceivePlan: RequestPlan {
         pull.resume()
     }
 
-    /// Removes notes of what the server has been told, or doesn't have any more. To be called at the end.
+    /// Removes notes of deliveries that the server knows as received or no longer has. Called at the end.
     func tidy() {
         let (open, left) = state.withLock { state in
             let told = state.batches.filter { $0.note == nil }.flatMap(\.arrivals)
             return (state.listing == .done ? state.open : nil, state.waiting + told)
         }
-        // It was stopped before the server knew of these.
+        // The run was stopped before the server knew of these.
         for first in stride(from: 0, to: left.count, by: PullDirectory.mostNoted) {
             let some = left[first..<min(first + PullDirectory.mostNoted, left.count)]
             _ = destination.note(some.filter { !$0.isNoted }.compactMap(\.file))
@@ -197,7 +197,7 @@ extension ReceivePlan {
                 }
                 state.last = delivery.number
                 guard state.open.insert(delivery.id).inserted else {
-                    // What has come for one would be signed for as the other.
+                    // The receipt for one of them would cover the content of the other.
                     state.failure = state.failure ?? .oneIDForTwo(delivery)
                     return false
                 }
@@ -231,7 +231,7 @@ extension ReceivePlan {
         Task(executorPreference: context.loop) { await self.choose() }
     }
 
-    /// One after the other, as people are asked.
+    /// Asks the user about one delivery after the other.
     private func choose() async {
         guard let choose = options.choose else { return }
         while let delivery = state.withLock({ $0.questions.isEmpty ? nil : $0.questions.removeFirst() }) {
@@ -251,7 +251,7 @@ extension ReceivePlan {
         case .takeAs(let name): pull.add(begin(delivery, as: name))
         case .leave: state.withLock { $0.setAside(delivery) }
         case .decline:
-            // An earlier one may have been fetching it when it was killed.
+            // An earlier run may have been killed while it fetched this delivery.
             destination.removePart(of: delivery.id)
             state.withLock { $0.declined.append(delivery) }
         }
@@ -259,8 +259,8 @@ extension ReceivePlan {
         resume()
     }
 
-    /// - Parameter name: the one to have here; nothing for its sender's.
-    /// - Returns: what is to be fetched for it.
+    /// - Parameter name: the name to store it under; nil for the sender's name.
+    /// - Returns: the items to fetch.
     private func begin(_ delivery: Delivery, as name: String?) -> [PullPlan.Item] {
         if options.opens, delivery.isSealed, delivery.opened == nil {
             let failure = delivery.closed ?? .noSealingKey
@@ -293,7 +293,7 @@ extension ReceivePlan {
         let dot = UInt8(ascii: "."), slash = UInt8(ascii: "/")
         var bytes = Array(name.utf8)
         for index in bytes.indices where bytes[index] == dot && (index == 0 || bytes[index - 1] == slash) {
-            // What leads elsewhere is no name that could be made visible.
+            // A component that consists of dots only is no file name, and stays invalid.
             let rest = bytes[(index + 1)...].prefix { $0 != slash }
             if !rest.isEmpty, rest.contains(where: { $0 != dot }) { bytes[index] = UInt8(ascii: "_") }
         }
@@ -304,7 +304,7 @@ extension ReceivePlan {
 // MARK: What is here
 
 extension ReceivePlan {
-    /// A delivery was fetched, or not.
+    /// Takes the outcome of fetching a delivery.
     func fetched(_ report: PullReport) {
         guard let id = report.delivery, let delivery = state.withLock({ $0.underWay.removeValue(forKey: id) }) else {
             return
@@ -319,7 +319,8 @@ extension ReceivePlan {
         arrived(arrival)
     }
 
-    /// Reports a delivery that stays on the server. The first connection, which asks for lists, may wait for that.
+    /// Reports a delivery that stays on the server. It wakes the first connection, which may be waiting for memory to
+    /// list more.
     private func leave(_ delivery: Delivery, _ report: ReceiveReport) {
         let news = state.withLock { state in
             state.setAside(delivery)
@@ -333,14 +334,14 @@ extension ReceivePlan {
     private func arrived(_ arrival: Arrival) {
         let news = state.withLock { state in
             state.waiting.append(arrival)
-            // Those between the first and a whole batch are taken along with it.
+            // Only the first delivery and every full batch wake a connection; those in between go along.
             let isNews = options.keeps || state.waiting.count == 1
             return isNews || state.waiting.count % SettleRequest.mostDeliveries == 0 ? state.news : nil
         }
         news?()
     }
 
-    /// Notes what is here, where the server is not to be told.
+    /// Notes stored deliveries on disk if `ReceiveOptions.keeps` says not to report them to the server.
     func keep() {
         guard options.keeps else { return }
         while true {
@@ -358,14 +359,14 @@ extension ReceivePlan {
 }
 
 extension TransferFailure {
-    /// The budget for lists is used up by deliveries that stay on the server.
+    /// The failure if deliveries that stay on the server use up the memory for lists.
     static let tooManyDeliveries = TransferFailure(
         reason: .rejected(.incomplete),
         message:
             "The server lists more deliveries than this program holds in memory, and those that it has looked at still wait there. "
             + "The rest was not looked at. Receive or decline some, and run the command again.")
 
-    /// - Parameter delivery: has the id of one that was listed before, and that the server was told nothing about.
+    /// - Parameter delivery: a delivery with the id of one that was listed before and not reported on.
     fileprivate static func oneIDForTwo(_ delivery: Delivery) -> TransferFailure {
         TransferFailure(
             reason: .protocolFault,
@@ -376,7 +377,7 @@ extension TransferFailure {
 }
 
 extension PullReport {
-    /// For what was received before.
+    /// The report of a delivery that was received before.
     fileprivate init(_ file: ReceivedFile, _ delivery: Delivery) {
         self.init(
             source: delivery.shownName, result: .alreadyStored, path: file.path.string, size: file.version.size,
@@ -386,7 +387,7 @@ extension PullReport {
 }
 
 extension Delivery {
-    /// About as much memory as it takes while it is open.
+    /// Roughly the memory that it takes while it is open, in bytes.
     var heldBytes: UInt64 {
         ListBudget.bytes(path: name.utf8.count + person.utf8.count + (note?.count ?? 0) + (receipt?.count ?? 0), nil)
     }

@@ -1,19 +1,19 @@
 import TransferModel
 
-/// Deliveries that the server is told about together, until it has answered.
+/// Deliveries that are reported to the server together, until it has answered.
 struct SettleBatch: Sendable {
     var settlement: Settlement
 
-    /// Those of the deliveries that are durable here, in the same order; none of what is declined.
+    /// The deliveries that are durable here, in the same order; empty for declined ones.
     let arrivals: [Arrival]
 
-    /// The note that says so; nothing where older ones do.
+    /// The name of the note on disk that records them; nil if older notes do.
     var note: String?
 
-    /// How often the server has said that it may be told later.
+    /// How often the server has asked to report them later.
     var attempts = 0
 
-    /// The same in two parts, when the server will not have it as a whole.
+    /// Divides the batch, for when the server does not accept it as a whole.
     func halves(_ signer: DeliverySigner?) -> [SettleBatch] {
         let middle = settlement.deliveries.count / 2
         return [0..<middle, middle..<settlement.deliveries.count].map { range in

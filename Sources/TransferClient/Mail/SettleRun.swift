@@ -3,7 +3,7 @@ import TransferProtocol
 import TransferReceipts
 import TransferSystem
 
-/// Tells a server about deliveries that somebody else has made durable, or doesn't want.
+/// Reports to a server that the caller has made deliveries durable, or does not want them.
 final class SettleRun: Sendable {
     private let context: RequestContext
     private let said: Said
@@ -11,7 +11,7 @@ final class SettleRun: Sendable {
     private let firstFailure = Locked<TransferFailure?>(nil)
     let queue = RequestQueue(needs: .mail)
 
-    /// What the client tells the server about deliveries.
+    /// What the client reports about deliveries.
     enum Said: Sendable {
         case delivered([VerifiedDelivery])
         case declined([Delivery])
@@ -21,10 +21,10 @@ final class SettleRun: Sendable {
         (self.context, self.said, self.events) = (context, said, events)
     }
 
-    /// What went wrong first.
+    /// The first failure; nil if there was none.
     var failure: TransferFailure? { firstFailure.withLock { $0 } }
 
-    /// Puts what is to be asked into the queue.
+    /// Puts the requests into the queue.
     func begin() {
         guard case .delivered = said, context.configuration.key != nil else { return settle(nil) }
         queue.add(name.asked)

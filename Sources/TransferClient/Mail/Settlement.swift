@@ -1,14 +1,14 @@
 import TransferModel
 import TransferProtocol
 
-/// What a server is told about some deliveries with one request. Told again, it is the same: the server knows it.
+/// The report on some deliveries, sent with one request. Sending it again changes nothing on the server.
 struct Settlement: Sendable {
     let verdict: SettleRequest.Verdict
     let deliveries: [Delivery]
     let time: Int64
     let signature: [UInt8]?
 
-    /// Tells the server that content is durable here, with a signature.
+    /// Reports that content is durable here, with a signature.
     ///
     /// - Parameters:
     ///   - deliveries: each once, up to `SettleRequest.mostDeliveries`.
@@ -18,7 +18,7 @@ struct Settlement: Sendable {
         signature = signer?.sign(deliveries, time: time)
     }
 
-    /// Tells the server that content is not wanted, without a signature.
+    /// Reports that content is not wanted, without a signature.
     ///
     /// - Parameter deliveries: each once, up to `SettleRequest.mostDeliveries`.
     init(declined deliveries: [Delivery]) {
@@ -35,15 +35,15 @@ struct Settlement: Sendable {
         (verdict, deliveries, time, signature) = (other.verdict, other.deliveries, other.time, nil)
     }
 
-    /// The same without a signature: a server that knows this client by something else than its key takes none.
+    /// The same report without a signature, for a server that identifies this client by other means than its key.
     var unsigned: Settlement { Settlement(unsigned: self) }
 
     var request: Request {
         .settle(SettleRequest(id: 0, verdict, time: time, deliveries.map(\.id), signature: signature))
     }
 
-    /// How many of the first deliveries go into one settlement: those that can be signed don't go together with those that
-    /// can't.
+    /// How many of the first deliveries go into one settlement, which never mixes deliveries that can be signed with
+    /// others.
     static func batch(_ deliveries: some Sequence<Delivery>, _ signer: DeliverySigner?) -> Int {
         guard let signer else { return deliveries.prefix(SettleRequest.mostDeliveries).count { _ in true } }
         var (count, isSigned) = (0, nil as Bool?)
@@ -61,7 +61,7 @@ final class SettleTaker: AnswerTaker {
     private let settlement: Settlement
     private let ended: @Sendable (Outcome?) -> Void
 
-    /// - Parameter ended: called once, on the pool; with nothing when the connection was lost before.
+    /// - Parameter ended: called once, on the pool, with nil if the connection was lost before.
     init(_ settlement: Settlement, ended: @escaping @Sendable (Outcome?) -> Void) {
         (self.settlement, self.ended) = (settlement, ended)
     }

@@ -7,21 +7,22 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Finds out whether a folder of this machine is one that the server stores in: a copy of that into itself would have no end.
+/// Finds out whether a local folder is one that the server stores in, because copying such a folder into itself would
+/// have no end.
 ///
-/// A server on the same machine says which directory it stores in. Where a directory is mounted from elsewhere, a witness is put
-/// into the folder for a moment, and the server is asked whether it sees it. A client that may not see what is stored learns
-/// nothing then.
+/// A server on the same machine states its directory in `welcome`. For a directory that is mounted from elsewhere, the
+/// client puts a witness into the folder for a moment, and asks the server whether it sees it. A client that may not
+/// list stored files learns nothing that way.
 ///
-/// Asking blocks the calling thread, which must not be one of the client's loops. It takes a connection of its own, and none
-/// where no folder has the mark of a server's directory in it or above it.
+/// Asking blocks the calling thread, which must not be one of the client's loops. It uses a connection of its own, and
+/// none if neither the folder nor one above it has the mark of a server's directory.
 final class ServerPlaces: Sendable {
-    /// Where a folder is in the tree of the server that the client sees.
+    /// The place of a folder in the tree of the server that the client sees.
     enum Place: Equatable {
         case elsewhere
-        /// It is below the top of that tree, or the top itself, whose path is empty.
+        /// The folder is in that tree, at this path; the path is empty for the top.
         case stored(String)
-        /// It has the server's whole tree in it.
+        /// The folder contains the server's whole tree.
         case above
         /// The server could not be asked.
         case unknown(String)
@@ -29,7 +30,7 @@ final class ServerPlaces: Sendable {
 
     private struct Answer: Sendable {
         var results: [PathKey: ResultCode] = [:]
-        /// As the server said it in its welcome.
+        /// The identity of the server's directory, from `welcome`.
         var directory: [UInt8]?
         var failure: TransferFailure?
     }
@@ -37,10 +38,10 @@ final class ServerPlaces: Sendable {
     private let context: RequestContext
     private let known: KnownPlaces
 
-    /// Seconds for which a lost connection is tried again.
+    /// Seconds for which a lost connection is retried.
     private static let patience = 10.0
 
-    /// Components of a path from the end that are tried as the path on the server.
+    /// The most components at the end of a path that are tried as the path on the server.
     private static let mostComponents = 64
 
     private let key: WitnessKey
@@ -49,9 +50,9 @@ final class ServerPlaces: Sendable {
         (self.context, self.known, self.key) = (context, known, key)
     }
 
-    /// Whether a folder is, or lies in, the directory of some server.
+    /// Whether a folder is the directory of any server, or is in one.
     ///
-    /// - Parameter folder: of this machine.
+    /// - Parameter folder: a local path.
     static func mayBeStored(_ folder: String) -> Bool {
         guard let real = realPath(folder) else { return false }
         var path = real[...]
@@ -64,8 +65,8 @@ final class ServerPlaces: Sendable {
         }
     }
 
-    /// Whether a folder has the mark of a server's directory: a catalog, or a folder for it that nobody else may look into. A
-    /// directory that a client has pulled to has no catalog.
+    /// Whether a folder has the mark of a server's directory: a catalog, or a folder for it that other users may not
+    /// read. A directory that a client has pulled to has no catalog.
     static func isServers(_ folder: SourceDirectory) -> Bool {
         let own = RelativePath.reservedName
         guard let status = try? folder.status(own), status.st_mode & S_IFMT == S_IFDIR else { return false }
@@ -79,18 +80,19 @@ final class ServerPlaces: Sendable {
         }
     }
 
-    /// What a server calls its catalog (`Catalog.fileName`), and what says that the catalog is in another folder (`StateFolder`).
+    /// The file name of a catalog (`Catalog.fileName`), and the file that says that the catalog is in another folder
+    /// (`StateFolder`).
     private static let marks = ["catalog.sqlite", "state"]
 
-    /// Why nothing of a folder is sent to the server's folder, if that is in it.
+    /// The reason why a folder is not sent: the server's folder is in it. Nil if it may be sent.
     func refusal(ofSource folder: String) -> Failure? {
         guard Self.mayBeStored(folder), let directory = try? SourceDirectory(folder) else { return nil }
         return refusal(ofSource: directory, at: folder)
     }
 
-    /// The same for a folder that has the mark of a server's directory in it or above it.
+    /// The same for a folder that has the mark of a server's directory, or is in one.
     ///
-    /// - Parameter path: that the folder has been found under.
+    /// - Parameter path: the path under which the folder was found.
     func refusal(ofSource folder: SourceDirectory, at path: String) -> Failure? {
         switch place(of: folder, at: path) {
         case .elsewhere: nil
@@ -100,7 +102,8 @@ final class ServerPlaces: Sendable {
         }
     }
 
-    /// The path on the server that a folder has which is pulled to, whether it is there yet or not; nil where it has none.
+    /// The path on the server of a local folder that is pulled to, whether it exists yet or not; nil if it is not in
+    /// the server's tree.
     func path(ofTarget folder: String) -> String? {
         var (present, missing) = (folder.absolutePath, [Substring]())
         while access(present, F_OK) != 0, let slash = present.utf8.lastIndex(of: UInt8(ascii: "/")) {
@@ -115,7 +118,7 @@ final class ServerPlaces: Sendable {
         }
     }
 
-    /// Where a folder is in the server's tree.
+    /// The place of a folder in the server's tree.
     func place(of folder: String) -> Place {
         guard let directory = try? SourceDirectory(folder) else { return .elsewhere }
         return place(of: directory, at: folder)
@@ -157,21 +160,21 @@ final class ServerPlaces: Sendable {
             }
         }
         let parts = path.split(separator: "/").suffix(Self.mostComponents)
-        // The path of the folder on the server may be any end of its path here.
+        // The folder's path on the server may be any end of the local path.
         let places = (0...parts.count).map { parts.suffix($0).joined(separator: "/") }
         let asked = witness.map { witness in places.map { $0.isEmpty ? witness.name : "\($0)/\(witness.name)" } } ?? []
         let answer = stat(asked.filter { (try? RelativePath($0)) != nil })
-        // A server that answers no such questions is an old one.
+        // An old server does not answer such questions.
         if let failure = answer.failure, failure.reason != .unsupported { return .unknown(failure.message) }
         let found = zip(places, asked).first { answer.results[PathKey($1)] == .completed }
         if let found { return .stored(found.0) }
-        // A client that sees a part of the tree alone, or may only send, does not see the witness.
+        // A client that sees only a part of the tree, or may only send, does not see the witness.
         return identity != nil && answer.directory == identity ? .above : .elsewhere
     }
 
-    /// What the server says of some paths from the top of its tree.
+    /// Asks the server about paths from the top of the tree.
     private func stat(_ paths: [String]) -> Answer {
-        // The threads and buffers of the client may all wait for this.
+        // The client's own threads and buffers may all be waiting for this answer.
         let pool = BlockingPool(name: "transfer-place", threads: 1)
         defer { pool.close() }
         let own = RequestContext(
@@ -207,7 +210,7 @@ final class ServerPlaces: Sendable {
     }
 }
 
-/// What a client has found out about folders of this machine.
+/// What a client has found out about local folders, so that it asks once for each.
 final class KnownPlaces: Sendable {
     struct Key: Hashable {
         let device: UInt64
@@ -218,11 +221,11 @@ final class KnownPlaces: Sendable {
 }
 
 extension Failure {
-    /// For a folder that the server's own folder is in.
+    /// The failure for a folder that contains the server's own folder.
     static let servers = Failure(
         .sourceSkipped, "The server stores in it, and would store what it has stored again.")
 
-    /// For a folder on the server that is the directory which is pulled to.
+    /// The failure for the folder on the server that is being pulled to.
     static let target = Failure(
         .sourceSkipped, "It is the directory that is pulled to.")
 
