@@ -1,21 +1,22 @@
-/// Something to pull.
+/// One operand of a pull: a path or pattern on the server, and its name here.
 public struct Download: Sendable, Equatable {
-    /// On the server, below the folder of its address.
+    /// The path on the server, below the folder of the server's address.
     public var path: String
 
-    /// Where to have it below the directory that is pulled to; nothing for what its path is called at the end, and of a pattern
-    /// for what is found from its first wildcard on. The content of the server's folder itself goes straight into the directory.
+    /// The path below the directory that is pulled to. Nil means the last component of `path`; for a pattern, the path
+    /// of each match from the first wildcard on. The contents of the server's folder itself go straight into the
+    /// directory.
     public var name: String?
 
-    /// Whether `path` may be a pattern, as `PathRule` has them, with slashes between folders: if there is nothing under it as it
-    /// stands, all that it matches is pulled. Then a slash at its end makes it match folders only.
+    /// Whether `path` may be a pattern with the syntax of `PathRule` and slashes between folders. If no entry has
+    /// exactly this path, every match is pulled. A pattern with a slash at its end matches only folders.
     public var isPattern: Bool
 
-    /// Makes one.
+    /// Creates an operand. By default, `path` is no pattern and keeps its last component as the name.
     public init(_ path: String, name: String? = nil, isPattern: Bool = false) {
         (self.path, self.name, self.isPattern) = (path, name, isPattern)
     }
 
-    /// Whether it is a pattern, unless something is called so.
+    /// Whether it is a pattern, unless an entry has exactly this path.
     package var hasWildcards: Bool { isPattern && PathGlob(path, ignoresCase: false) != nil }
 }

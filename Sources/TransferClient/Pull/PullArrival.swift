@@ -5,29 +5,29 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Is told what came of the publication of a file.
+/// Learns the outcome of the publication of a file.
 protocol PullPublishing: AnyObject {
     func published(_ outcome: Result<PublicationOutcome, Failure>)
 }
 
-/// Takes the content of one file that is pulled, and stores it where nobody sees it before it is whole and verified.
+/// Takes the content of one pulled file, and stores it under no visible name until it is complete and verified.
 ///
-/// `@unchecked Sendable`: it is the pool's, one call at a time.
+/// `@unchecked Sendable`: the pool calls it, one call at a time.
 final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
-    /// Bytes after which the progress of a long file is told again.
+    /// The progress of a long file is reported every so many bytes.
     private static let progressStep: UInt64 = 1 << 20
 
     private let file: PullFile
     private let lane: PullLane
-    /// The part of a long file; there from the beginning, so that nobody else takes it.
+    /// The part of a long file. It is opened before the request, so that no other process takes it.
     private let part: StagedFile?
-    /// Bytes of it that were there before.
+    /// The bytes of the part that existed before.
     private let present: UInt64
     private var digester: ContentDigester?
     private var staged: StagedFile?
     private var content: ArrivingContent?
     private var digest: Digest?
-    /// Why no more is wanted; reported when the answer has ended.
+    /// The reason why no more content is wanted; reported when the answer has ended.
     private var failure: Failure?
 
     init(
@@ -45,7 +45,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         return PendingRequest(file.request(lane.plan.context, from: present), self)
     }
 
-    /// That are asked for.
+    /// The bytes that are requested.
     private var bytes: UInt64 { file.entry.size - min(present, file.entry.size) }
 
     func begin(_ found: FetchedFile) -> Taken {
@@ -63,7 +63,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
                 do throws(Failure) {
                     try part.reserve(found.size, filled: found.filled)
                 } catch {
-                    // Nothing has come before that could be gone on with.
+                    // There was no earlier content to resume.
                     if part.isNew { part.discard() }
                     throw error
                 }
@@ -117,7 +117,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
             self.digest = digest
             lane.answered(bytes)
             giveDigesterBack()
-            // What was opened has its bytes elsewhere; a part is of use until they have their name.
+            // Opened content is in another file; the part is kept until that one has its name.
             self.staged = nil
             lane.add(self, publication)
         } catch {
@@ -127,7 +127,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     }
 
     func end(_ outcome: Outcome) {
-        // What this side didn't want any more is not the server's doing.
+        // A failure on this side is not the server's.
         failure = failure ?? Failure(outcome.code, outcome.message)
         conclude()
     }
@@ -149,7 +149,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         return .unwanted
     }
 
-    /// The answer is over, and the file is not there.
+    /// Ends a file that was not received.
     private func conclude() {
         lane.answered(bytes)
         let failure = failure ?? .connectionLost

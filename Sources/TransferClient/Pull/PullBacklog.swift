@@ -1,25 +1,24 @@
 import TransferModel
 
-/// What a pull has still to do: what was named, what of it was found, and in which order it comes.
+/// The remaining work of a pull: operands, what was found of them, and in which order it is done.
 struct PullBacklog {
-    /// What the caller names. Called by one at a time.
+    /// Takes the next operand of the caller. One thread calls it at a time.
     private nonisolated(unsafe) let downloads: () -> Download?
-    /// The next of these.
+    /// The next operand, taken in advance.
     private var upcoming: Download?
-    /// To be looked at again.
+    /// Operands that must be asked about again.
     private var operands: [PullOperand] = []
     private var folders: [PullFolder] = []
     private var files: [PullFile] = []
     private var firstFile = 0
-    /// Parts of long files; those come first, so that few are under way.
+    /// The parts of long files, which come first, so that few files are under way.
     private(set) var parts: [(split: PullSplit, range: Range<UInt64>)] = []
 
-    /// Named and folders of which nobody knows yet what is wanted of them.
+    /// The number of operands and folders whose wanted entries are not known yet.
     private var unlisted = 0
-    /// What is wanted, as far as that is known.
+    /// The wanted files and bytes, as far as known.
     private(set) var count = (files: 0, bytes: UInt64(0))
 
-    /// Nothing.
     init() {
         downloads = { nil }
     }
@@ -32,20 +31,20 @@ struct PullBacklog {
 
     var fileCount: Int { files.count - firstFile }
 
-    /// What was found and is still to be done.
+    /// The number of found items that remain to be done.
     var waiting: Int { fileCount + folders.count }
 
-    /// Whether all is known that is wanted.
+    /// Whether all wanted entries are known.
     var isListed: Bool { unlisted == 0 && upcoming == nil }
 
     var isEmpty: Bool { upcoming == nil && operands.isEmpty && folders.isEmpty && fileCount == 0 && parts.isEmpty }
 
-    /// Bytes of the first files that wait.
+    /// The bytes of the first waiting files.
     func bytes(of number: Int) -> UInt64 {
         files[firstFile...].prefix(number).reduce(0) { $0 + min($1.entry.size, 1 << 40) }
     }
 
-    /// Adds what is known already.
+    /// Adds an item that was counted before.
     mutating func putBack(_ item: PullPlan.Item) {
         switch item {
         case .operand(let operand): operands.append(operand)
@@ -55,7 +54,7 @@ struct PullBacklog {
         }
     }
 
-    /// Adds what was not known before.
+    /// Adds and counts a new item.
     mutating func add(_ item: PullPlan.Item) {
         switch item {
         case .operand, .part: break
@@ -65,15 +64,15 @@ struct PullBacklog {
         putBack(item)
     }
 
-    /// Counts files that need not be fetched, or cannot be.
+    /// Counts files that need not, or cannot, be fetched.
     mutating func count(_ files: Int, _ bytes: UInt64) {
         count = (count.files + files, count.bytes.addingClamped(bytes))
     }
 
-    /// It is known what is wanted of something that was named, or of a folder.
+    /// Notes that the wanted entries of an operand or folder are known.
     mutating func listed() { unlisted -= 1 }
 
-    /// - Parameter listsFirst: whether folders come before files, which otherwise come first, so that few wait.
+    /// - Parameter listsFirst: whether folders come before files. Otherwise files come first, so that few of them wait.
     mutating func take(_ plan: PullPlan, listsFirst: Bool) -> PullPlan.Item? {
         if let (split, range) = parts.popLast() { return .part(split, range) }
         if !listsFirst, let file = takeFile() { return .file(file) }
@@ -101,7 +100,7 @@ struct PullBacklog {
         return file
     }
 
-    /// Takes out all that is left to do, each once.
+    /// Takes all remaining work, each item once.
     mutating func takeRemainders() -> [PullRemainder] {
         let files = parts.map(\.split.file) + self.files[firstFile...]
         var left = files.map(\.remainder) + operands.map(\.remainder) + folders.map(\.remainder)

@@ -1,8 +1,7 @@
 import TransferModel
 
 extension PullEvent {
-    /// The event of a push that says the same of how far things are, for whoever draws both; nothing where nothing is under
-    /// way.
+    /// The event of a push that shows the same progress, for displays of both; nil if a push has no such event.
     package var asPush: PushEvent? {
         switch self {
         case .planned: nil

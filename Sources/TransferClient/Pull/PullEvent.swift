@@ -1,99 +1,101 @@
 public import TransferModel
 
-/// What happens during a pull, in order.
+/// An event of a pull; the events arrive in the order in which they happen.
 public enum PullEvent: Sendable {
-    /// The server has answered.
+    /// The server has answered the greeting and let the client in.
     case connected(server: String)
 
     /// The connection was lost; the next attempt follows after that many seconds.
     case reconnecting(reason: String, after: Double)
 
-    /// Files and bytes in all that are wanted, here already or not; once, when counting was asked for and all folders are
-    /// listed. Files are those that have or will have a report, also when they cannot be fetched.
+    /// The total of wanted files and bytes, whether they exist here already or not; sent once, when `countsAhead` is
+    /// set and all folders are listed. Files are those that have or will have a report, including those that cannot be
+    /// fetched.
     case counted(files: Int, bytes: UInt64)
 
-    /// A file would be fetched; in place of its report, where nothing is to be changed here.
+    /// A file would be fetched. It replaces the report in a preview.
     case planned(PlannedDownload)
 
-    /// How far a long file is.
+    /// The progress of a long file; an estimate for display.
     case progress(UploadProgress)
 
-    /// A file is here, or not.
+    /// One file has ended, fetched or not.
     case finished(PullReport)
 
-    /// All files of a folder are here as they are on the server, by their sizes and times of modification; in place of a report for
-    /// each, where `ClientConfiguration.asksByFolder` is set. The source is the folder on the server.
+    /// All files of a folder are the same here as on the server, by their sizes and times of modification. It replaces
+    /// their reports if `ClientConfiguration.asksByFolder` is set. The source is the folder on the server.
     case known(KnownFolder)
 }
 
 /// A file that a pull would fetch.
 public struct PlannedDownload: Sendable, Equatable {
-    /// What it is: a file, unless `ClientConfiguration.archives` is set.
+    /// What the entry is: a file, unless `ClientConfiguration.archives` is set.
     public var form = EntryForm.file
 
-    /// The path on the server, below the folder of its address.
+    /// The path on the server, below the folder of the server's address.
     public let source: String
 
-    /// Below the directory that it would be pulled to. Where something has the name already, the policy for conflicts decides.
+    /// The path below the directory that would be pulled to. If the name is taken, the conflict policy decides.
     public let path: String
 
-    /// Bytes of content.
+    /// The size of the content in bytes.
     public let size: UInt64
 }
 
-/// How the pull of one file, or of what was asked for, ended.
+/// The outcome of the pull of one file, or of an operand that could not be pulled.
 public struct PullReport: Sendable, Equatable {
-    /// What it is: a file, unless `ClientConfiguration.archives` is set.
+    /// What the entry is: a file, unless `ClientConfiguration.archives` is set.
     public var form = EntryForm.file
 
-    /// The path on the server, below the folder of its address.
+    /// The path on the server, below the folder of the server's address.
     public var source: String
 
-    /// `committed` when it was fetched and stored, `alreadyStored` when the same content was there, `skipped`; or why not.
+    /// `committed` if it was fetched and stored, `alreadyStored` if the same content existed here, `skipped`; otherwise
+    /// the reason of the failure.
     public var result: ResultCode
 
-    /// Where the content is, below the directory that it was pulled to; nothing unless it is there.
+    /// The path of the content below the directory that was pulled to; nil unless it is there.
     public var path: String?
 
-    /// Bytes of content.
+    /// The size of the content in bytes.
     public var size: UInt64
 
-    /// Of the content that is there.
+    /// The digest of the content; nil if it was not read.
     public var digest: Digest?
 
-    /// Bytes that did not have to travel, because an earlier pull had fetched them.
+    /// The bytes that were not fetched again, because an earlier pull had fetched them.
     public var resumed: UInt64 = 0
 
-    /// From the request to the end.
+    /// Seconds from the request to the end.
     public var seconds = 0.0
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for the user; empty if there is nothing to say.
     public var message = ""
 
-    /// Where it would be, below the directory that is pulled to; nothing where nobody knows, and for the directory itself.
+    /// The path where it would be, below the directory that is pulled to; nil if unknown, and for the directory itself.
     package var target: String?
 
-    /// Whether it was here and has other permissions, another time, other extended attributes or another owner now.
+    /// Whether it existed already and now has other permissions, times, extended attributes or another owner.
     package var hasNewAttributes = false
 
     /// Whether the source is a pattern.
     package var isPattern = false
 
-    /// The delivery that it was the content of.
+    /// The delivery whose content it is; nil for a file of the server.
     var delivery: UploadID?
 
-    /// Bytes that travelled, as the client counted them; of sealed content, the bytes of the sealed file.
+    /// The bytes that were received, counted by the client; for sealed content, the size of the encrypted file.
     var travelled: UInt64?
 
     /// Whether the content was sealed and has been opened.
     var isOpened = false
 
-    /// The file that has the content, when it was stored or compared.
+    /// The version of the local file, if it was stored or compared.
     var version: ContentVersion?
 }
 
 extension PullReport {
-    /// For a path that is not UTF-8, and so cannot be asked for.
+    /// The report on a path that is not UTF-8, and so cannot be requested.
     package static func unusable(_ path: [UInt8]) -> PullReport {
         PullReport(
             source: String(decoding: path, as: UTF8.self), result: .invalidPath, size: 0,

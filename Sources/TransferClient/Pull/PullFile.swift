@@ -5,60 +5,61 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// A file to be pulled: what the server has said of it, and where it goes.
+/// A file to pull: the server's description of it, and its place here.
 ///
-/// `@unchecked Sendable`: it is in one hand at a time, that of the plan or of the connection that fetches it.
+/// `@unchecked Sendable`: it belongs to one owner at a time, the plan or the connection that fetches it.
 final class PullFile: @unchecked Sendable {
-    /// Below the folder of the server's address.
+    /// The path below the folder of the server's address.
     let source: String
 
-    /// Below the directory that is pulled to.
+    /// The path below the directory that is pulled to.
     let target: RelativePath
 
     let entry: RemoteEntry
 
-    /// The delivery that it is the content of; nothing for a file that has a path on the server.
+    /// The delivery whose content it is; nil for a file that has a path on the server.
     let delivery: UploadID?
 
-    /// What the server's file is told from others by; nothing for a delivery of which the server has not said it.
+    /// The version of the server's file; nil for a delivery whose version the server has not stated yet.
     var version: FileVersion?
 
-    /// What a delivery says of it, where the server's file says nothing.
+    /// The time and permissions from a delivery, which replace those of the server's file.
     var modified: Timestamp?
     var permissions: UInt16?
 
     /// Whether the file is stored without execute permission, whatever the sender has set.
     var losesExecution = false
 
-    /// Owner and extended attributes that it gets, and its permissions whatever the umask says; nothing where it is a new file as
-    /// any other.
+    /// The owner and extended attributes that it gets, along with its exact permissions, whatever the umask is; nil to
+    /// store it like any new file.
     var kept: ExtraAttributes?
 
-    /// What it may take the place of; nothing for whatever is there.
+    /// The local file that it may replace; nil for any.
     var compared: ComparedFile?
 
-    /// Of a file with several names on the server.
+    /// The identity of the server's file if it has several names; otherwise nil.
     var named: SyncEntry.NamedFile?
 
-    /// Bytes for which it counts among what is held, until it is done; 0 for what counts longer, or not at all.
+    /// The bytes that it counts for in the memory of an archive until it is done; 0 if they stay counted, or without an
+    /// archive.
     var held: UInt64 = 0
 
-    /// How its content is opened when all of it is here; nothing for what is stored as it comes.
+    /// How its content is opened when it is complete; nil to store it as it is.
     let seal: ContentSeal?
 
-    /// Where what was opened goes: what has no note is called otherwise then.
+    /// The path of the opened content. Without a note it differs from `target`.
     var openedTarget: RelativePath
 
-    /// Bytes of its content, when it was opened.
+    /// The size of the opened content in bytes; nil if it was not opened.
     var openedSize: UInt64?
 
-    /// How often it was asked for, and had to be asked for again for a reason of its own.
+    /// How often it was requested and failed for a reason of its own.
     var attempts = 0
 
-    /// Whether what was fetched earlier was found to be of no use.
+    /// Whether content that was fetched earlier turned out to be useless.
     var mustStartAnew = false
 
-    /// Nanoseconds of the monotonic clock.
+    /// When it was found, in nanoseconds of the monotonic clock.
     let started = monotonicNanoseconds()
 
     init(source: String, target: RelativePath, entry: RemoteEntry) {
@@ -66,7 +67,7 @@ final class PullFile: @unchecked Sendable {
         (delivery, version, seal, openedTarget) = (nil, entry.version, nil, target)
     }
 
-    /// The content of a delivery.
+    /// Makes a file of the content of a delivery.
     init(_ delivery: Delivery, target: RelativePath, _ seal: ContentSeal? = nil) {
         (source, self.target, self.delivery) = (delivery.shownName, target, delivery.id)
         (self.seal, openedTarget) = (seal, target)
@@ -81,35 +82,35 @@ final class PullFile: @unchecked Sendable {
         (modified, permissions) = (note.modified, note.permissions)
     }
 
-    /// The same with what the server says of it now.
+    /// The same file with the server's present description.
     convenience init(again file: PullFile, _ entry: RemoteEntry) {
         self.init(source: file.source, target: file.target, entry: entry)
         (attempts, kept, named, held) = (file.attempts, file.kept, file.named, file.held)
         compared = file.compared
     }
 
-    /// What is left to do when the pull ends.
+    /// The work that remains if the pull ends early.
     var remainder: PullRemainder { PullRemainder(source, to: target.string) }
 
-    /// How its content is digested: that of a delivery as its sender has done it, so that both can be compared.
+    /// The digest function of the content: for a delivery the sender's, so that both digests can be compared.
     func function(_ configuration: ClientConfiguration) -> DigestFunction {
         guard delivery != nil, let digest = entry.digest else { return configuration.digestFunction }
         return digest.algorithm.function
     }
 
-    /// Whether content with this digest is what the server has listed: it has read what is on its disk, and its catalog knows what
-    /// was put there. A file may be another one by now, of another length and therefore with another kind of digest; a delivery
-    /// never is.
+    /// Whether content with this digest can be the listed content. A transfer states the digest of the bytes on the
+    /// server's disk, a list the one in its catalog. A file may have been replaced by one of another length, which has
+    /// another kind of digest; a delivery never changes.
     func mayHave(_ digest: Digest) -> Bool {
         guard let listed = entry.digest, listed != digest else { return true }
         return listed.algorithm != digest.algorithm && delivery == nil
     }
 
-    /// Asks for it, or for some of it.
+    /// The request for the content, or a range of it.
     ///
     /// - Parameters:
-    ///   - offset: the start of a block; more than 0 only when the version is known.
-    ///   - length: whole blocks; nothing for all of the rest.
+    ///   - offset: the start of a block; more than 0 only if the version is known.
+    ///   - length: a number of whole blocks; nil for the rest.
     func request(_ context: RequestContext, from offset: UInt64 = 0, length: UInt64? = nil) -> Request {
         let isSome = offset > 0 || length != nil
         return .fetch(
@@ -118,12 +119,12 @@ final class PullFile: @unchecked Sendable {
                 offset: offset, version: isSome ? version : nil, length: length, delivery: delivery))
     }
 
-    /// Whether it comes in more than one block, so that half of it is worth keeping.
+    /// Whether it has more than one block, so that a part of it is worth keeping.
     var isLong: Bool { entry.size > UInt64(Limits.blockSize) }
 
-    /// Under what name its part waits: the first half says which file it is, the second of what version.
+    /// The id of the part file: one half identifies the file, the other the version.
     func partID(on server: String) -> UploadID {
-        // What a delivery is never changes, whatever the server calls its file today.
+        // The content of a delivery never changes, whatever the server calls its file.
         if let delivery { return delivery }
         let name = Array("\(server.utf8.count) \(server) \(source.utf8.count) \(source) \(target.string)".utf8)
         let digest = name.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
@@ -140,11 +141,11 @@ final class PullFile: @unchecked Sendable {
         return losesExecution ? wanted & 0o666 : wanted
     }
 
-    /// How it gets its name.
+    /// The step that gives the received file its name.
     ///
     /// - Parameters:
-    ///   - digest: of what has come.
-    ///   - found: what the server said of what it sent.
+    ///   - digest: the digest of the received content.
+    ///   - found: the server's description of the content that it sent.
     func publication(
         _ staged: StagedFile, size: UInt64, _ digest: Digest, _ conflict: ConflictPolicy, _ found: FetchedFile
     ) -> Publication {
@@ -156,7 +157,7 @@ final class PullFile: @unchecked Sendable {
         return publication
     }
 
-    /// - Parameter digest: of what was to be published.
+    /// - Parameter digest: the digest of the content to be published.
     func report(_ outcome: Result<PublicationOutcome, Failure>, _ digest: Digest?, resumed: UInt64 = 0) -> PullReport {
         let (code, path, version): (ResultCode, RelativePath, ContentVersion?)
         switch outcome {

@@ -6,30 +6,31 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// What one connection of a pull asks for, and the files that it has fetched and not published yet.
+/// The requests of one connection of a pull, and the files that it has fetched and not published yet.
 ///
-/// `@unchecked Sendable`: called on the pool, and by its session's tasks only; what two of these may touch at once is under
-/// a lock.
+/// `@unchecked Sendable`: only the pool and the session's tasks call it, and a lock protects what two of them may use
+/// at once.
 final class PullLane: RequestSource, @unchecked Sendable {
-    /// Bytes of content that are asked for ahead: enough to fill a link, and so few that other connections get their share.
+    /// The bytes of content that are requested ahead: enough to fill a link, few enough to leave other connections
+    /// their share.
     private static let bytesAhead: UInt64 = 16 << 20
 
-    /// Files here that are compared before what they are compared for is asked: the server shall look at them meanwhile.
+    /// The most local files to compare before the requests are sent: the server can then work on them meanwhile.
     private static let mostCompared = 1024
 
-    /// Files that are published together at most: each holds a descriptor.
+    /// The most files to publish together, because each holds a descriptor.
     private static let mostReady = 128
 
     let plan: PullPlan
     let directory: PullDirectory
     private let present: PresentFiles
     private let asked = Locked<UInt64>(0)
-    /// Whether the server can be asked about whole folders.
+    /// Whether the server can compare whole folders.
     private let comparesFolders = Atomic(false)
     private var hasBegun = false
-    /// Files here that were compared for what is asked now.
+    /// The local files compared for the requests being made.
     private var compared = 0
-    // These are touched by those who take answers only.
+    // Used only while answers are taken.
     private var spare: (digester: ContentDigester, function: DigestFunction)?
     private var ready: [(file: any PullPublishing, publication: Publication)] = []
 
@@ -62,7 +63,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
         var room = bytes
         let here = directory.reader()
         compared = 0
-        // Whatever comes next may have the longest path.
+        // The next item may have the longest path.
         while next.count < count, room >= Request.fixedCost + Limits.path, asked.withLock({ $0 }) < Self.bytesAhead,
             compared < Self.mostCompared
         {
@@ -93,18 +94,18 @@ final class PullLane: RequestSource, @unchecked Sendable {
         publish()
     }
 
-    /// A file is verified.
+    /// Takes a verified file, to be published.
     func add(_ file: any PullPublishing, _ publication: Publication) {
         ready.append((file, publication))
         if ready.count >= Self.mostReady { publish() }
     }
 
-    /// Bytes are on their way.
+    /// Counts bytes that were requested.
     func asks(_ bytes: UInt64) {
         asked.withLock { $0 = $0.addingClamped(bytes) }
     }
 
-    /// They are here, or nobody waits for them any more.
+    /// Counts requested bytes that have arrived, or no longer will.
     func answered(_ bytes: UInt64) {
         asked.withLock { $0 -= min($0, bytes) }
     }
@@ -116,7 +117,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
         ready.removeAll(keepingCapacity: true)
     }
 
-    /// For whoever takes an answer.
+    /// A digester for an answer, used before or new.
     func takeDigester(_ function: DigestFunction) -> ContentDigester {
         guard let spare = spare.take(), spare.function == function else { return ContentDigester(function) }
         spare.digester.reset()
@@ -129,7 +130,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
 // MARK: Before a folder is asked for
 
 extension PullLane {
-    /// A folder that is as an earlier pull has left it is compared by one digest, and any other one listed.
+    /// Compares a folder with one digest if it looks as an earlier pull left it; otherwise lists it.
     private func ask(about folder: PullFolder) -> PendingRequest {
         let configuration = plan.context.configuration
         guard comparesFolders.load(ordering: .relaxed), configuration.asksByFolder, plan.archive == nil,
@@ -146,9 +147,9 @@ extension PullLane {
 // MARK: Before a file is asked for
 
 extension PullLane {
-    /// Looks whether the file is here already, and what of it.
+    /// Checks whether the file, or a part of it, exists already.
     ///
-    /// - Returns: nothing when there is nothing to ask for; that is reported.
+    /// - Returns: the request; nil if none is needed, after a report.
     private func prepare(_ file: PullFile, _ here: any TreeReader) -> PendingRequest? {
         do throws(Failure) {
             if let report = try present.report(of: file, here) {
@@ -157,7 +158,7 @@ extension PullLane {
             }
             guard file.isLong, let part = try part(of: file) else { return PullArrival(file, self).asked }
             let isSplit = part.length == 0 && PullSplit.isWorthwhile(file, plan)
-            // Who goes on with something, or asks for some of it, has to say of what.
+            // A request for a range must state the version.
             if file.version == nil, isSplit || part.length > 0 { return PullProbe(file, plan).asked }
             guard !isSplit else {
                 PullSplit(file, part, plan).begin()
@@ -179,7 +180,7 @@ extension PullLane {
         return part
     }
 
-    /// - Returns: bytes of the whole blocks that are there; the digester has seen them.
+    /// - Returns: the bytes of whole blocks that the part has; the digester has read them.
     private func digestPrefix(
         of part: StagedFile, _ file: PullFile, _ digester: ContentDigester
     ) throws(Failure) -> UInt64 {
@@ -190,7 +191,7 @@ extension PullLane {
         defer { buffer.deallocate() }
         while digester.size < present {
             let count = try part.read(into: buffer, at: digester.size)
-            // Somebody has shortened it.
+            // Another process has shortened the part.
             guard count == buffer.count else {
                 digester.reset()
                 return 0

@@ -4,9 +4,9 @@ import TransferProtocol
 import TransferPorts
 import TransferStore
 
-/// Takes one part of a long file that is pulled.
+/// Takes one part of a long file.
 ///
-/// `@unchecked Sendable`: it is the pool's, one call at a time.
+/// `@unchecked Sendable`: the pool calls it, one call at a time.
 final class PullPartArrival: AnswerTaker, @unchecked Sendable {
     private let split: PullSplit
     private let range: Range<UInt64>

@@ -2,10 +2,10 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// Where a pull goes to.
+/// The destination of a pull.
 enum PullPlace: Sendable {
     case directory(PullDirectory)
-    /// One that is only looked at; nothing for one that is not there.
+    /// A directory that a preview only reads; nil if it does not exist.
     case preview(PullDirectory?)
 
     func tidy() {

@@ -3,41 +3,41 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// What a pull has still to do, shared by its connections: paths to be looked at, folders to be listed, files to be fetched.
+/// The remaining work of a pull, shared by its connections: paths to ask about, folders to list, files to fetch.
 final class PullPlan: RequestPlan {
-    /// Something on the server, and where what is in it goes.
+    /// A piece of work that one connection takes.
     enum Item: Sendable {
-        /// What the caller has named: nobody knows yet what it is.
+        /// A path that the caller has named, of unknown kind.
         case operand(PullOperand)
         case folder(PullFolder)
         case file(PullFile)
-        /// Some of a long one.
+        /// A range of a long file.
         case part(PullSplit, Range<UInt64>)
     }
 
     private struct State {
         var backlog: PullBacklog
-        /// Taken out and not over.
+        /// The number of items that were taken and are not done.
         var open = 0
-        /// Connections that have asked for something to do.
+        /// The number of connections that have asked for work.
         var lanes = 0
-        /// The one of them that reads no further.
+        /// The connection that has stopped reading a list.
         var waiting: ObjectIdentifier?
         var news: (@Sendable () -> Void)?
 
         var isOver: Bool { backlog.isEmpty && open == 0 }
 
-        /// - Returns: what is to be called, when somebody waits.
+        /// - Returns: the call that wakes the waiting connection; nil if none waits.
         mutating func endWaiting() -> (@Sendable () -> Void)? {
             waiting.take() == nil ? nil : news
         }
     }
 
-    /// Files that wait before a list is read no further, as long as another connection takes them. Where all are to be counted
-    /// first, more may wait: half a kilobyte each.
+    /// The number of waiting files at which a connection stops reading a list, as long as another one takes files. If
+    /// all files are counted first, more may wait; each takes half a kilobyte.
     private let mostFiles: Int
 
-    /// Files for which another connection is worth its handshake.
+    /// The number of waiting files that justify the handshake of another connection.
     private static let filesForLane = 64
     private static let partsForLane = 2
 
@@ -45,13 +45,13 @@ final class PullPlan: RequestPlan {
     let place: PullPlace
     let selection: Selection
     let events: any PullAudience
-    /// The path on the server of the directory that is pulled to, which is not pulled; nil where it has none.
+    /// The path on the server of the directory that is pulled to, which is not pulled; nil if it is not on the server.
     private let ownPath: String?
-    /// Takes what is kept beside files; nothing where they are all that is fetched.
+    /// Keeps folders, links and attributes; nil to fetch only files.
     let archive: PullArchive?
     private let counts: Bool
     private let rules: PathRules
-    /// Is told of what was not done when the pull ended.
+    /// Receives the work that remains when the pull ends.
     private let left: (@Sendable ([PullRemainder]) -> Void)?
     private let state: Locked<State>
 
@@ -69,7 +69,7 @@ final class PullPlan: RequestPlan {
         state = Locked(State(backlog: PullBacklog(downloads)))
     }
 
-    /// For files that are known.
+    /// Makes a plan of files that are known.
     init(
         _ context: RequestContext, fetching files: [PullFile], _ destination: PullDirectory, _ events: any PullAudience
     ) {
@@ -83,8 +83,8 @@ final class PullPlan: RequestPlan {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Whether a connection is to read on. One to which a list comes waits while thousands of files do that others can
-    /// take; never more than one does, so that there is always another.
+    /// Whether a connection may read on. A connection that receives a list waits while thousands of files wait for
+    /// other connections. Never more than one waits, so that there is always another.
     func mayRead(_ lane: PullLane, isList: Bool) -> Bool {
         guard !events.isFull else { return false }
         let name = ObjectIdentifier(lane)
@@ -96,7 +96,7 @@ final class PullPlan: RequestPlan {
         }
     }
 
-    /// The next thing to do: files first, so that few wait.
+    /// The next item: files before folders, so that few wait.
     func next() -> Item? {
         let (item, news) = state.withLock { state -> (Item?, (@Sendable () -> Void)?) in
             let listsFirst = counts && state.backlog.fileCount < mostFiles
@@ -110,20 +110,20 @@ final class PullPlan: RequestPlan {
 
     /// Whether a folder on the server is the directory that is pulled to.
     ///
-    /// - Parameter path: below the folder of the server's address.
+    /// - Parameter path: a path below the folder of the server's address.
     func isTarget(_ path: String) -> Bool { ownPath.map { context.remote(path).hasSameBytes(as: $0) } ?? false }
 
-    /// Whether more of a list can be held.
+    /// Whether there is memory for more of a list.
     ///
     /// - Parameters:
-    ///   - seen: names of one folder that have come so far.
-    ///   - new: how many of them have just come.
+    ///   - seen: the number of names of one folder that have arrived.
+    ///   - new: the number that have just arrived.
     func hasRoom(seen: Int, new: Int) -> Bool {
         let most = ListBudget.entries(in: context.configuration.listMemory)
         return seen <= most && state.withLock { $0.backlog.waiting } + new <= most
     }
 
-    /// What was not known before.
+    /// Adds items that were found just now.
     func add(_ items: [Item]) {
         guard !items.isEmpty else { return }
         let news = state.withLock { state in
@@ -133,7 +133,7 @@ final class PullPlan: RequestPlan {
         news?()
     }
 
-    /// Something that was taken out is done.
+    /// Notes that a taken item is done.
     func done() {
         let news = state.withLock { state -> (@Sendable () -> Void)? in
             state.open -= 1
@@ -142,7 +142,7 @@ final class PullPlan: RequestPlan {
         news?()
     }
 
-    /// Something that was taken out has to be done again.
+    /// Puts back a taken item that must be done again.
     func again(_ item: Item) {
         let news = state.withLock { state in
             state.open -= 1
@@ -157,14 +157,14 @@ final class PullPlan: RequestPlan {
         done()
     }
 
-    /// A file did not come: it is asked for again where that can help, and otherwise reported.
+    /// Requests a file again after a failure if that can help; otherwise reports it.
     func retry(_ file: PullFile, _ failure: Failure) {
         file.attempts += 1
         guard failure.code.isRetryable, file.attempts <= context.configuration.retries else {
             return report(file.report(failure.code, failure.message), of: file)
         }
         file.mustStartAnew = file.mustStartAnew || failure.code == .digestMismatch
-        // What has changed has to be looked at anew; what a delivery is has been said for good.
+        // A changed file must be asked about again. The content of a delivery cannot change.
         if file.delivery != nil { file.version = nil }
         again(file.delivery == nil && failure.code == .fileChanged ? .operand(PullOperand(file, self)) : .file(file))
     }
@@ -183,7 +183,7 @@ final class PullPlan: RequestPlan {
         }
     }
 
-    /// A connection is there and has nothing to do yet.
+    /// Counts a connection that has no work yet.
     func laneBegan() { state.withLock { $0.lanes += 1 } }
 
     func laneEnded(_ name: ObjectIdentifier) {
@@ -224,15 +224,15 @@ final class PullPlan: RequestPlan {
 // MARK: What is wanted
 
 extension PullPlan {
-    /// Whether a file is wanted that was named itself.
+    /// Whether a file is wanted that the caller has named.
     func takes(named name: String, _ entry: RemoteEntry) -> Bool { rules.send(name) && selection.accepts(entry) }
 
-    /// Whether a symbolic link is wanted that was named itself.
+    /// Whether a symbolic link is wanted that the caller has named.
     func takes(link name: String) -> Bool { rules.send(name) }
 
-    /// A file that was found.
+    /// The work for a file that was found.
     ///
-    /// - Returns: nothing for one that is there by another name, or will be.
+    /// - Returns: nil if the file is another name of one that is fetched, or is refused.
     func file(_ source: String, at target: RelativePath, _ entry: RemoteEntry) -> PullFile? {
         let file = PullFile(source: source, target: target, entry: entry)
         guard let archive else { return file }
@@ -244,12 +244,12 @@ extension PullPlan {
         return archive.takes(file) ? file : nil
     }
 
-    /// Counts files of which nobody is told one by one.
+    /// Counts files that have no reports of their own.
     func count(_ files: Int, _ bytes: UInt64) {
         state.withLock { $0.backlog.count(files, bytes) }
     }
 
-    /// It is known what is wanted of something that was named, or of a folder, which is done.
+    /// Notes that an operand or folder is done and its wanted entries are known.
     func listed() {
         let count = state.withLock { state in
             state.backlog.listed()
@@ -259,22 +259,22 @@ extension PullPlan {
         done()
     }
 
-    /// Something that was named, or a folder, is of no use.
+    /// Ends an operand or folder with a failure.
     func fail(_ report: PullReport) {
         refuse(report)
         listed()
     }
 
-    /// Something that was found cannot be here.
+    /// Reports a found entry that cannot be stored here.
     func refuse(_ report: PullReport) {
         count(1, report.size)
         events.send(.finished(report))
     }
 }
 
-/// Whoever is told of what happens during a pull. Called on the pool and on loops.
+/// The consumer of a pull's events. Called on the pool and on loops.
 protocol PullAudience: Sendable {
-    /// Whether it is behind.
+    /// Whether the consumer is behind.
     var isFull: Bool { get }
 
     func send(_ event: PullEvent)

@@ -3,13 +3,13 @@ import TransferProtocol
 import TransferPorts
 import TransferStore
 
-/// What one connection of a pull asks for that is to change nothing here: what there is, and no content.
+/// The requests of one connection of a preview: lists, but no content.
 final class PullPreview: RequestSource {
-    /// Files here that are compared before what was found to ask is asked.
+    /// The most local files to compare before the requests are sent.
     private static let mostCompared = 1024
 
     private let plan: PullPlan
-    /// Nothing where the directory is missing.
+    /// Nil if the directory does not exist.
     private let present: PresentFiles?
 
     init(_ plan: PullPlan, _ directory: PullDirectory?) {
@@ -26,7 +26,7 @@ final class PullPreview: RequestSource {
         var room = bytes
         var compared = 0
         let reader = present?.directory.reader()
-        // Whatever comes next may have the longest path.
+        // The next item may have the longest path.
         while next.count < count, room >= Request.fixedCost + Limits.path, next.isEmpty || compared < Self.mostCompared,
             !plan.events.isFull, let item = plan.next()
         {
@@ -37,7 +37,7 @@ final class PullPreview: RequestSource {
                 compared += 1
                 say(file, reader)
                 continue
-            // Files that are not fetched have none.
+            // A preview fetches no files, so it has no parts.
             case .part(let split, _):
                 split.dropped()
                 continue
@@ -65,7 +65,7 @@ final class PullPreview: RequestSource {
         }
     }
 
-    /// Why it could not be stored, as far as that can be seen.
+    /// The conflict that would keep the file from being stored, as far as it can be foreseen.
     private func conflict(_ file: PullFile, _ reader: any TreeReader) -> PullReport? {
         guard plan.context.configuration.conflict == .fail, reader.attributes(at: file.target) != nil else {
             return nil

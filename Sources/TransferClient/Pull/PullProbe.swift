@@ -2,12 +2,11 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Finds out what the server tells the file of a delivery from others by: asks for all of it, and wants none of it as soon
-/// as the answer begins.
+/// Asks for the version of a delivery's file: it requests the content, and cancels when the answer begins.
 final class PullProbe: AnswerTaker {
     private let file: PullFile
     private let plan: PullPlan
-    /// Why it cannot be had.
+    /// The reason why it cannot be fetched.
     private let failure = Locked<Failure?>(nil)
 
     init(_ file: PullFile, _ plan: PullPlan) {
@@ -35,7 +34,7 @@ final class PullProbe: AnswerTaker {
 
     func lost() { plan.again(.file(file)) }
 
-    /// - Parameter local: why there is no answer, if there is none.
+    /// - Parameter local: the failure if the server gave no answer.
     private func conclude(_ local: Failure) {
         if let failure = failure.withLock({ $0 }) { return plan.retry(file, failure) }
         if file.version == nil { plan.retry(file, local) } else { plan.again(.file(file)) }

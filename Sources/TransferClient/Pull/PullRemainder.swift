@@ -1,14 +1,14 @@
 import TransferModel
 
-/// Something of which nobody knows yet what comes of it, because the pull has ended before.
+/// Work that remains because a pull has ended early.
 package struct PullRemainder: Sendable, Hashable {
-    /// On the server.
+    /// The path or pattern on the server.
     package let source: String
 
-    /// Where it would be, below the directory that is pulled to; nothing for that itself.
+    /// The path where it would be, below the directory that is pulled to; nil for that directory itself.
     package let target: String?
 
-    /// Whether the source is a pattern, of which not all was found yet.
+    /// Whether the source is a pattern whose matches are not all known.
     package let isPattern: Bool
 
     init(_ source: String, to target: String?, isPattern: Bool = false) {
@@ -27,7 +27,7 @@ package struct PullRemainder: Sendable, Hashable {
 }
 
 extension Download {
-    /// What is left to do when the pull ends before it is looked at.
+    /// The work that remains if the pull ends before it has asked about the operand.
     package var remainder: PullRemainder {
         let path = TransferClient.clean(path)
         guard !isPattern || PathGlob(path, ignoresCase: false) == nil else {

@@ -5,25 +5,26 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// A long file that comes in parts, over several connections at once. Nothing of it was there before: what was interrupted
-/// goes on in one piece, so that the server compares all of it.
+/// A long file that several connections fetch in parts. It starts without earlier content: an interrupted file is
+/// resumed in one piece, so that the server compares all of it.
 final class PullSplit: PullPublishing, Sendable {
-    /// Bytes of a part: so many that asking for it costs nothing, and so few that all connections end together.
+    /// The least bytes of a part: enough that requesting it costs nothing, few enough that all connections end
+    /// together.
     private static let leastPart = 2 * UInt64(Limits.blockSize)
 
-    /// All of them are in memory, and how long the file is says the server.
+    /// The most parts. They are all in memory, and the server states the length of the file.
     private static let mostParts: UInt64 = 65_536
 
-    /// Bytes from which on a file is worth several connections.
+    /// The least bytes of a file that is worth several connections.
     private static let leastSize = 8 * UInt64(Limits.blockSize)
 
     private struct State {
-        /// Of the blocks that are there.
+        /// The digests of the blocks that have arrived, by number.
         var digests: [UInt64: [UInt8]] = [:]
         var missing = 0
         var arrived: UInt64 = 0
         var failure: Failure?
-        /// Whether the room for it was asked for.
+        /// Whether space for it was reserved.
         var isReserved = false
         var hasNoRoom = false
         var found: FetchedFile?
@@ -43,19 +44,19 @@ final class PullSplit: PullPublishing, Sendable {
         plan.context.configuration.laneAllowance().most > 1 && file.entry.size >= leastSize
     }
 
-    /// Whether the parts that are left need not come.
+    /// Whether the remaining parts are not needed.
     var hasFailed: Bool { state.withLock { $0.failure != nil } }
 
-    /// Lets the plan have all parts in place of the file.
+    /// Adds all parts to the plan in place of the file.
     func begin() {
-        // The last one is taken first.
+        // The plan takes the last one first.
         let parts = Self.parts(of: file.entry.size).map { PullPlan.Item.part(self, $0) }.reversed()
         state.withLock { $0.missing = parts.count }
         plan.add(Array(parts))
         plan.done()
     }
 
-    /// - Returns: whole blocks each, but for the last.
+    /// - Returns: ranges of whole blocks, except for the last one.
     static func parts(of size: UInt64) -> [Range<UInt64>] {
         let step = max(leastPart, (size / mostParts / leastPart + 1) * leastPart)
         var parts: [Range<UInt64>] = []
@@ -68,10 +69,10 @@ final class PullSplit: PullPublishing, Sendable {
         return parts
     }
 
-    /// Sees to the room for all of it, as soon as it is known what it takes. Who comes meanwhile waits, because what is reserved
-    /// matters for what he writes.
+    /// Reserves space for the whole file when its holes are known. Other threads wait meanwhile, because their writes
+    /// depend on the reservation.
     ///
-    /// - Throws: `targetFailed`; said once, which ends all of it.
+    /// - Throws: `targetFailed`, once, which ends the whole file.
     func reserve(_ found: FetchedFile) throws(Failure) {
         try state.withLock { (state) throws(Failure) in
             guard !state.isReserved else { return }
@@ -85,7 +86,7 @@ final class PullSplit: PullPublishing, Sendable {
         }
     }
 
-    /// Bytes have come.
+    /// Counts received bytes, for the progress.
     func progressed(_ bytes: Int, _ lane: PullLane) {
         let arrived = state.withLock { state in
             state.arrived += UInt64(bytes)
@@ -95,12 +96,12 @@ final class PullSplit: PullPublishing, Sendable {
         if arrived / step != (arrived - UInt64(bytes)) / step { lane.progress(file, arrived) }
     }
 
-    /// A part has to come again.
+    /// Takes back the bytes of a part that must be fetched again.
     func lost(_ bytes: UInt64) {
         state.withLock { $0.arrived -= min($0.arrived, bytes) }
     }
 
-    /// A part is there.
+    /// Notes a part that has arrived.
     func completed(_ range: Range<UInt64>, _ found: FetchedFile, digests: [UInt8], _ lane: PullLane) {
         let size = file.function(plan.context.configuration).size
         let first = range.lowerBound / UInt64(Limits.blockSize)
@@ -115,13 +116,13 @@ final class PullSplit: PullPublishing, Sendable {
         if isLast { finish(lane) } else { plan.done() }
     }
 
-    /// A part will not be there, and so the file neither.
+    /// Notes a part that has failed, and with it the file.
     func failed(_ failure: Failure) {
         state.withLock { $0.failure = $0.failure ?? failure }
         dropped()
     }
 
-    /// A part of what has failed is not asked for any more.
+    /// Ends a part that is no longer fetched because the file has failed.
     func dropped() {
         let (isLast, failure) = state.withLock { state in
             state.missing -= 1
@@ -150,7 +151,7 @@ final class PullSplit: PullPublishing, Sendable {
     }
 
     private func giveUp(_ failure: Failure) {
-        // Nothing had come before that could be gone on with.
+        // There was no earlier content to resume.
         if failure.isForGood || state.withLock({ $0.hasNoRoom }) { staged.discard() }
         plan.retry(file, failure)
     }
@@ -162,7 +163,7 @@ final class PullSplit: PullPublishing, Sendable {
 }
 
 extension Failure {
-    /// The server has read what is on its disk; its catalog knows what was put there.
+    /// The digest of the server's disk differs from that in its catalog.
     static let decayed = Failure(
         .contentLost, "The file no longer is what was stored: the server's disk has lost it.")
 }

@@ -5,16 +5,16 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Asks whether a folder on the server is as it is here, by one digest over all that is in it. If so, only the folders in it have to
-/// be asked about; otherwise it is listed.
+/// Asks with one digest whether a folder on the server has the same entries as here. If so, only its subfolders remain
+/// to be compared; otherwise it is listed.
 final class PullComparison: AnswerTaker {
-    /// What is here, as an earlier pull has left it.
+    /// The local contents of the folder, as an earlier pull has left them.
     struct Present {
         var digester = FolderDigester()
         var files = 0
         var bytes: UInt64 = 0
         var folders: [String] = []
-        /// Whether each file can be taken for what an earlier pull has stored without being read.
+        /// Whether an earlier pull seems to have stored every file, so that none must be read.
         var isSettled = true
 
         fileprivate mutating func add(_ name: String, _ attributes: StoredAttributes) {
@@ -39,7 +39,8 @@ final class PullComparison: AnswerTaker {
             .compare(CompareRequest(.entries, in: plan.context.remote(folder.source), present.digester.digest)), self)
     }
 
-    /// A folder that is another one, or gone, or that this client may not see, is listed: the answer to that says more.
+    /// On any other answer the folder is listed, which also tells why, such as that it is gone or hidden from this
+    /// client.
     func end(_ outcome: Outcome) {
         guard outcome.code == .alreadyStored, outcome.count == UInt64(present.digester.count) else {
             return plan.again(.folder(folder.listed))
@@ -60,15 +61,15 @@ final class PullComparison: AnswerTaker {
 }
 
 extension PullDirectory {
-    /// What is in a folder here.
+    /// The contents of a local folder.
     ///
-    /// - Parameter folder: nothing for the directory itself.
-    /// - Returns: nothing where there is no such folder, or nothing in it, or something that has to be read to be known.
+    /// - Parameter folder: nil for the directory itself.
+    /// - Returns: nil if the folder does not exist or is empty, or if a file must be read to be compared.
     func present(in folder: RelativePath?) -> PullComparison.Present? {
         guard let listing = try? list(folder) else { return nil }
         var present = PullComparison.Present()
         do throws(Failure) {
-            // The rest of one that has to be listed anyway need not be looked at.
+            // The rest does not matter if the folder must be listed anyway.
             while present.isSettled, try listing.forEach(512, { present.add($0, $1) }) == 512 {}
         } catch {
             return nil

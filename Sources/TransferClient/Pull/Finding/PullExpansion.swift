@@ -1,9 +1,9 @@
 import TransferModel
 import TransferSystem
 
-/// A pattern that is looked for on the server, in one folder after the other.
+/// A pattern that is searched on the server, folder by folder.
 final class PullExpansion: Sendable {
-    /// As it was given.
+    /// The pattern as it was given.
     let text: String
     let glob: PathGlob
     private let state = Locked((open: 0, hasFound: false))
@@ -12,21 +12,21 @@ final class PullExpansion: Sendable {
         (self.text, self.glob) = (text, glob)
     }
 
-    /// A folder is to be looked through.
+    /// Counts a folder that is to be searched.
     func begin() { state.withLock { $0.open += 1 } }
 
-    /// Something matches, or there is more to say than that nothing does.
+    /// Notes a match, or a failure that is reported instead of "no match".
     func found() { state.withLock { $0.hasFound = true } }
 
-    /// A folder cannot be looked through, which is said of it.
+    /// Ends a folder that cannot be searched, whose failure is reported.
     func leave() {
         found()
         _ = end()
     }
 
-    /// A folder was looked through.
+    /// Ends a folder that was searched.
     ///
-    /// - Returns: whether it was the last one, and nothing has matched.
+    /// - Returns: whether it was the last folder and nothing has matched.
     func end() -> Bool {
         state.withLock { state in
             state.open -= 1

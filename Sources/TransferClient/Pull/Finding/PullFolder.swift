@@ -4,26 +4,26 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Takes the list of a folder that is pulled, and adds what is in it to the plan.
+/// Takes the list of a folder that is pulled, and adds the entries to the plan.
 final class PullFolder: AnswerTaker {
     private struct State {
-        /// Names that were taken: after a lost connection the list comes again, in any order.
+        /// Names that were taken: after a lost connection the list starts again, in any order.
         var seen: Set<PathDigest> = []
-        /// Entries that have come on this connection.
+        /// The number of entries that have arrived on this connection.
         var count: UInt64 = 0
         var isEmpty = true
-        /// Whether more was listed than can be held.
+        /// Whether the list exceeds the memory for it.
         var isOverdrawn = false
     }
 
     private let plan: PullPlan
-    /// Below the folder of the server's address.
+    /// The path below the folder of the server's address.
     let source: String
-    /// Where what is in it goes; nothing for the directory itself.
+    /// The folder here for its entries; nil for the directory that is pulled to.
     let target: RelativePath?
-    /// What of it is wanted.
+    /// Which of the entries are wanted.
     let scope: PullScope
-    /// Whether it is not as it is here, or nobody knows.
+    /// Whether to list it because it differs from the local folder, or may differ.
     let isListed: Bool
     private let state = Locked(State())
 
@@ -34,18 +34,18 @@ final class PullFolder: AnswerTaker {
         (self.plan, self.isListed) = (plan, isListed)
     }
 
-    /// The same when it is known that it has to be listed.
+    /// The same folder, to be listed instead of compared.
     var listed: PullFolder { PullFolder(source, to: target, scope, plan, isListed: true) }
 
-    /// What is left to do when the pull ends.
+    /// The work that remains if the pull ends early.
     var remainder: PullRemainder {
         guard let expansion = scope.expansion else { return PullRemainder(source, to: target?.string) }
         return PullRemainder(expansion.text, to: nil, isPattern: true)
     }
 
-    /// A folder in it.
+    /// A subfolder.
     ///
-    /// - Returns: nothing for a name that is none.
+    /// - Returns: nil for an invalid name, and for a folder that is not wanted.
     func below(_ name: String) -> PullFolder? {
         guard let path = RemoteEntry.path(of: name, in: source), let place = place(of: name),
             let inner = scope.entering(name)
@@ -110,7 +110,7 @@ final class PullFolder: AnswerTaker {
         }
     }
 
-    /// Where it is there, and where it would be here; nothing for what can be nowhere, which is reported.
+    /// The entry's paths on the server and here; nil if it can have none, which is reported.
     private func paths(of entry: ListedEntry) -> (there: String, here: RelativePath)? {
         if let path = RemoteEntry.path(of: entry.name, in: source), let place = place(of: entry.name) {
             return (path, place)
@@ -144,13 +144,13 @@ final class PullFolder: AnswerTaker {
         plan.fail(report)
     }
 
-    /// The folder is wanted, whatever is in it. An archive makes those that are missing when all files are here.
+    /// Keeps the folder even if it is empty. An archive creates missing folders after all files.
     private func want(_ target: RelativePath, isEmpty: Bool) throws(Failure) {
         if let archive = plan.archive { return archive.wants(folder: target) }
         if isEmpty { try plan.place.makeDirectory(target) }
     }
 
-    /// What does not come, because nobody can ask for it.
+    /// The report on names that no request can have, so that their entries cannot be fetched.
     private func report(of names: UnlistedNames) -> PullReport {
         var report = PullReport(source: source, result: .invalidPath, size: 0, message: names.message)
         report.target = target?.string

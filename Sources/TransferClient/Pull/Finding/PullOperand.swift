@@ -2,15 +2,15 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Finds out what a path stands for that was asked for.
+/// Asks what exists at a path that the caller has named.
 final class PullOperand: AnswerTaker {
-    /// What the caller wants.
+    /// The operand as the caller gave it.
     let download: Download
 
     private let plan: PullPlan
     private let path: String
     private let entry = Locked<ListedEntry?>(nil)
-    /// A file that was another one when it was to be fetched.
+    /// A file that had changed when it was to be fetched; nil for an operand.
     let file: PullFile?
 
     init(_ download: Download, _ plan: PullPlan) {
@@ -18,7 +18,7 @@ final class PullOperand: AnswerTaker {
         path = TransferClient.clean(download.path)
     }
 
-    /// Looks at a file again.
+    /// Asks again about a file.
     init(_ file: PullFile, _ plan: PullPlan) {
         (path, self.plan, self.file) = (file.source, plan, file)
         download = Download(file.source, name: file.target.string)
@@ -52,7 +52,7 @@ final class PullOperand: AnswerTaker {
     }
 
     private func found(_ entry: ListedEntry) {
-        // What has no path is the top, whose content goes straight into the directory.
+        // An empty path is the server's folder itself, whose contents go straight into the directory.
         let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
         let target = (download.name ?? name).flatMap { try? RelativePath($0) }
         let isTop = path.isEmpty && download.name == nil
@@ -77,7 +77,7 @@ final class PullOperand: AnswerTaker {
         plan.listed()
     }
 
-    /// Looks for what the path matches, if it can be a pattern.
+    /// Searches for matches of the path, if it may be a pattern.
     private func expand(insteadOf code: ResultCode) -> Bool {
         guard download.isPattern, [.completed, .notFound, .invalidPath, .wrongForm].contains(code),
             let glob = PathGlob(download.path, ignoresCase: plan.selection.ignoresCase)
@@ -94,7 +94,7 @@ final class PullOperand: AnswerTaker {
         plan.fail(report)
     }
 
-    /// What is left to do when the pull ends.
+    /// The work that remains if the pull ends early.
     var remainder: PullRemainder {
         if let file { return file.remainder }
         return download.remainder

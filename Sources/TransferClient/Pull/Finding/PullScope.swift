@@ -1,10 +1,10 @@
 import TransferModel
 
-/// What is wanted of a folder on the server.
+/// Which entries of a folder on the server are wanted.
 struct PullScope: Sendable {
-    /// What is left out; nothing where all is wanted.
+    /// The rules that leave entries out; nil if all are wanted.
     private var filter: WalkFilter?
-    /// The pattern that is looked for in it, if that is why it is listed.
+    /// The pattern for which the folder is searched; nil if it is listed for another reason.
     private(set) var expansion: PullExpansion?
     private var place: PathGlob.Place?
 
@@ -12,7 +12,7 @@ struct PullScope: Sendable {
         filter = selection.takesEverything ? nil : WalkFilter(selection)
     }
 
-    /// The folder in which a pattern begins.
+    /// The scope of the folder in which a pattern begins.
     init(_ selection: Selection, _ expansion: PullExpansion) {
         self.init(selection)
         (self.expansion, place) = (expansion, expansion.glob.start)
@@ -22,13 +22,13 @@ struct PullScope: Sendable {
     /// Whether everything in the folder is wanted.
     var isAll: Bool { filter == nil && expansion == nil }
 
-    /// Whether the names in it are part of what is found there is called.
+    /// Whether the folder's name is part of the local paths of entries in it.
     var isKept: Bool {
         guard let expansion, let place else { return true }
         return expansion.glob.isKept(at: place)
     }
 
-    /// Whether a file in it is wanted, by its name.
+    /// Whether a file is wanted, by its name.
     func takes(_ name: String) -> Bool {
         if let expansion, let place {
             guard expansion.glob.step(over: name, isDirectory: false, at: place).isMatch else { return false }
@@ -37,12 +37,12 @@ struct PullScope: Sendable {
         return filter?.sends(name) ?? true
     }
 
-    /// What is wanted of a folder in it; nothing when nothing is.
+    /// The scope of a subfolder; nil if nothing in it is wanted.
     func entering(_ name: String) -> PullScope? {
         guard let expansion, let place else { return filtered(name) }
         let step = expansion.glob.step(over: name, isDirectory: true, at: place)
         guard step.isMatch || step.below != nil else { return nil }
-        // Rules begin where the pattern does.
+        // Rules apply from the first folder that the pattern keeps.
         guard var inner = isKept ? filtered(name) : self else {
             expansion.found()
             return nil
