@@ -1,23 +1,18 @@
 import TransferClassic
 import TransferModel
 
-/// The client's side of one connection of a classic framing: what to send next, and what an answer means. It does no I/O and
-/// reads no clock. One upload is under way at a time: what a server says is always about that one.
+/// The client's protocol state on one connection of a classic framing: what to send next, and what an answer means. It
+/// does no I/O and reads no clock. One upload is under way at a time, and answers are always about that one.
 ///
-/// ```
-///   idle ──begin──► content ──finish──► sent ──answer──► idle
-///                   content ──answer──► refused ──abandon──► idle
-///                   content ──abandon──► idle, where the framing has words for it
-/// ```
-/// Framings without answers are idle again when all is sent.
+/// With framings that have no answers, the state is idle again when everything is sent.
 struct ClassicPush {
-    /// What is declared of an upload.
+    /// The declaration of an upload.
     struct Declared {
-        /// One component of a path.
+        /// The file name, a single component of a path.
         var name: String
-        /// Nothing where only the content will tell.
+        /// Nil if only the content will tell.
         var kind: ContentKind?
-        /// Nothing where only the end will tell.
+        /// The size in bytes; nil if it is known only at the end.
         var size: UInt64?
     }
 
@@ -37,8 +32,8 @@ struct ClassicPush {
     private var client: any ClassicClient
     private var state = State.idle
     private var number: UInt64 = 0
-    /// The last upload that was taken back, or 0: its result is of no interest any more, nor are those of uploads before it,
-    /// which can come late.
+    /// The number of the last aborted upload, or 0. Results for it and for earlier uploads are ignored; they can arrive
+    /// late.
     private var ignored: UInt64 = 0
 
     init(_ target: ClassicTarget) {
@@ -52,19 +47,19 @@ struct ClassicPush {
 // MARK: Sending
 
 extension ClassicPush {
-    /// What comes first on a connection; may be empty.
+    /// The first bytes on a connection; may be empty.
     var greeting: [UInt8] { heartbeat }
 
-    /// A sign of life; empty where the framing has none, or none at this place.
+    /// A heartbeat; empty if the framing has none, or none in this state.
     var heartbeat: [UInt8] { client.heartbeat(isInUpload: state != .idle) }
 
-    /// What comes last on a connection; may be empty.
+    /// The last bytes on a connection; may be empty.
     var farewell: [UInt8] { client.farewell }
 
     /// Begins an upload.
     ///
-    /// - Returns: what to send.
-    /// - Throws: `unsuitable` for what the framing cannot carry; then nothing has begun.
+    /// - Returns: the bytes to send.
+    /// - Throws: `unsuitable` if the framing cannot carry the upload, which then has not begun.
     mutating func begin(_ declared: Declared) throws(Failure) -> [UInt8] {
         // Trap: the session begins one upload when the last one has ended.
         precondition(state == .idle, "an upload begins inside another one")
@@ -76,8 +71,8 @@ extension ClassicPush {
         return bytes
     }
 
-    /// - Parameter piece: of the content, the next one; of at most `ClassicClient.longestPiece` bytes.
-    /// - Returns: what to send.
+    /// - Parameter piece: the next piece of content, at most `ClassicClient.longestPiece` bytes.
+    /// - Returns: the bytes to send.
     mutating func content(_ piece: [UInt8]) -> [UInt8] {
         guard case .content(var open) = state else { return [] }
         open.sent += UInt64(piece.count)
@@ -85,19 +80,19 @@ extension ClassicPush {
         return client.content(piece, of: open.number)
     }
 
-    /// All of the content was given.
+    /// Ends the upload after all of its content.
     ///
-    /// - Parameter sha256: of all of it.
-    /// - Returns: what to send; empty where the content ends by itself.
+    /// - Parameter sha256: the digest of the whole content.
+    /// - Returns: the bytes to send; empty if the framing has no mark for the end.
     mutating func finish(sha256: [UInt8]?) -> [UInt8] {
         guard case .content(let open) = state else { return [] }
         state = client.isAnswered ? .sent(open) : .idle
         return client.end(open.number, size: open.sent, sha256: sha256)
     }
 
-    /// The rest of the content will not come.
+    /// Aborts the upload that is under way.
     ///
-    /// - Returns: what to send; nothing where the framing has no words for it, and the connection has to end.
+    /// - Returns: the bytes to send; nil if the framing cannot abort an upload, so that the connection must end.
     mutating func abandon(_ reason: String) -> [UInt8]? {
         switch state {
         case .idle, .sent: return []
@@ -113,9 +108,9 @@ extension ClassicPush {
 // MARK: Receiving
 
 extension ClassicPush {
-    /// Takes one step, by the rules of `ClassicConversation.next`.
+    /// Takes one answer from received bytes, by the rules of `ClassicConversation.next`.
     ///
-    /// - Throws: `ClassicFault` for what is no answer, and for one that nothing asked for.
+    /// - Throws: `ClassicFault` for bytes that are no answer, and for an answer to nothing.
     mutating func take(_ bytes: RawSpan) throws(ClassicFault) -> (heard: ClassicHeard, consumed: Int) {
         let (answer, consumed) = try client.next(bytes)
         return (try hear(answer), consumed)
@@ -172,7 +167,8 @@ extension ClassicPush {
         return .result(result)
     }
 
-    /// Successes are the three that an upload can have, and come when all of it is sent; what only clients say is no result.
+    /// Checks that a success is one of the three that an upload can have and comes after all content, and that the code
+    /// is not one that only clients use.
     private static func check(_ result: ClassicResult, isSent: Bool) throws(ClassicFault) {
         let isLegal =
             switch result.code.class {
@@ -187,7 +183,7 @@ extension ClassicPush {
 
     private static let unasked = ClassicFault(.unexpectedFrame, "An answer came that nothing had asked for.")
 
-    /// What a result about the whole conversation says.
+    /// The fault for a result about the whole connection.
     private static func said(_ result: ClassicResult) -> ClassicFault {
         ClassicFault(result.code, result.message ?? "It ended the conversation: \(result.code).")
     }

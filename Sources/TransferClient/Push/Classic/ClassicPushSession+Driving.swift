@@ -4,7 +4,7 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// What the connection says, and what is made of silence.
+/// Sending, receiving and deadlines of the connection.
 extension ClassicPushSession: PushSession {
     var isEnding: Bool { ending != nil }
 
@@ -25,7 +25,8 @@ extension ClassicPushSession: PushSession {
 
     func sendPing() { send(machine.heartbeat) }
 
-    /// Answers a ping, unless answers wait for a server that doesn't take them: any number of pings costs it nothing.
+    /// Answers a ping, unless too many answers wait for a server that does not read them: sending pings costs the
+    /// server nothing.
     private func reply(_ bytes: [UInt8]) {
         if taken >= replies.end { replies.waiting = replies.gathered.count }
         guard replies.waiting < Self.mostReplies else { return }
@@ -33,14 +34,14 @@ extension ClassicPushSession: PushSession {
         replies.gathered += bytes
     }
 
-    /// All that was received is parsed: thousands of pings must not cost a call each.
+    /// Sends the answers after all received bytes are parsed, so that thousands of pings cost one call.
     private func sendReplies() {
         guard !replies.gathered.isEmpty else { return }
         send(replies.gathered)
         (replies.gathered, replies.end) = ([], queued)
     }
 
-    /// The handshake is the connection: there is no other one.
+    /// Starts the deadlines: a classic framing has no handshake after connecting.
     func establish() {
         let silence = Interval.seconds(run.configuration.silenceTimeout)
         driver.liveness.timeouts.heartbeat =
@@ -49,8 +50,8 @@ extension ClassicPushSession: PushSession {
         watch()
     }
 
-    /// A server is only blamed for silence while something is expected of it: to take bytes, or to answer. Whatever it says,
-    /// one that takes nothing of what waits for it is no use.
+    /// Watches for silence only while the server has bytes to read or an answer to send. While bytes wait, only reading
+    /// them counts as a sign of life.
     func watch() {
         guard !driver.isOver else { return }
         driver.hearsLife = !hasUnsent
@@ -73,14 +74,15 @@ extension ClassicPushSession {
         if hasEnded { peerEnded() }
     }
 
-    /// In a framing without answers the end says that all has arrived; otherwise it comes too early.
+    /// Handles the end of the connection. In a framing without answers it means that everything has arrived; otherwise
+    /// it is too early.
     func peerEnded() {
         hasPeerEnded = true
         guard !isLeaving else { return news.fire() }
         end(.lost("the server closed the connection"))
     }
 
-    /// - Returns: how many bytes were taken.
+    /// - Returns: the number of parsed bytes.
     private func parse(_ bytes: RawSpan) -> Int {
         var consumed = 0
         defer { sendReplies() }

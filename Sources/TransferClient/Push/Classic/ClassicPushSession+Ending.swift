@@ -4,11 +4,11 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// What becomes of uploads.
+/// How uploads end: by an answer, by leaving, or with the connection.
 extension ClassicPushSession {
     func report(_ report: UploadReport) { run.channel.send(.finished(report)) }
 
-    /// The server says what became of the upload that is under way.
+    /// Takes the server's verdict on the upload under way.
     func take(_ verdict: ClassicVerdict) {
         guard let current else { return }
         self.current = nil
@@ -19,7 +19,7 @@ extension ClassicPushSession {
         news.fire()
     }
 
-    /// Without answers an upload is over when its last byte has left.
+    /// Ends the upload under way, in a framing without answers, when its last byte has left.
     func settleUnanswered() {
         guard !target.client.isAnswered, let current, hasLeft(current) else { return }
         self.current = nil
@@ -28,7 +28,7 @@ extension ClassicPushSession {
         news.fire()
     }
 
-    /// Nothing more is said of it.
+    /// Reports a sent upload with the remark that came since.
     func reportUnanswered() {
         guard let upload = unanswered else { return }
         unanswered = nil
@@ -42,7 +42,7 @@ extension ClassicPushSession {
         return taken >= end
     }
 
-    /// The connection is over.
+    /// Ends the uploads when the connection is over.
     func settle() {
         if case .lost(let reason) = ending, !hasPeerEnded, let upload = unanswered {
             unanswered = nil

@@ -5,8 +5,8 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// One connection to a server of a classic framing: sends one upload after the other, and turns what the server says into
-/// reports. Lives on the run's loop.
+/// One connection to a server of a classic framing: it sends one upload after the other and turns answers into reports.
+/// It lives on the run's loop.
 actor ClassicPushSession {
     typealias Ending = ClientSession.Ending
 
@@ -15,28 +15,27 @@ actor ClassicPushSession {
         let source: ClassicSource
         var verdict: ClassicVerdict?
         var sha256: [UInt8]?
-        /// Bytes that were queued before it.
+        /// The bytes that were queued before it.
         let start: UInt64
-        /// Bytes that the connection has to have taken for the upload to have left; nothing before its end is queued.
+        /// The bytes that the connection must have taken for the upload to be sent; nil until its end is queued.
         var end: UInt64?
 
         var upload: PendingUpload { source.upload }
     }
 
-    /// Bytes that wait to be sent: reading ahead hides the latency of the disk.
+    /// The most bytes that wait to be sent: reading ahead hides the latency of the disk.
     private static let mostUnsent = 1 << 20
 
-    /// Bytes of answers to pings that may wait: those of thousands.
+    /// The most bytes of unsent answers to pings: enough for thousands.
     static let mostReplies = 64 << 10
 
-    /// Bytes that are received before something is sent again: a server that always has more to say must not keep this side from
-    /// its uploads.
+    /// The bytes received before sending gets a turn, so that a server that sends without pause cannot block uploads.
     private static let turn = 64 << 10
 
-    /// How long to leave a stream alone for which there is no room now; nothing tells when there is.
+    /// How long to wait before a stream without free blocks is read again; there is no signal for that.
     private static let pause = Interval.milliseconds(5)
 
-    /// How long the other side may take to close, where nothing else tells that it has everything.
+    /// How long the server may take to close the connection, if that is the only sign that it has everything.
     private static let longestFarewell = Interval.seconds(2)
 
     nonisolated let unownedExecutor: UnownedSerialExecutor
@@ -47,34 +46,34 @@ actor ClassicPushSession {
     let driver: ConnectionDriver
     var machine: ClassicPush
     var outbound = Outbound<Never>()
-    /// Bytes that were queued in all.
+    /// The bytes queued since the beginning.
     var queued: UInt64 = 0
-    /// Of these, bytes that the connection has taken.
+    /// The bytes that the connection has taken since the beginning.
     var taken: UInt64 { queued - UInt64(outbound.count) }
-    /// Answers to pings: those that are not queued yet, bytes since the last time that all of them had left, and where the last
-    /// one ends in what was queued.
+    /// Answers to pings: those not queued yet, the bytes since all were last sent, and the offset in `queued` where the
+    /// last one ends.
     var replies: (gathered: [UInt8], waiting: Int, end: UInt64) = ([], 0, 0)
     var hasSendFailed = false
     var current: Current?
-    /// What the upload that is under way begins with, until its first content is there: an upload without a byte is whole with it,
-    /// and must not be taken for one that is cut.
+    /// The beginning of the upload, kept until its first content is ready. An empty upload is complete with it, and
+    /// must not look like one that was cut off.
     private var unsentHead: [UInt8] = []
-    /// Sent, in a framing without answers: its report waits for what the server may say.
+    /// An upload sent in a framing without answers, whose report waits for a remark of the server.
     var unanswered: PendingUpload?
     var remark: String?
     var ending: Ending?
-    /// Fired when the one who sends has to look again.
+    /// Fired when the sending task must check its conditions again.
     let news = Signal()
 
     private let announces: Bool
     private(set) var hasConnected = false
-    /// Whether any upload came to its end here.
+    /// Whether an upload has ended on this connection.
     var hasProgressed = false
     var hasPeerEnded = false
-    /// Whether all is sent, so that the server may end it.
+    /// Whether everything is sent, so that the server may close the connection.
     private(set) var isLeaving = false
 
-    /// - Parameter announces: whether nothing was connected before.
+    /// - Parameter announces: whether this is the first connection, which is reported.
     init(_ run: RunContext, _ target: ClassicTarget, announces: Bool) {
         (self.run, self.target, self.announces) = (run, target, announces)
         unownedExecutor = run.loop.asUnownedSerialExecutor()
@@ -82,8 +81,8 @@ actor ClassicPushSession {
         machine = ClassicPush(target)
     }
 
-    /// Lives through the connection. What was not sent to its end is back in the feed when it returns, unless the ending is
-    /// final.
+    /// Uses the connection until it ends. Incompletely sent uploads are back in the feed when it returns, unless the
+    /// ending is final.
     func converse(with address: SocketAddress, within limit: Interval? = nil) async -> Ending {
         if let reason = await connect(to: address, run.timeouts, within: limit) { return ending ?? .lost(reason) }
         hasConnected = true
@@ -128,7 +127,8 @@ extension ClassicPushSession {
         }
     }
 
-    /// Only the end of the push ends that: over the next connection the stream could not be read once more.
+    /// Reads a stream into memory. Only cancelling the push stops it, because the stream cannot be read again on the
+    /// next connection.
     private func hold(_ stream: HeldStream) async -> Result<[UInt8], Failure> {
         while ending != .cancelled {
             switch await run.pool.run({ Result { () throws(Failure) in try stream.readOn() } }) {
@@ -181,17 +181,17 @@ extension ClassicPushSession {
         }
     }
 
-    /// Content as the framing carries it.
+    /// Frames content for the wire.
     private func carried(_ piece: [UInt8]) -> [UInt8] {
         let bytes = machine.content(piece)
         run.configuration.traffic?.add(bytes.count)
         return bytes
     }
 
-    /// Whether the upload that is under way goes on.
+    /// Whether the current upload can go on.
     private var isOpen: Bool { ending == nil && current != nil }
 
-    /// - Parameter piece: the last one, which may be empty.
+    /// - Parameter piece: the last piece, which may be empty.
     private func finish(_ source: ClassicSource, _ piece: [UInt8]) {
         source.upload.size = source.count
         let sha256 = source.digest()
@@ -203,7 +203,7 @@ extension ClassicPushSession {
         watch()
     }
 
-    /// The content cannot be sent to its end, or need not be.
+    /// Reports an upload that cannot, or need not, be sent completely.
     func abandon(_ failure: Failure) {
         guard let upload = current?.upload else { return }
         current = nil
@@ -211,7 +211,7 @@ extension ClassicPushSession {
         takeBack(failure.message)
     }
 
-    /// Ends what is half sent.
+    /// Aborts the upload on the wire, or ends the connection if the framing cannot.
     func takeBack(_ reason: String) {
         guard let bytes = machine.abandon(reason) else { return end(.lost("an upload was not sent to its end")) }
         send(takeHead() + bytes)
@@ -222,7 +222,7 @@ extension ClassicPushSession {
         return unsentHead
     }
 
-    /// Says goodbye, and where nothing tells that the server has everything waits for its end.
+    /// Says goodbye. If no answer confirms the last upload, it waits for the server to close the connection.
     private func leave() async {
         if ending == nil { send(machine.farewell) }
         if ending == nil, !target.client.isAnswered, unanswered != nil {

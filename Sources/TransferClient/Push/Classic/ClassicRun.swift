@@ -3,8 +3,8 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// One push to a server of a classic framing, from the first connection to the last report. What was not sent to its end when
-/// a connection is lost is sent again over the next one; what was, never.
+/// One push to a server of a classic framing, from the first connection to the last report. After a lost connection,
+/// uploads that were not sent completely are sent again; completely sent ones never are.
 actor ClassicRun {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
@@ -61,7 +61,7 @@ extension ClassicRun: ReconnectingRun {
         context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
     }
 
-    /// Whether anything is left to push; what cannot be sent is reported on the way.
+    /// Whether uploads remain. It reports those that cannot be sent.
     func hasMore() async -> Bool {
         guard !isCancelled, let upload = await next() else { return isCancelled }
         context.feed.putBack([upload])
@@ -91,7 +91,7 @@ extension ClassicRun {
             return .failure(TransferFailure(reason: .cancelled, message: "The push was stopped."))
         case .failed(let failure, let ending):
             if case .lost = ending {
-                // Before anything was sent there is nothing to be said of each upload.
+                // Before the first connection, uploads get no reports of their own.
                 if hasConnected { await giveUp(.connectionLost) }
             } else {
                 await giveUp(.notSent)
@@ -100,9 +100,9 @@ extension ClassicRun {
         }
     }
 
-    /// Reports what has no report yet.
+    /// Reports all uploads without a report.
     ///
-    /// - Parameter all: whether also what was not looked at so far.
+    /// - Parameter all: whether to include those that the feed has not handed out yet.
     private func giveUp(_ failure: Failure, all: Bool = true) async {
         for upload in context.feed.takeReturned() { context.channel.send(.finished(.failed(upload, failure))) }
         guard all else { return }

@@ -3,51 +3,51 @@ import TransferCodec
 import TransferModel
 import TransferSystem
 
-/// Reads the content of one upload for a classic framing, in pieces. Called on the pool.
+/// Reads the content of one upload for a classic framing in pieces. Called on the pool.
 ///
-/// `@unchecked Sendable`: the session hands it to one job of the pool at a time, and looks at it in between.
+/// `@unchecked Sendable`: the session gives it to one job of the pool at a time, and uses it in between.
 final class ClassicSource: @unchecked Sendable {
     private enum Origin {
         case whole(ContentReader)
         case stream(BlockStream)
     }
 
-    /// What came of reading for a while.
+    /// The outcome of one turn of reading.
     enum Step {
         /// There is nothing to send yet.
         case more
-        /// The same, and nothing can be read before somebody lets go of what was.
+        /// There is nothing to send, and all blocks of the stream are in use.
         case noRoom
-        /// Empty at the end alone.
+        /// The next piece; empty only at the end.
         case piece([UInt8], isLast: Bool)
     }
 
     let upload: PendingUpload
 
-    /// Bytes in all; nothing when only the end will tell.
+    /// The size in bytes; nil if it is known only at the end.
     let size: UInt64?
 
-    /// What it is; nothing when it was not looked at.
+    /// The kind of content; nil if the content was not examined.
     let kind: ContentKind?
 
-    /// Whether all can be read once more.
+    /// Whether the content can be read again from the beginning.
     var isRepeatable: Bool { if case .whole = origin { true } else { !hasBegun } }
 
     private let origin: Origin
     private var hasBegun = false
-    /// Bytes that were read.
+    /// The number of bytes that were read.
     private(set) var count: UInt64 = 0
-    /// Bytes of a stream that were read and not given.
+    /// The block of a stream that is not used up, and the position in it.
     private var rest: (block: StreamBlock, position: Int)?
     private let hasher: BlockHasher?
     private let pieceSize: Int
 
-    /// Bytes of a piece where the framing doesn't bound it to fewer: few calls, and little memory.
+    /// The most bytes of a piece if the framing sets no lower bound: few calls, and little memory.
     private static let longestPiece = 256 << 10
 
-    /// Opens it.
+    /// Opens the source.
     ///
-    /// - Parameter pending: no stream where the framing says the size first: see `HeldStream`.
+    /// - Parameter pending: the upload; no stream if the framing states the size first: see `HeldStream`.
     /// - Throws: `sourceUnreadable`, `sourceSkipped`.
     init(_ pending: PendingUpload, _ target: ClassicTarget) throws(Failure) {
         upload = pending
@@ -74,8 +74,8 @@ final class ClassicSource: @unchecked Sendable {
             }
     }
 
-    /// Reads on, a stream for no longer than `BlockStream` does. The last piece of a file is only given when the file is still
-    /// the one that was opened: a server has all of an upload as soon as it has the last byte.
+    /// Reads the next piece; from a stream no longer than `BlockStream` does. The last piece of a file is returned only
+    /// if the file has not changed since it was opened, because with the last byte the server has the whole upload.
     ///
     /// - Throws: `sourceChanged`, `sourceUnreadable`.
     func next() throws(Failure) -> Step {
@@ -92,7 +92,7 @@ final class ClassicSource: @unchecked Sendable {
         return .piece(piece, isLast: size.map { count == $0 } ?? piece.isEmpty)
     }
 
-    /// Of all that was read, at the end; nothing where the framing has no digests.
+    /// The digest of everything that was read, for the end; nil if the framing has no digests.
     func digest() -> [UInt8]? { hasher?.finish() }
 
     private func read(_ reader: ContentReader) throws(Failure) -> [UInt8] {

@@ -1,19 +1,19 @@
 package import TransferClassic
 
-/// What is spoken to a server from before this protocol; `docs/reference/dialects.md` describes it.
+/// How to speak to a server of an older program; `docs/reference/dialects.md` describes the framings.
 package struct ClassicTarget: Sendable {
-    /// Bytes of a stream that are held where the framing says the size first.
+    /// The most bytes of a stream that are kept in memory if the framing states the size first.
     package static let mostHeld = 16 << 20
 
     package let framing: ClassicFraming
 
-    /// What each connection begins with.
+    /// The client's initial state for each connection.
     let client: any ClassicClient
 
-    /// Whether it may travel in the clear to other machines: no classic framing knows encryption.
+    /// Whether content may be sent to other machines, unencrypted, because no classic framing has encryption.
     package let isBeyondThisMachine: Bool
 
-    /// - Parameter framing: one that `hasClient`.
+    /// - Parameter framing: a framing that `hasClient`.
     package init(_ framing: ClassicFraming, as party: ClassicParty = ClassicParty(), isBeyondThisMachine: Bool = false)
     {
         // Trap: the command line takes no other one.

@@ -1,27 +1,27 @@
 import TransferClassic
 import TransferModel
 
-/// What became of an upload, as far as the other side says it.
+/// The server's verdict on an upload.
 enum ClassicVerdict: Equatable {
-    /// It says that it has it, and nothing else.
+    /// The server says that it has the content, and nothing else.
     case stored
-    /// It says that it doesn't have it, and not why.
+    /// The server says that it does not have the content, and not why.
     case failed
-    /// It says what our own servers say: one of their successes, or why not.
+    /// A result as Transfer servers send it: a success, or the reason of a failure.
     case result(ClassicResult)
 }
 
-/// What an answer means.
+/// The meaning of an answer.
 enum ClassicHeard: Equatable {
-    /// The bytes end before the next thing is complete; nothing was consumed.
+    /// The bytes end before an answer is complete; nothing was consumed.
     case needsMore
     case nothing
-    /// Something to send.
+    /// Bytes to send back to the server.
     case reply([UInt8])
-    /// The end of the upload that is under way.
+    /// The end of the upload under way.
     case verdict(ClassicVerdict)
-    /// A sentence of the other side's.
+    /// A sentence from the server.
     case remark(String)
-    /// The other side is done.
+    /// The server is ending the connection.
     case close
 }

@@ -1,14 +1,14 @@
 import TransferModel
 
-/// Takes a short stream into memory, for framings that say the size first. Called on the pool, for a while each time, so that
-/// whoever waits for a slow one can be stopped.
+/// Reads a short stream into memory, for framings that state the size first. It runs on the pool in short turns, so
+/// that a push that waits for a slow stream can be cancelled.
 ///
-/// `@unchecked Sendable`: the session hands it to one job of the pool at a time.
+/// `@unchecked Sendable`: the session gives it to one job of the pool at a time.
 final class HeldStream: @unchecked Sendable {
-    /// What came of reading for a while.
+    /// The outcome of one turn of reading.
     enum Step {
         case more
-        /// Nothing can be read before somebody lets go of what was.
+        /// All blocks of the stream are in use.
         case noRoom
         case whole([UInt8])
     }
@@ -20,9 +20,9 @@ final class HeldStream: @unchecked Sendable {
         self.stream = stream
     }
 
-    /// Reads on.
+    /// Reads for one turn.
     ///
-    /// - Throws: `sourceUnreadable`, `unsuitable` for a stream that is too long.
+    /// - Throws: `sourceUnreadable`, or `unsuitable` if the stream is too long.
     func readOn() throws(Failure) -> Step {
         switch try stream.read() {
         case .more: return .more

@@ -1,16 +1,16 @@
 import TransferModel
 
-/// Uploads in parts that came to nothing and that nobody can go on with. The server is asked to throw away what it has of
-/// one as soon as nothing of it is under way any more: a part that arrived later would make it begin anew.
+/// Uploads in parts that have failed and cannot be resumed. The client asks the server to discard what it has of such
+/// an upload as soon as no part is under way: a part that arrived later would begin the upload anew.
 ///
-/// `@unchecked Sendable`: touched on the run's loop only.
+/// `@unchecked Sendable`: used on the run's loop only.
 final class AbandonedUploads: @unchecked Sendable {
     private struct Entry {
-        /// Parts that were begun and have no result.
+        /// The number of parts that were begun and have no result.
         var parts = 0
-        /// Whether the server has something that it was not asked to throw away.
+        /// Whether the server has content that it was not asked to discard.
         var isDue = false
-        /// Whether it is being asked.
+        /// Whether the request to discard is under way.
         var isDropping = false
     }
 
@@ -21,9 +21,9 @@ final class AbandonedUploads: @unchecked Sendable {
         entries[ObjectIdentifier(split), default: Entry()].parts += 1
     }
 
-    /// A part, or what takes an upload back, has its result, or was lost with its connection.
+    /// Notes that a part, or a request to discard, has its result, or was lost with its connection.
     ///
-    /// - Returns: what is to be sent now.
+    /// - Returns: the request to discard to send now, if any.
     func ended(_ upload: PendingUpload) -> PendingUpload? {
         switch upload.content {
         case .part(let split, _):
@@ -36,7 +36,7 @@ final class AbandonedUploads: @unchecked Sendable {
         }
     }
 
-    /// - Returns: what is to be sent now.
+    /// - Returns: the request to discard to send now, if any.
     func giveUp(_ split: any UploadInParts) -> PendingUpload? {
         split.whole.isGivenUp = true
         return change(split) { $0.isDue = true }

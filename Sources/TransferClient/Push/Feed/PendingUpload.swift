@@ -1,86 +1,86 @@
 import Synchronization
 import TransferModel
 
-/// One upload from the moment it is found to the moment it has its report. Tried again, it keeps its id, unless its source
-/// has changed.
+/// One upload from its discovery to its report. A retry keeps the id, unless the source has changed.
 ///
-/// `@unchecked Sendable`: belongs to one place at a time: the feed, then the producer that reads it, then the session
-/// that waits for its result.
+/// `@unchecked Sendable`: it belongs to one owner at a time: the feed, then the producer that reads it, then the
+/// session that waits for its result.
 final class PendingUpload: @unchecked Sendable {
-    /// Where the bytes come from.
+    /// The source of the content.
     enum Content {
         case file(SourcePlace)
-        /// A file as the server gets it, when that must not know what it is.
+        /// A file, encrypted for its recipients.
         case sealed(SealedFile)
         case bytes([UInt8])
         case stream(BlockStream)
-        /// Some bytes of what is long.
+        /// A range of a long upload.
         case part(any UploadInParts, Range<UInt64>)
-        /// What has not been read of a long stream.
+        /// The unread rest of a long stream.
         case rest(StreamUpload)
-        /// What ends a long upload, when all its parts are there.
+        /// The end of a long upload whose parts are all staged.
         case multipart(any UploadInParts)
-        /// Takes back what the server has of a long upload, when nobody can go on with it.
+        /// The request to discard what the server has of a long upload that cannot be resumed.
         case drop(any UploadInParts)
     }
 
-    /// Until a file was opened, any.
+    /// The id; meaningless for a file until it was opened.
     private(set) var id: UploadID
 
     let content: Content
 
-    /// For the report.
+    /// The source as the report names it.
     let label: String
 
-    /// Path to store under, the server's folder included.
+    /// The path to store under, including the server's folder.
     let destination: String
 
-    /// As asked for, or found out before.
+    /// The kind as the caller gave it, or as it was detected before.
     let wantedKind: ContentKind?
 
-    /// What the server must not know of it; nothing where it may know all.
+    /// The description that the server must not see; nil if the upload is not sealed.
     let sealed: SealedUpload?
 
-    /// It was sealed and acknowledged before, as this says, and the server has to be asked whether it still knows that.
+    /// The record of an earlier, acknowledged upload of the sealed source; the server must be asked whether it still
+    /// has that.
     private(set) var record: SealingRecord?
 
-    /// Not to be derived from the source: another upload has that id.
+    /// Whether the id is not derived from the source, for example because another upload has that id.
     private var hasOwnID: Bool
 
-    /// What the file was when it got its id.
+    /// The identity of the file when it got its id.
     private var identity: SourceFile.Identity?
 
-    /// What the file has to be, where nothing else is to be sent.
+    /// The identity that the file must have to be sent; nil to send any file.
     var expected: SourceFile.Identity?
 
-    /// What it may take the place of; nil for whatever is there.
+    /// The version of the stored file that it may replace; nil for any.
     var replaceable: FileVersion?
 
-    /// The server was asked about it and doesn't have it, so it is sent.
+    /// Whether the server was asked about it and does not have it, so that it is sent.
     var isUnknown = false
 
-    /// What is known of it in parts, when the server has to be asked again.
+    /// The parts of this upload, when the server must be asked again what it has of them.
     var asked: (any UploadInParts)?
 
-    // Filled in by the producer before it hands the upload over; afterwards the session may be reading them.
+    // The producer sets these before it hands the upload over; afterwards the session may be reading them.
     var kind = ContentKind.file
     var size: UInt64?
     var started: Int64 = 0
-    /// The file when it was last looked at.
+    /// The identity of the file when it was last examined.
     var file: SourceFile.Identity?
     var picture: Picture?
-    /// Of the content, when all of it is in one chunk.
+    /// The digest of the content, if all of it is in one chunk.
     var digest: Digest?
-    /// Results that said that trying again may help.
+    /// The number of results that allowed a retry.
     var attempts = 0
 
-    /// How often it was begun to send it. Of an upload in parts the loop counts while threads of the pool report.
+    /// How often sending has begun. Atomic, because the loop counts parts while threads of the pool make reports.
     let begun = Atomic<Int>(0)
 
-    /// What the server has of it is of no more use. Touched on the run's loop only.
+    /// Whether what the server has of it is useless. Used on the run's loop only.
     var isGivenUp = false
 
-    /// Bytes that a server has said to have of it at most, on any connection. Touched on the run's loop only.
+    /// The largest number of bytes that a server has reported of it, on any connection. Used on the run's loop only.
     var furthest: UInt64 = 0
 
     /// - Parameter hasOwnID: whether the id stays, whatever the source is.
@@ -97,7 +97,7 @@ final class PendingUpload: @unchecked Sendable {
         self.hasOwnID = hasOwnID
     }
 
-    /// The same upload as the server gets it.
+    /// The encrypted form of an upload.
     convenience init(_ content: Content, _ sealed: SealedUpload, of upload: PendingUpload) {
         self.init(
             content, label: upload.label, destination: SealedUpload.wirePath, kind: .file, id: sealed.id,
@@ -105,36 +105,36 @@ final class PendingUpload: @unchecked Sendable {
         started = upload.started
     }
 
-    /// Takes the id that the server knows it by.
+    /// Takes the id and size from the record of an earlier upload.
     func recall(_ record: SealingRecord) {
         (self.record, id, size) = (record, record.id, record.sealedSize)
     }
 
-    /// Whether it must not be sent before the server has said that it doesn't have it.
+    /// Whether it must not be sent before the server has said that it does not have it.
     var hasToBeAskedAbout: Bool { record != nil && !isUnknown }
 
-    /// Takes the id that its source gives it.
+    /// Takes the id that is derived from its source.
     func identify(_ ids: SourceID, _ file: SourceFile.Identity?) {
         guard !hasOwnID, case .file(let place) = content, let file, file != identity else { return }
         identity = file
         id = ids.id(path: place.path.absolutePath, destination: destination, file: file)
     }
 
-    /// - Throws: `sourceChanged` for a file that is not to be sent.
+    /// - Throws: `sourceChanged` if the file is not the expected one.
     func check(_ file: SourceFile.Identity?) throws(Failure) {
         guard expected == nil || file == expected else { throw .changed }
     }
 
-    /// Takes an id that nothing else has.
+    /// Takes a random id, which nothing else has.
     func takeOwnID() {
         hasOwnID = true
         id = .random()
     }
 
-    /// Whether its id stands for its source.
+    /// Whether its id is derived from its source.
     var isIdentified: Bool { !hasOwnID }
 
-    /// Some or the end of another one.
+    /// A part, or the end, of another upload.
     convenience init(_ content: Content, of whole: PendingUpload, id: UploadID = .random()) {
         self.init(
             content, label: whole.label, destination: whole.destination, kind: whole.kind, id: id, sealed: whole.sealed)
@@ -149,7 +149,7 @@ final class PendingUpload: @unchecked Sendable {
         return held
     }
 
-    /// Where its content is read, if it is a file.
+    /// The place of the file with its content; nil if there is no such file.
     var place: SourcePlace? {
         switch content {
         case .file(let place): place
@@ -159,7 +159,7 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
-    /// What the content is, from its front, and what its picture is like, where it is one.
+    /// The kind of the content, by its first bytes, and the details of a picture.
     func recognised(in reader: ContentReader) -> (ContentKind, Picture?) {
         let kind =
             wantedKind
@@ -169,7 +169,7 @@ final class PendingUpload: @unchecked Sendable {
         return (kind, kind == .picture ? Picture(reader) : nil)
     }
 
-    /// What it is a part or the end of.
+    /// The upload in parts that it belongs to.
     var split: (any UploadInParts)? {
         switch content {
         case .part(let split, _), .multipart(let split): split
@@ -178,7 +178,7 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
-    /// Whether it is, or is made of, a file with a path.
+    /// Whether its content comes from a file with a path.
     var isFile: Bool {
         switch content {
         case .file, .sealed: true
@@ -187,10 +187,10 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
-    /// Whether it only takes back: then nobody waits for what comes of it.
+    /// Whether it is a request to discard, whose outcome does not matter.
     var isDrop: Bool { if case .drop = content { true } else { false } }
 
-    /// Whether somebody else decides when there is something to send.
+    /// Whether reading it can wait for another process, as for a stream.
     var mayBlock: Bool {
         switch content {
         case .stream: asked == nil
@@ -199,17 +199,16 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
-    /// Whether it is some of an upload that the server works on.
+    /// Whether it belongs to an upload that the server works on.
     var isUnderWay: Bool { split != nil }
 
-    /// Whether the server may take it for another connection's.
+    /// Whether the server may believe that another connection is sending it.
     var isShared: Bool { split != nil || asked != nil }
 
-    /// Whether what the server has of it is found again by the same command.
+    /// Whether the same command finds again what the server has of it.
     var isResumable: Bool { (split ?? asked)?.whole.isIdentified ?? false }
 
-    /// What to report when this has come to an end: of an upload in parts, only the first end counts, and it is the whole
-    /// that is reported.
+    /// The upload to report when this one has ended, if any: for an upload in parts, the whole is reported, once.
     func takeReported() -> PendingUpload? {
         guard !isDrop else { return nil }
         guard let split = split ?? asked else { return self }

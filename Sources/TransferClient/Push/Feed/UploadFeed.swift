@@ -4,42 +4,43 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Hands out what is to be pushed, one upload after the other: first those that have to be sent again, then the next of
-/// the caller's, directories opened up as they come. Called on the pool, because looking can block.
+/// Hands out the uploads of a push: first those that must be sent again, then the caller's, with directories walked as
+/// they come. Called on the pool, because reading directories can block.
 final class UploadFeed: Sendable {
-    /// What comes next.
+    /// The next item of a push.
     enum Item {
         case upload(PendingUpload)
-        /// Not sent, and why.
+        /// A source that is not sent, with the reason.
         case report(UploadReport)
     }
 
     private struct State {
-        // Only called under the lock.
+        // Called only under the lock.
         nonisolated(unsafe) let next: () -> Upload?
         var walk: DirectoryWalk?
         var walkKind: ContentKind?
         var walkIsRepeated = false
-        /// Without what the walk has.
+        /// What was left out, except by the current walk.
         var leftOut = LeftOut()
         var random = SecureRandom()
-        /// What was named so far: a file that is named twice is two uploads.
+        /// The sources named so far: one that is named twice is two uploads.
         var named: Set<PathDigest> = []
-        /// Where what was handed out is to be stored, if what is there gives way: nothing of the push gives way to something else of
-        /// it.
+        /// The destinations so far, if stored files are replaced: no upload of a push replaces another one of the same
+        /// push.
         var destinations: Set<PathDigest> = []
-        /// What was named so far, counted.
+        /// The number of sources named so far.
         var opened = 0
     }
 
     private struct Returned {
-        /// The next one is the last.
+        /// Uploads to send again; the last element is the next.
         var uploads: [PendingUpload] = []
-        /// Whose parts come before anything new.
+        /// Uploads whose parts come before anything new.
         var splits: [any UploadInParts] = []
-        /// Whose files come one by one, and which is next; the last folder first.
+        /// Folders whose files are handed out one by one, each with the index of the next file; the last folder comes
+        /// first.
         var folders: [(folder: SourceFolder, next: Int)] = []
-        /// How they take them.
+        /// The sizes of the parts that lanes get.
         var sharing = PartSharing()
 
         mutating func next(onlyUnderWay: Bool) -> PendingUpload? {
@@ -51,7 +52,7 @@ final class UploadFeed: Sendable {
             return onlyUnderWay ? nil : nextOfFolders()
         }
 
-        /// The next file of those that were put back together.
+        /// The next file of the folders that were put back.
         mutating func nextOfFolders() -> PendingUpload? {
             while let last = folders.indices.last {
                 if let upload = folders[last].folder.takeNext(&folders[last].next) { return upload }
@@ -68,27 +69,29 @@ final class UploadFeed: Sendable {
     private let folder: String
     private let selection: Selection
     private let rules: PathRules
-    /// The key of names that removals give. Nil when a file that a killed removal has left does not get its name back.
+    /// The key of temporary names from removals; nil if files that a killed removal has left do not get their names
+    /// back.
     private let sweeps: WitnessKey?
-    /// Whether what is stored there gives way.
+    /// Whether stored files are replaced.
     private let replaces: Bool
     /// Recognizes folders that the server stores in, which are not sent.
     private let places: ServerPlaces?
-    /// Takes what is kept beside files; nothing where they are all that is sent.
+    /// Takes note of folders, links and other names; nil to send only files.
     private let archive: ArchiveNotes?
     private let state: Locked<State>
-    /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
+    /// With a lock of its own: the loop puts uploads back, and must not wait for a caller's sequence or a slow
+    /// directory.
     private let returned = Locked(Returned())
     private let refused = Locked<Failure?>(nil)
 
     /// - Parameters:
-    ///   - folder: put before every path; may be empty.
-    ///   - selection: what of the files is handed out.
-    ///   - sweeps: the key of names that removals give, where what a killed one has left in a directory gets its name back when it is
-    ///     old.
-    ///   - replaces: whether what is stored there gives way.
-    ///   - places: recognizes folders that the server stores in; nil where none can be.
-    ///   - archive: takes what is kept beside files; nothing where they are all that is sent.
+    ///   - folder: the folder in front of every path; may be empty.
+    ///   - selection: which files are handed out.
+    ///   - sweeps: the key of temporary names from removals, to give old files of a killed removal their names back;
+    ///     nil not to.
+    ///   - replaces: whether stored files are replaced.
+    ///   - places: recognizes folders that the server stores in; nil if there can be none.
+    ///   - archive: takes note of folders, links and other names; nil to send only files.
     init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection(),
         sweeps: WitnessKey? = nil, replaces: Bool = false, places: ServerPlaces? = nil, archive: ArchiveNotes? = nil
@@ -104,7 +107,7 @@ final class UploadFeed: Sendable {
         state = Locked(State(next: { iterator.next() }))
     }
 
-    /// - Parameter onlyUnderWay: whether only what belongs to an upload that has begun is wanted.
+    /// - Parameter onlyUnderWay: whether to hand out only parts and ends of uploads that have begun.
     func next(onlyUnderWay: Bool = false) -> Item? {
         if let upload = returned.withLock({ $0.next(onlyUnderWay: onlyUnderWay) }) { return .upload(upload) }
         guard !onlyUnderWay else { return nil }
@@ -123,18 +126,18 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// What the selection has left out so far.
+    /// The files and folders that the selection has left out so far.
     var leftOut: LeftOut { state.withLock { $0.leftOut + ($0.walk?.leftOut ?? LeftOut()) } }
 
-    /// Whether something was put back that comes before anything new.
+    /// Whether an upload was put back that comes before anything new.
     var hasReturned: Bool {
         returned.withLock { !$0.uploads.isEmpty || !$0.splits.isEmpty || !$0.folders.isEmpty }
     }
 
-    /// The files of a whole directory, where they come next and may be asked about together.
+    /// The files of a whole directory, if they come next and one question may ask about them.
     func nextFolder() -> SourceFolder? {
         state.withLock { state in
-            // Where one of its files may have the name of another one, each is looked at.
+            // If a file may have the same destination as another one, each is checked.
             guard !state.walkIsRepeated, !replaces || state.opened < 2 else { return nil }
             let files = state.walk?.nextFiles(atLeast: SourceFolder.fewest) { try? RelativePath(destination($0)) }
             return files.map { files in
@@ -148,21 +151,21 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// Takes back a folder whose files have to be looked at one by one.
+    /// Takes back a folder whose files must be handed out one by one.
     func putBack(_ folder: SourceFolder) {
         returned.withLock { $0.folders.append((folder, 0)) }
     }
 
-    /// What every further upload would be answered with, too.
+    /// The failure that the server would give every further upload.
     var refusal: Failure? { refused.withLock { $0 } }
 
-    /// The server has answered an upload for somebody. All uploads of a push are for the same people.
+    /// Notes a refusal of an upload to recipients. All uploads of a push have the same recipients.
     func refuse(_ result: UploadResult) {
         guard result.code == .unknownRecipient || result.code == .forbidden else { return }
         refused.withLock { $0 = Failure(result.code, result.message) }
     }
 
-    /// Takes back what has to be sent again; it comes first, in this order.
+    /// Takes back uploads that must be sent again; they come first, in this order.
     func putBack(_ uploads: [PendingUpload]) {
         returned.withLock { $0.uploads.append(contentsOf: uploads.reversed()) }
     }
@@ -171,19 +174,19 @@ final class UploadFeed: Sendable {
         returned.withLock { $0.sharing = sharing }
     }
 
-    /// Whether a file of so many bytes travels in parts.
+    /// Whether a file of that size is sent in parts.
     func splits(fileOf size: UInt64) -> Bool {
         size >= PartSharing.smallestFile && returned.withLock { $0.sharing.splits(fileOf: size) }
     }
 
-    /// Hands out the parts from now on.
+    /// Hands out the parts of an upload from now on.
     func add(_ split: any UploadInParts) {
         returned.withLock { returned in
             if !returned.splits.contains(where: { $0 === split }) { returned.splits.append(split) }
         }
     }
 
-    /// The connection is lost: what is under way in parts has to be asked for again.
+    /// After a lost connection, makes the server be asked again about uploads in parts.
     func askAgain() {
         returned.withLock { returned in
             var splits: [any UploadInParts] = []
@@ -199,12 +202,12 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// Takes out the next file of the folders that were put back.
+    /// Takes the next file of the folders that were put back.
     func takeNextOfFolders() -> PendingUpload? {
         returned.withLock { $0.nextOfFolders() }
     }
 
-    /// Takes out what was put back one by one.
+    /// Takes the uploads that were put back one by one.
     func takeReturned() -> [PendingUpload] {
         returned.withLock { returned in
             defer { returned.uploads = [] }
@@ -278,14 +281,14 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// - Returns: nothing for what is only taken note of.
+    /// - Returns: nil for an entry that is only noted.
     private func item(_ found: DirectoryWalk.Found, _ state: inout State) -> Item? {
         switch found {
         case .file(let place, let relative):
             var isRepeated = state.walkIsRepeated
             if let archive {
                 if let status = try? place.status(), archive.takesName(status, place, relative) { return nil }
-                // One that is named as well is another upload.
+                // A file that was also named by the caller is another upload.
                 isRepeated = isRepeated || state.named.contains(PathDigest(place.path.absolutePath + "\0" + relative))
             }
             return pending(
@@ -296,7 +299,7 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// - Returns: nothing for a link that can be sent, later.
+    /// - Returns: nil for a link that can be sent, later.
     private func link(_ place: SourcePlace, _ name: String, isNamed: Bool = false) -> Item? {
         do throws(Failure) {
             try archive?.add(link: place, name, isNamed: isNamed)
@@ -308,7 +311,7 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// For what was named and cannot be pushed.
+    /// The report on a named source that cannot be pushed.
     private func refused(_ path: String, _ name: String, _ failure: Failure) -> Item {
         var report = UploadReport.failed(path: path, to: destination(name), failure)
         report.isNamed = true
@@ -317,7 +320,7 @@ final class UploadFeed: Sendable {
 
     private func destination(_ name: String) -> String { folder.isEmpty ? name : "\(folder)/\(name)" }
 
-    /// - Parameter isRepeated: whether the same file was named before; nil of what is no file.
+    /// - Parameter isRepeated: whether the same file was named before; nil for content that is no file.
     private func pending(
         _ content: PendingUpload.Content, _ label: String, _ name: String, _ kind: ContentKind?,
         isRepeated: Bool? = nil, _ state: inout State
@@ -336,7 +339,7 @@ final class UploadFeed: Sendable {
             PendingUpload(content, label: label, destination: destination, kind: kind, id: id, hasOwnID: hasOwnID))
     }
 
-    /// - Throws: `invalidPath`, and `pathConflict` for what would replace another file of the same push.
+    /// - Throws: `invalidPath`, or `pathConflict` if it would replace another file of the same push.
     private func check(_ destination: String, isRepeated: Bool, _ state: inout State) throws(Failure) {
         do throws(RelativePath.Fault) {
             _ = try RelativePath(destination)
@@ -348,8 +351,8 @@ final class UploadFeed: Sendable {
             .pathConflict, "Another file of this push has that name on the server, and is not replaced.")
     }
 
-    /// What a path is called where it is stored. `.`, `..` and `/` have no name of their own: the directory they mean
-    /// has, or the root, which is called so.
+    /// The name that a path gets on the server. For `.`, `..` and `/` it is the name of the directory that they mean,
+    /// and `root` for the root directory.
     static func lastComponent(_ path: String) -> String {
         let last = Self.lastPart(path)
         guard last.isEmpty || last == "." || last == ".." else { return last }
@@ -359,7 +362,7 @@ final class UploadFeed: Sendable {
         return name.isEmpty ? "root" : name
     }
 
-    /// By bytes: a combining mark after a slash makes one character with it.
+    /// Splits by bytes, because a combining mark after a slash makes one character with it.
     private static func lastPart(_ path: String) -> String {
         path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
     }
@@ -372,13 +375,13 @@ final class UploadFeed: Sendable {
 }
 
 extension UploadReport {
-    /// For what was never sent.
+    /// The report on a source that was never sent.
     static func failed(_ source: String, _ failure: Failure) -> UploadReport {
         UploadReport(
             source: source, uploadID: .none, result: failure.code, kind: .file, size: 0, message: failure.message)
     }
 
-    /// For a path that is not UTF-8, and so cannot be given on.
+    /// The report on a path that is not UTF-8, and so cannot be sent.
     package static func unusable(_ path: [UInt8]) -> UploadReport {
         let message =
             path.contains(0) ? "It has a zero byte, which no path has." : "Its name is not UTF-8; rename it."
@@ -386,7 +389,7 @@ extension UploadReport {
             String(decoding: path, as: UTF8.self), Failure(.sourceUnreadable, message))
     }
 
-    /// For what was never sent, and has a path here.
+    /// The report on a source with a local path that was never sent.
     static func failed(path: String, to destination: String, _ failure: Failure) -> UploadReport {
         var report = failed(path, failure)
         report.destination = destination
@@ -394,7 +397,7 @@ extension UploadReport {
         return report
     }
 
-    /// For what came to an end without an answer of the server.
+    /// The report on an upload that ended without an answer of the server.
     static func failed(_ upload: PendingUpload, _ failure: Failure) -> UploadReport {
         var report = failed(upload.label, failure)
         report.uploadID = upload.id

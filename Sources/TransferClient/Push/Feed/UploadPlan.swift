@@ -1,16 +1,16 @@
-/// What a push would send, found out without a server: directories are opened up and the selection is applied, but no file is
+/// What a push would send, found without a server: directories are read and the selection is applied, but no file is
 /// opened.
 public struct UploadPlan: Sequence, Sendable {
-    /// What would come of one file.
+    /// What would happen to one source.
     public enum Step: Sendable {
         /// It would be sent.
         ///
-        /// - source: as in its report.
-        /// - destination: the path it would be stored under, the server's folder included.
-        /// - size: bytes, where they are known.
+        /// - source: the source as the report would name it.
+        /// - destination: the path that it would be stored under, including the server's folder.
+        /// - size: the bytes, if known.
         /// - isFile: whether the source is a path.
         case upload(source: String, destination: String, size: UInt64?, isFile: Bool)
-        /// Something beside files would be sent, as `ClientConfiguration.archives` has it.
+        /// A folder, link or other name of a file would be sent, because `ClientConfiguration.archives` is set.
         case entry(form: EntryForm, source: String, destination: String)
         /// It could not be sent; the report says why.
         case failure(UploadReport)
@@ -20,13 +20,13 @@ public struct UploadPlan: Sequence, Sendable {
     private let archive: ArchiveNotes?
     private let folder: String
 
-    /// Nothing is looked at before the plan is iterated, which can be done once.
+    /// Makes a plan. It reads nothing before it is iterated, which is possible once.
     ///
     /// - Parameters:
-    ///   - folder: of the server; may be empty.
+    ///   - folder: the server's folder; may be empty.
     ///   - selection: which files are sent.
-    ///   - archives: whether folders and links are sent, too; they come behind the files.
-    ///   - replaces: whether files on the server give way. Then two files of the push must not have one name there.
+    ///   - archives: whether folders and links are included, after the files.
+    ///   - replaces: whether files on the server are replaced. Then two files of the push must not have one path there.
     public init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String = "", selection: Selection = Selection(),
         archives: Bool = false, replaces: Bool = false
@@ -37,7 +37,7 @@ public struct UploadPlan: Sequence, Sendable {
             uploads, folder: folder, selection: selection, replaces: replaces, archive: archive)
     }
 
-    /// Blocks while it looks.
+    /// Makes the iterator, which blocks while it reads directories.
     public func makeIterator() -> AnyIterator<Step> {
         var others: IndexingIterator<[ArchiveItem]>?
         return AnyIterator {

@@ -1,21 +1,21 @@
 import TransferModel
 import TransferProtocol
 
-/// What may be asked about by folder now.
+/// The limits of questions about folders that may be sent now.
 struct FolderRoom: Equatable, Sendable {
-    /// Questions.
+    /// The number of questions that may be sent.
     var questions = 0
 
-    /// What they may cost together, as `Request.cost` counts it.
+    /// The most that they may cost together, as `Request.cost` counts it.
     var cost = 0
 
-    /// Files that they may be about, of which the last question may name more.
+    /// The number of files; the last question may exceed it.
     var files = 0
 
-    /// Nothing.
+    /// No question may be sent.
     static let none = FolderRoom()
 
-    /// Whether one more may be asked, whatever its path is.
+    /// Whether one more question may be sent, whatever its path is.
     var isOpen: Bool { questions > 0 && cost >= Request.fixedCost + Limits.path && files > 0 }
 
     mutating func take(_ folder: AskedFolder) {
@@ -25,7 +25,7 @@ struct FolderRoom: Equatable, Sendable {
     }
 }
 
-/// A folder that the server is asked about.
+/// A folder with the question about it.
 struct AskedFolder {
     let folder: SourceFolder
     let compare: CompareRequest
@@ -33,18 +33,18 @@ struct AskedFolder {
     var request: Request { .compare(compare) }
 }
 
-/// The folders that one lane has asked about and that have no answer. Belongs to the lane's session.
+/// The unanswered questions about folders of one lane. It belongs to the lane's session.
 struct FolderQuestions {
     private var open: [UInt32: AskedFolder] = [:]
     private var cost = 0
     private var files = 0
 
-    /// Files that are asked about at once: some 24 bytes each.
+    /// The most files in unanswered questions; each takes some 24 bytes.
     private static let mostFiles = 32_768
 
-    /// What may be asked beside these.
+    /// The limits for further questions.
     ///
-    /// - Parameter window: questions that may be open at all.
+    /// - Parameter window: the most unanswered questions.
     func room(of window: Int) -> FolderRoom {
         FolderRoom(
             questions: min(window, Limits.requests) - open.count, cost: Limits.requestBytes - cost,
@@ -57,7 +57,7 @@ struct FolderQuestions {
         files += folder.folder.files.count
     }
 
-    /// - Returns: what was asked.
+    /// - Returns: the folder of the question.
     mutating func remove(_ id: UInt32) -> SourceFolder? {
         guard let asked = open.removeValue(forKey: id) else { return nil }
         cost -= asked.request.cost
@@ -65,7 +65,7 @@ struct FolderQuestions {
         return asked.folder
     }
 
-    /// In the order in which they were asked.
+    /// Takes all folders, in the order of their questions.
     mutating func takeAll() -> [SourceFolder] {
         defer { self = FolderQuestions() }
         return open.values.sorted { $0.compare.id < $1.compare.id }.map(\.folder)

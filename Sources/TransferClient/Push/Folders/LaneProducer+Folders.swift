@@ -1,14 +1,15 @@
 import TransferModel
 import TransferProtocol
 
-/// Whole folders that the server is asked about.
+/// Asking the server about whole folders.
 extension LaneProducer {
-    /// Files in the folders of one chunk: the server shall look at them while the next ones are looked at here.
+    /// The number of files after which a chunk with questions is sent, so that the server works on it while the client
+    /// reads the next folders.
     private static let filesAtOnce = 1024
 
-    /// Asks about the folders that come next.
+    /// Asks about the next folders.
     ///
-    /// - Returns: nothing where something else comes next.
+    /// - Returns: nil if something else comes next.
     func askAboutFolders(_ chunk: OutgoingChunk, _ orders: Orders) -> Next? {
         guard var room = orders.lookups.folders, !orders.onlyUnderWay, next == nil, !feed.hasReturned else {
             if let folder = nextFolder.take() { feed.putBack(folder) }

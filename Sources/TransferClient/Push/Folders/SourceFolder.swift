@@ -1,30 +1,30 @@
 import TransferCodec
 import TransferModel
 
-/// The files of one directory that are asked about together, before any of them is sent.
+/// The files of one directory, about which one question asks before any of them is sent.
 ///
-/// `@unchecked Sendable`: belongs to one place at a time: the feed, the producer that looks at it, the session that waits for the
-/// answer, and the feed again.
+/// `@unchecked Sendable`: it belongs to one owner at a time: the feed, the producer that examines it, the session that
+/// waits for the answer, and the feed again.
 final class SourceFolder: @unchecked Sendable {
-    /// A file in it.
+    /// One file of the folder.
     struct File: Sendable {
         let name: String
-        /// Bytes; 0 as long as nobody has looked.
+        /// The size in bytes; 0 until it was examined.
         var size: UInt64 = 0
     }
 
     /// The directory on this machine.
     let place: SourcePlace
 
-    /// Of the folder on the server.
+    /// The path of the folder on the server.
     let destination: String
 
     let kind: ContentKind?
 
-    /// In the order of their names' bytes.
+    /// The files, in the byte order of their names.
     private(set) var files: [File]
 
-    /// Fewer files than this are asked about one by one.
+    /// The least files for a question about the folder; fewer are asked about one by one.
     static let fewest = 8
 
     init(_ place: SourcePlace, destination: String, kind: ContentKind?, names: [String]) {
@@ -32,9 +32,9 @@ final class SourceFolder: @unchecked Sendable {
         files = names.map { File(name: $0) }
     }
 
-    /// Looks at all of them with stat(2), and makes the digest of the ids that they would be sent under.
+    /// Examines all files with stat(2), and computes the digest of the ids that they would be sent with.
     ///
-    /// - Returns: nothing when something has changed since they were found, so that each has to be looked at by itself.
+    /// - Returns: nil if a file has changed since the folder was read, so that each must be handed out by itself.
     func look(_ ids: SourceID) -> FolderDigest? {
         guard let directory = try? place.openDirectory() else { return nil }
         let path = place.path
@@ -49,7 +49,7 @@ final class SourceFolder: @unchecked Sendable {
         return digester.finish()
     }
 
-    /// The next file as an upload of its own, the first of them first.
+    /// The next file as an upload of its own, in order.
     func takeNext(_ next: inout Int) -> PendingUpload? {
         guard next < files.count else { return nil }
         defer { next += 1 }
@@ -60,7 +60,7 @@ final class SourceFolder: @unchecked Sendable {
             id: .none, hasOwnID: false)
     }
 
-    /// - Parameter isDurable: whether all of it is on the server.
+    /// - Parameter isDurable: whether all files are durable on the server.
     func report(isDurable: Bool) -> KnownFolder {
         KnownFolder(
             source: place.path, storedPath: destination, files: files.count,
