@@ -1,52 +1,52 @@
 import TransferIO
 import TransferModel
 
-/// The connections of one push beside the first one: how many there may be, and when one is wanted. They only ever help:
-/// one that is lost gives its uploads back and is not missed.
+/// The lanes of one push besides the first: how many there may be, and when another one is wanted. They only help: a
+/// lost one gives its uploads back and is not replaced at once.
 ///
-/// `@unchecked Sendable`: touched on the run's loop only.
+/// `@unchecked Sendable`: used on the run's loop only.
 final class Lanes: @unchecked Sendable {
-    /// Bytes on their way before another lane is worth its handshake: at first, and when nothing was found to do for one.
+    /// The bytes to send before another lane is worth its handshake: at first, and when no work was found for one.
     static let worthwhile = 1 << 20...64 << 20
 
-    /// Lanes that may be lost before it is taken that this server or this network wants none.
+    /// The lost lanes after which no more are opened, because this server or network does not seem to allow them.
     private static let mostLosses = 3
 
-    /// What the server still takes of this push.
+    /// What the server still accepts from this push.
     enum Acceptance: Comparable {
-        /// It has said to one of the connections that it has to go, and to a part that it is too late.
+        /// Nothing: it is stopping, and has refused a part as too late.
         case nothing
-        /// It has to go: parts and ends of uploads that are under way.
+        /// Parts and ends of uploads under way, because it is stopping.
         case running
         case everything
     }
 
-    /// Fired when another lane would have something to do, and when nobody wants one any more.
+    /// Fired when another lane would have work, and when the push is over.
     let wanted = Signal()
 
-    /// Fired when a lane has ended.
+    /// Fired when a lane other than the first has ended.
     let ended = Signal()
 
-    /// What is asked about before it is sent.
+    /// Decides which uploads are looked up before they are sent.
     var lookups = LookupGovernor()
 
     private(set) var sessions: [ClientSession] = []
     private(set) var isOver = false
     private(set) var acceptance = Acceptance.everything
 
-    /// Whether a lane that was lost before the server had answered on it had sent parts. The server may have taken them, and
-    /// then refuses them to older connections as `incomplete`.
+    /// Whether a lane had sent parts and was lost before the server answered on it. The server may have accepted them,
+    /// and then refuses them to older connections as `incomplete`.
     var hasDoubtfulParts = false
 
-    /// Whether the server has answered on any of them, the first one included.
+    /// Whether the server has answered on any lane, including the first.
     private(set) var hasConnected = false
     private let allowance: LaneAllowance
-    /// Where losses say how many lanes there may be.
+    /// Decides about the number of lanes by losses; nil if losses do not matter.
     private var governor: LossGovernor?
-    /// Whether the server takes parts that are a piece of a block.
+    /// Whether the server accepts parts that are a piece of a block.
     private var takesPieces = false
     private var isFar = false
-    /// Whether something was found to do for the lane that was opened last.
+    /// Whether work was found for the lane that was opened last.
     private var hasFoundWork = true
     private var begun: MonotonicTime?
     private var losses = 0
@@ -56,10 +56,10 @@ final class Lanes: @unchecked Sendable {
     private var isClosed = true
 
     /// - Parameters:
-    ///   - allowance: the first lane included.
-    ///   - sharing: how they share long files, where it is not the line that says it.
-    ///   - waitsForAnswer: whether no other is opened before the server has let the first one in. What is shown to be let
-    ///     in may work once only, and costs the server much the first time.
+    ///   - allowance: the number of lanes, including the first.
+    ///   - sharing: how lanes share long files; nil to decide by the line.
+    ///   - waitsForAnswer: whether to open no other lane before the server has let the first one in. A pairing code may
+    ///     work only once, and is expensive for the server the first time.
     init(_ allowance: LaneAllowance, sharing: PartSharing? = nil, waitsForAnswer: Bool = false) {
         (self.allowance, wantedSharing) = (allowance, sharing)
         self.waitsForAnswer = waitsForAnswer
@@ -67,9 +67,9 @@ final class Lanes: @unchecked Sendable {
 
     var isEmpty: Bool { sessions.isEmpty }
 
-    /// Whether another one may be opened now. One that is only too early is wanted again when the server has answered.
+    /// Whether another lane may be opened now. If it is only too early, `wanted` fires when the server has answered.
     ///
-    /// - Parameter link: of the first one.
+    /// - Parameter link: TCP's measurements of the first lane.
     func mayAdd(over link: LinkReading?) -> Bool {
         guard !waitsForAnswer || hasConnected else {
             isPutOff = true
@@ -78,27 +78,27 @@ final class Lanes: @unchecked Sendable {
         return !isClosed && !isServerLeaving && sessions.count + 1 < limit(over: link) && losses < Self.mostLosses
     }
 
-    /// - Parameter link: of the first one.
+    /// - Parameter link: TCP's measurements of the first lane.
     private func limit(over link: LinkReading?) -> Int {
         allowance.lanes(
             after: begun.map { .now - $0 } ?? LaneAllowance.patience, over: link, governed: governor?.lanes)
     }
 
-    /// The first lane is there.
+    /// Notes that the first lane is being opened.
     func open() {
         begun = begun ?? .now
         isClosed = false
         hasDoubtfulParts = false
         acceptance = .everything
-        // It may be another server, which has not said yet what it takes.
+        // It may be another server, which has not said yet what it accepts.
         takesPieces = false
     }
 
-    /// Chunks that may wait on each, where losses say how many lanes there are: what one has taken no other can send, and the more they
-    /// are, the slower each is. Nothing where they don't.
+    /// The most chunks that wait on each lane if losses decide about lanes: no other lane can send them, and with more
+    /// lanes each is slower. Otherwise nil.
     var chunksAhead: Int? { governor == nil ? nil : isHeldDown ? 1 : 2 }
 
-    /// How they share long files.
+    /// How lanes share long files at present.
     var sharing: PartSharing {
         let most = governor == nil ? allowance.most : max(allowance.most, allowance.mostOverLosses)
         var sharing = wantedSharing ?? PartSharing(lanes: most, inPieces: isFar, sharesShorter: isHeldDown)
@@ -106,19 +106,20 @@ final class Lanes: @unchecked Sendable {
         return sharing
     }
 
-    /// Whether losses hold each of them down.
+    /// Whether losses hold each lane down.
     private var isHeldDown: Bool { governor.map { $0.lanes > LossGovernor.fewest } ?? false }
 
-    /// Bytes of content in each of them. What waits on a lane that losses hold down is late for seconds.
+    /// The bytes of content in each chunk. Chunks that wait on a lane that losses hold down are late by seconds.
     var chunkContent: Int { isHeldDown ? 64 << 10 : OutgoingChunk.payloadSize }
 
-    /// What may wait in the kernel, on each that is looked at.
+    /// The limit of unsent bytes in the kernel for each observed lane.
     private var unsent: StreamSocket.Unsent { isHeldDown ? .little : .far }
 
-    /// Whether several may be opened at once: the line is what they wait for, not a core, and the last one had something to do.
+    /// Whether several lanes may be opened at once: the push waits for the line instead of a core, and there was work
+    /// for the last lane.
     var opensSeveral: Bool { governor != nil && hasFoundWork }
 
-    /// The server has answered on one.
+    /// Notes that the server has answered on a lane.
     func connected() {
         hasConnected = true
         guard isPutOff else { return }
@@ -126,20 +127,20 @@ final class Lanes: @unchecked Sendable {
         wanted.fire()
     }
 
-    /// Whether the server has said that it has to go.
+    /// Whether the server has said that it is stopping.
     var isServerLeaving: Bool { acceptance != .everything }
 
-    /// The server has to go.
+    /// Notes that the server is stopping.
     func serverLeaves(taking acceptance: Acceptance) {
         self.acceptance = min(self.acceptance, acceptance)
     }
 
-    /// No more are wanted: the first lane is over.
+    /// Opens no more lanes, because the first one has ended.
     func close() {
         isClosed = true
     }
 
-    /// The push is over.
+    /// Ends the waiting for lanes when the push is over.
     func finish() {
         isOver = true
         isClosed = true
@@ -150,15 +151,15 @@ final class Lanes: @unchecked Sendable {
         sessions.append(session)
     }
 
-    /// Whether something was found to do for a lane that was to be opened.
+    /// Notes whether work was found for a new lane.
     func found(work hasFoundWork: Bool) {
         self.hasFoundWork = hasFoundWork
     }
 
-    /// The server has answered on the first lane.
+    /// Decides how lanes are managed when the server has answered on the first one.
     ///
-    /// - Parameter takesPieces: whether it takes parts that are a piece of a block.
-    /// - Returns: whether the lanes are to be looked at from now on.
+    /// - Parameter takesPieces: whether the server accepts parts that are a piece of a block.
+    /// - Returns: whether the lanes are to be observed from now on.
     func begins(over link: LinkReading?, takesPieces: Bool) -> Bool {
         self.takesPieces = takesPieces
         isFar = link.map(allowance.isFar) ?? false
@@ -166,16 +167,16 @@ final class Lanes: @unchecked Sendable {
             governor = nil
             return false
         }
-        // What an earlier connection has learned of the line is still so.
+        // An earlier connection's findings about the line are still valid.
         governor = governor ?? LossGovernor(most: allowance.mostOverLosses)
         return true
     }
 
-    /// Looks what becomes of the lanes, and asks for more or lets some go.
+    /// Observes the lanes, and requests more or retires some.
     ///
     /// - Parameters:
     ///   - first: the first lane.
-    ///   - hasMore: whether there may be something to do for another.
+    ///   - hasMore: whether there may be work for another lane.
     func look(with first: ClientSession, hasMore: Bool, now: MonotonicTime) {
         guard governor != nil else { return }
         var links: [Int: LinkReading] = [:]
@@ -191,7 +192,7 @@ final class Lanes: @unchecked Sendable {
         if hasMore, sessions.count + 1 < limit { wanted.fire() }
     }
 
-    /// Ends those that the server has not answered; what they have begun goes to others.
+    /// Ends lanes that the server has not answered; their uploads go to other lanes.
     func endUnanswered() {
         for session in sessions {
             session.assumeIsolated { if !$0.hasConnected { $0.giveUp() } }

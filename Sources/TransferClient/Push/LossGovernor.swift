@@ -1,86 +1,88 @@
 import TransferIO
 import TransferModel
 
-/// How many lanes a push may have over a far line where TCP takes each loss for a queue that is full (Reno, CUBIC). A loss that no
-/// queue has caused holds a connection down for nothing, so a line that loses packets on its way is only filled by many.
+/// Decides how many lanes a push may have over a distant line where TCP takes each loss for a full queue (Reno, CUBIC).
+/// A loss without a queue slows a connection down without need, so only many connections fill a line that loses
+/// packets.
 ///
-/// It makes the lanes four times as many where something is lost and no queue was seen, and takes that back where they brought nothing. Where a queue is
-/// seen the line is full, and more lanes would only take from others.
+/// If packets are lost without a queue, it makes the lanes four times as many, and takes that back if they bring
+/// nothing. A queue means that the line is full, and that more lanes would only take from other users.
 struct LossGovernor {
-    /// Between two looks at the lanes.
+    /// The time between two observations of the lanes.
     static let interval = Interval.milliseconds(100)
 
-    /// Lanes before anything is known. Of a full line two leave a third to one connection of somebody else.
+    /// The number of lanes at first. Two leave a third of a full line to one connection of another user.
     static let fewest = 2
 
-    /// Lanes at most. 32 of Reno carry 80 Mbit/s over 80 ms with half a per cent of loss (RFC 3649, section 3).
+    /// The most lanes. 32 lanes with Reno carry 80 Mbit/s over 80 ms with half a per cent of loss (RFC 3649, section
+    /// 3).
     static let most = 32
 
-    /// How many times as many lanes are tried. Smaller steps last longer in all, and each is measured against lanes that have only just
+    /// The factor of a step. Smaller steps take longer in all, and each is compared with lanes that have only just
     /// begun, which carry more than they do later.
     private static let step = 4
 
-    /// How many times as much more lanes have to carry.
+    /// The factor by which a step must raise the rate to be kept.
     private static let leastGain = 1.15
 
-    /// How long a time is: in round trips, and in seconds at least.
+    /// A length of time: in round trips, and in seconds at least.
     private struct Span {
         let roundTrips: Double
         let least: Double
     }
 
-    /// For new lanes to show what they can do: two or three round trips to connect, and five until most have lost something for the first
-    /// time.
+    /// How long new lanes have to prove themselves: two or three round trips to connect, and five until most have lost
+    /// something for the first time.
     private static let trial = Span(roundTrips: 16, least: 1)
 
-    /// Over which bytes are counted.
+    /// The time over which bytes are counted.
     private static let window = Span(roundTrips: 3, least: 0.5)
 
-    /// In which a loss is laid at the door of a queue that was seen: it has to be noticed and sent again first.
+    /// The time for which losses are attributed to a queue that was seen: they are noticed and repaired only later.
     private static let blame = Span(roundTrips: 4, least: 0.75)
 
-    /// After the first step that brought nothing; twice as long after each one more, up to `longestRest`. Lanes that have just begun
-    /// carry more than they do later, so what was measured in front of a step may have been too much to be reached again. And the line
-    /// may have become another one.
+    /// The rest after the first useless step; it doubles after each further one, up to `longestRest`. Lanes that have
+    /// just begun carry more than they do later, so the rate before a step may have been measured too high, and the
+    /// line may have changed.
     private static let firstRest = trial
     private static let longestRest = 30.0
 
     private enum Phase {
         case watching
-        /// More lanes are tried than before, when they carried so many bytes a second.
+        /// More lanes are being tried, since a time, compared with the rate and the number of lanes before.
         case trying(since: MonotonicTime, before: Double, fewer: Int)
         case resting(since: MonotonicTime)
     }
 
-    /// What was read last, and since when.
+    /// The latest measurements and their time.
     private struct Look {
         let time: MonotonicTime
         let links: [Int: LinkReading]
     }
 
-    /// What the push may have now, the first lane included.
+    /// The number of lanes that the push may have now, including the first.
     private(set) var lanes: Int
 
     private let most: Int
     private var phase = Phase.watching
     private var last: Look?
-    /// Bytes that arrived, until when, and in how many seconds; the oldest first.
+    /// The bytes that arrived, the end of the interval, and its seconds; the oldest first.
     private var arrivals: [(bytes: Double, until: MonotonicTime, seconds: Double)] = []
-    /// In seconds, of all lanes.
+    /// The shortest round trip of all lanes, in seconds.
     private var leastRoundTrip = Double.infinity
     private var queueSeen: MonotonicTime?
     private var hasLost = false
-    /// Steps that brought nothing, since one did.
+    /// The number of useless steps since the last useful one.
     private var failures = 0
 
-    /// - Parameter most: lanes, at least one.
+    /// - Parameter most: the most lanes, at least one.
     init(most: Int = Self.most) {
         self.most = min(max(1, most), Self.most)
         lanes = min(self.most, Self.fewest)
     }
 
-    /// Takes what TCP says of each lane, by its number. A look that comes within a round trip of the one before is left out: it would see
-    /// no more than half of what moves.
+    /// Takes TCP's measurements of each lane, by the lane's number. An observation within a round trip of the last one
+    /// is skipped, because it would see no more than half of the bytes that move.
     mutating func look(at links: [Int: LinkReading], now: MonotonicTime) {
         for link in links.values where link.leastRoundTrip > 0 {
             leastRoundTrip = min(leastRoundTrip, Double(link.leastRoundTrip) / 1e9)
@@ -102,9 +104,9 @@ struct LossGovernor {
         judge(active: arrived.count, now: now)
     }
 
-    /// - Parameter active: lanes that something has arrived over.
+    /// - Parameter active: the number of lanes over which bytes have arrived.
     private mutating func judge(active: Int, now: MonotonicTime) {
-        // Lanes that are not there yet, or have nothing to do, say nothing of the line.
+        // Lanes that are still connecting, or have no work, say nothing about the line.
         let isComplete = 4 * active >= 3 * lanes
         switch phase {
         case .watching:
@@ -130,7 +132,7 @@ struct LossGovernor {
         }
     }
 
-    /// In seconds.
+    /// The length of the present rest, in seconds.
     private var rest: Double {
         let doublings = Double(1 << max(0, failures - 1))
         return min(length(of: Self.firstRest) * doublings, max(Self.longestRest, length(of: Self.firstRest)))
@@ -142,13 +144,13 @@ struct LossGovernor {
         lanes = min(Self.step * lanes, most)
     }
 
-    /// Bytes a second.
+    /// The rate of all lanes, in bytes a second.
     private var rate: Double {
         let seconds = arrivals.reduce(0) { $0 + $1.seconds }
         return seconds > 0 ? arrivals.reduce(0) { $0 + $1.bytes } / seconds : 0
     }
 
-    /// A queue delays all lanes. What only some of them wait for is none.
+    /// Looks for a queue, which delays all lanes. A delay of only some lanes has another cause.
     private mutating func lookForQueue(_ roundTrips: [Int64], now: MonotonicTime) {
         guard !roundTrips.isEmpty else { return }
         let median = Double(roundTrips.sorted()[roundTrips.count / 2]) / 1e9

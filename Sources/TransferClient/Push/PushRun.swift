@@ -4,20 +4,20 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// One push from the first connection to the last report: connects, and after a lost connection connects again with
-/// growing waits and replays exactly what was not acknowledged.
+/// One push from the first connection to the last report. After a lost connection, it connects again with growing
+/// waits, and sends exactly what was not acknowledged.
 actor PushRun {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
     private let context: RunContext
-    /// The first lane, and where it leads.
+    /// The first lane, and the address that it uses.
     private var session: ClientSession?
     private var address: SocketAddress?
-    /// The first lane that was there last, as long as it may have uploads.
+    /// The previous first lane, as long as it may have uploads.
     private var latest: ClientSession?
     private(set) var isCancelled = false
     private let reconnector: Reconnector
-    /// Those beside the first one.
+    /// The number of lanes opened besides the first.
     private var lanesOpened = 0
 
     init(_ context: RunContext) {
@@ -76,15 +76,15 @@ extension PushRun: ReconnectingRun {
         context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
     }
 
-    /// Whether anything is left to push; what cannot be sent is reported on the way. A connection that was lost after
-    /// its last result has done its work.
+    /// Whether uploads remain. It reports those that cannot be sent. A connection that is lost after its last result
+    /// has done everything.
     func hasMore() async -> Bool {
         let feed = context.feed
         var drops: [PendingUpload] = []
         while !isCancelled, let item = await context.pool.run({ feed.next() }) {
             switch item {
             case .report(let report): context.channel.send(.finished(report))
-            // Nothing is connected for that alone: the server throws it away by itself, later.
+            // A request to discard is not worth a connection: the server discards old parts by itself.
             case .upload(let upload) where upload.isDrop: drops.append(upload)
             case .upload(let upload):
                 feed.putBack(drops + [upload])
@@ -104,7 +104,7 @@ extension PushRun: ReconnectingRun {
                 return await giveUp(failure, .refused(result.code))
             case .unsupported where hasConnected:
                 return await giveUp(failure, Failure(.cancelled, "Not sent."))
-            // Before anything was sent there is nothing to be said of each upload.
+            // Before the first connection, uploads get no reports of their own.
             case .lost, .untrusted, .unknown, .unsupported:
                 return hasConnected ? await giveUp(failure) : .failure(failure)
             case .refused, .paused, .fault, .complete, .cancelled: return await giveUp(failure)
@@ -116,7 +116,7 @@ extension PushRun: ReconnectingRun {
 // MARK: Lanes
 
 extension PushRun {
-    /// Opens a lane whenever there is work for one more.
+    /// Opens another lane whenever there is work for one.
     private func openLanes() async {
         while !context.lanes.isOver {
             await context.lanes.wanted.wait()
@@ -131,15 +131,15 @@ extension PushRun {
         }
     }
 
-    /// The lane counts from here on, though there may be nothing to do for it: while that is looked up, the first lane
-    /// must not take the push for done.
+    /// Runs a lane. It counts from the beginning, before work is found for it, so that the first lane does not end the
+    /// push meanwhile.
     private func work(on lane: ClientSession, _ address: SocketAddress) async {
         var wasLost = false
         let hasFoundWork = await hasMore()
         context.lanes.found(work: hasFoundWork)
         if hasFoundWork {
             let ending = await lane.converse(with: address)
-            // Those that were ended from here say nothing of the server, unless they have sent parts in vain.
+            // Lanes that this client has ended say nothing about the server, unless they have lost parts.
             let (isGivenUp, hasLostParts) = await lane.whyItEnded
             wasLost = ending != .complete && ending != .cancelled && (hasLostParts || !isGivenUp)
             context.feed.putBack(await lane.takeUnacknowledged())
@@ -149,8 +149,9 @@ extension PushRun {
         await session?.laneEnded()
     }
 
-    /// The server may not know yet that a lane is lost, and gives what that was writing to newer ones only. A lane that the
-    /// server has not answered may have been turned away with all that was sent on it: that is no reason to begin anew.
+    /// Makes all lanes begin anew after a lane was lost in the middle of a part: the server may not have noticed, and
+    /// gives the part only to newer lanes. A lane without the server's answer is no reason for that, because the server
+    /// may have refused everything on it.
     private func lostParts(of lane: ClientSession) async {
         guard await lane.hasLostParts else { return }
         guard await lane.hasConnected else {
@@ -160,8 +161,8 @@ extension PushRun {
         await session?.laneWasLost()
     }
 
-    /// The first lane is over; the others live no longer. Only where the server has to go they come to their own ends: it
-    /// lets each finish what is under way there.
+    /// Ends the other lanes after the first one. If the server is stopping, they end by themselves, because it lets
+    /// each finish the uploads under way.
     private func endLanes() async {
         context.lanes.close()
         if !context.lanes.isServerLeaving { for lane in context.lanes.sessions { await lane.cancel() } }
@@ -178,7 +179,7 @@ extension PushRun {
         return .failure(failure)
     }
 
-    /// Reports everything that has no report yet, to the last file, so that nobody has to guess what is missing.
+    /// Reports every upload without a report, down to the last file, so that the caller knows what is missing.
     private func giveUp(
         _ failure: TransferFailure, _ local: Failure = .connectionLost
     ) async -> Result<Void, TransferFailure> {
@@ -200,7 +201,7 @@ extension PushRun {
         while let upload = context.feed.takeNextOfFolders() { report(upload, failure) }
     }
 
-    /// Of an upload in parts, what has arrived is not lost.
+    /// Reports a failed upload. Parts that have arrived remain on the server for a while.
     private func report(_ upload: PendingUpload, _ failure: Failure) {
         let keeps = upload.isResumable ? context.keeps.withLock { $0 } : nil
         context.channel.send(upload) { upload in

@@ -3,30 +3,31 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// One connection of a push to a server that does not speak this protocol: one upload goes after the other, on the run's loop.
+/// One connection of a push to a server that does not speak Transfer's protocol; it sends one upload after the other,
+/// on the run's loop.
 protocol PushSession: DrivenConnection {
     var run: RunContext { get }
 
-    /// What waits for the server.
+    /// The bytes that wait to be sent.
     var outbound: Outbound<Never> { get set }
 
-    /// Whether the server takes nothing more.
+    /// Whether the server accepts no more bytes.
     var hasSendFailed: Bool { get set }
 
-    /// Why it is over; nothing while it is not.
+    /// The reason why it has ended; nil until then.
     var ending: ClientSession.Ending? { get set }
 
-    /// Fired when the one who sends has to look again.
+    /// Fired when the sending task must check its conditions again.
     var news: Signal { get }
 
-    /// Tells what became of an upload.
+    /// Sends the report on an upload to the caller.
     func report(_ report: UploadReport)
 }
 
 extension PushSession {
     func cancel() { end(.cancelled) }
 
-    /// The reader of the events has caught up.
+    /// Continues when the consumer of the events has caught up.
     func resume() { news.fire() }
 
     func end(_ reason: ClientSession.Ending) {
@@ -46,7 +47,7 @@ extension PushSession {
         while ending == nil, !isDone(self) { await news.wait() }
     }
 
-    /// - Returns: nothing when all is done, or the session is over.
+    /// - Returns: nil if no upload remains, or the session has ended.
     func nextUpload() async -> PendingUpload? {
         while run.channel.isFull, !isEnding { await news.wait() }
         let feed = run.feed
@@ -73,12 +74,12 @@ extension PushSession {
         let before = outbound.count
         try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
         guard outbound.count < before else { return false }
-        // A server that takes something is alive, though it says nothing before the end.
+        // A server that takes bytes is alive, although it answers only at the end.
         driver.liveness.received(0, now: .now)
         return true
     }
 
-    /// The server may have said why before it closed; the reader will find that, or the end.
+    /// The server may have stated a reason before it closed; the reader will find that, or the end.
     func sendingFailed(_ error: StreamError) {
         hasSendFailed = true
         news.fire()

@@ -4,7 +4,7 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What the parts of one push share.
+/// The settings and resources that the parts of one push share.
 final class RunContext: Sendable {
     let server: ServerAddress
     let configuration: ClientConfiguration
@@ -17,19 +17,19 @@ final class RunContext: Sendable {
     let abandoned = AbandonedUploads()
     let compressors = CompressorPool()
 
-    /// Nothing where no rate is to be held.
+    /// The limit of the rate; nil for no limit.
     let bandwidth: Bandwidth?
 
-    /// How uploads are sealed; nothing where they are not.
+    /// How uploads are sealed; nil if they are not.
     let sealing: SealedPush?
 
-    /// TLS; nothing without.
+    /// TLS of the client; nil for connections without TLS.
     let security: ClientSecurity?
 
-    /// Seconds for which the server keeps what has arrived of an unfinished upload, as far as it said.
+    /// Seconds for which the server keeps the parts of an unfinished upload; nil if it has not said.
     let keeps = Locked<UInt32?>(nil)
 
-    /// Tells the server which connections are of this push, or of the command that it is part of.
+    /// The number by which the server knows that connections belong to this push, or to the same command.
     let number: UInt64
 
     init(
@@ -56,17 +56,17 @@ final class RunContext: Sendable {
 }
 
 extension ClientConfiguration {
-    /// Seconds that even an impatient client waits for an answer: three round trips over a satellite.
+    /// The least seconds to wait for the handshake, even with a short `retryFor`: three round trips over a satellite.
     private static let leastHandshake = 3.0
 
     var timeouts: Liveness.Timeouts {
         var timeouts = Liveness.Timeouts()
-        // Who wants to try for some seconds only does not want to wait for longer at the first try.
+        // A caller that retries for a few seconds only should not wait for longer at the first attempt.
         let patience = retryFor > 0 ? max(retryFor, Self.leastHandshake) : handshakeTimeout
         timeouts.handshake = .seconds(min(handshakeTimeout, patience))
         timeouts.silence = .seconds(silenceTimeout)
         timeouts.answer = .seconds(max(answerTimeout, retryFor))
-        // A client closes the connection when it is done, and waits for its sources as long as they take.
+        // A client closes the connection when it is done, and waits for its sources as long as needed.
         timeouts.idle = Interval(nanoseconds: .max)
         return timeouts
     }

@@ -71,7 +71,7 @@ extension ClassicPush {
         return bytes
     }
 
-    /// - Parameter piece: the next piece of content, at most `ClassicClient.longestPiece` bytes.
+    /// - Parameter piece: the next content, at most `ClassicClient.longestPiece` bytes.
     /// - Returns: the bytes to send.
     mutating func content(_ piece: [UInt8]) -> [UInt8] {
         guard case .content(var open) = state else { return [] }
@@ -80,7 +80,7 @@ extension ClassicPush {
         return client.content(piece, of: open.number)
     }
 
-    /// Ends the upload after all of its content.
+    /// Ends the upload after the last content.
     ///
     /// - Parameter sha256: the digest of the whole content.
     /// - Returns: the bytes to send; empty if the framing has no mark for the end.

@@ -2,16 +2,16 @@ import TransferCodec
 import TransferModel
 import TransferSystem
 
-/// The content of one upload over HTTP: read from any place that is still there, and digested once, in its order. Called on
-/// the pool.
+/// The content of one upload over HTTP. It can be read from any offset that is still available, and is digested once,
+/// in order. Called on the pool.
 ///
-/// `@unchecked Sendable`: the session hands it to one job of the pool at a time, and looks at it in between.
+/// `@unchecked Sendable`: the session gives it to one job of the pool at a time, and uses it in between.
 final class HTTPContent: @unchecked Sendable {
-    /// What came of reading for a while.
+    /// The outcome of one turn of reading.
     enum Step {
-        /// There is nothing to give yet.
+        /// There is nothing to return yet.
         case more
-        /// The same, and nothing can be read before somebody lets go of what was.
+        /// There is nothing to return, and all blocks of the stream are in use.
         case noRoom
         case piece([UInt8], isLast: Bool)
     }
@@ -24,20 +24,20 @@ final class HTTPContent: @unchecked Sendable {
 
     let upload: PendingUpload
 
-    /// Bytes in all; nothing when only the end will tell.
+    /// The size in bytes; nil if it is known only at the end.
     let size: UInt64?
 
     private let origin: Origin
-    /// The file as it is being read, and where.
+    /// The open file, and the offset of the next byte.
     private var open: (file: SourceFile, next: UInt64)?
-    /// What was read last of a stream, and where it begins.
+    /// The latest piece of a stream, and its offset.
     private var held: (start: UInt64, bytes: [UInt8], isLast: Bool) = (0, [], false)
     private let hasher = BlockHasher(.sha256)
-    /// Bytes that were digested.
+    /// The number of bytes that were digested.
     private(set) var digested: UInt64 = 0
     private var finished: [UInt8]?
 
-    /// Opens it.
+    /// Opens the source.
     ///
     /// - Throws: `sourceUnreadable`, `sourceSkipped`.
     init(_ pending: PendingUpload) throws(Failure) {
@@ -60,7 +60,7 @@ final class HTTPContent: @unchecked Sendable {
         }
     }
 
-    /// Of what is in memory already.
+    /// Reads all content, which is in memory already.
     private static func all(_ reader: ContentReader) throws(Failure) -> [UInt8] {
         guard let size = reader.size, let count = Int(exactly: size) else { return [] }
         var failure: Failure?
@@ -84,7 +84,7 @@ final class HTTPContent: @unchecked Sendable {
         upload.picture = found == .picture ? Picture(reader) : nil
     }
 
-    /// What it is, for servers (RFC 6838).
+    /// The media type of the content (RFC 6838).
     var mediaType: String {
         switch upload.kind {
         case .picture: upload.picture.map { "image/\($0.format.rawValue)" } ?? "application/octet-stream"
@@ -93,15 +93,15 @@ final class HTTPContent: @unchecked Sendable {
         }
     }
 
-    /// The file that it is, where it is one.
+    /// The file with the content; nil if the content is not in a file.
     var file: (path: String, identity: SourceFile.Identity)? {
         if case .file(let place, let identity) = origin { (place.path, identity) } else { nil }
     }
 
-    /// Whether all can be read once more.
+    /// Whether the content can be read again from the beginning.
     var isRepeatable: Bool { if case .stream = origin { held.start == 0 } else { true } }
 
-    /// SHA-256 of all of it; nothing before all was read.
+    /// The SHA-256 of the content; nil until all of it was read.
     var sha256: [UInt8]? {
         if let finished { return finished }
         guard let size = size ?? upload.size, digested == size else { return nil }
@@ -113,12 +113,13 @@ final class HTTPContent: @unchecked Sendable {
 // MARK: Reading
 
 extension HTTPContent {
-    /// Reads from some place. The last piece of a file is only given when the file is still the one that was opened.
+    /// Reads a piece. The last piece of a file is returned only if the file has not changed since it was opened.
     ///
     /// - Parameters:
-    ///   - offset: of a stream, no further back than the latest piece.
-    ///   - most: bytes; a stream gives a block at once.
-    /// - Throws: `sourceChanged`, `sourceUnreadable`, `connectionLost` for what of a stream is gone.
+    ///   - offset: the offset of the piece; in a stream no earlier than that of the latest piece.
+    ///   - most: the most bytes; a stream returns a whole block anyway.
+    /// - Throws: `sourceChanged`, `sourceUnreadable`, or `connectionLost` for a part of a stream that is no longer
+    ///   available.
     func piece(at offset: UInt64, most: Int) throws(Failure) -> Step {
         switch origin {
         case .bytes(let bytes):
@@ -135,7 +136,7 @@ extension HTTPContent {
     private func given(_ bytes: [UInt8], at offset: UInt64, isLast: Bool) -> Step {
         let end = offset + UInt64(bytes.count)
         if offset <= digested, end > digested {
-            // No more than what is there.
+            // Digest only the bytes that were not digested before.
             bytes.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[Int(digested - offset)...])) }
             digested = end
         }

@@ -1,14 +1,14 @@
 import TransferHTTP
 import TransferModel
 
-/// What goes with a request.
+/// The content of a request.
 enum HTTPBody {
     case none
     case bytes([UInt8])
-    /// All of the content, read while it is sent; in chunks where its size is not known.
+    /// All content of an upload, read while it is sent; in chunks if its size is unknown.
     case content(HTTPContent)
 
-    /// Bytes, where they are known.
+    /// The size in bytes; nil if unknown.
     var size: UInt64? {
         switch self {
         case .none: 0
@@ -17,62 +17,63 @@ enum HTTPBody {
         }
     }
 
-    /// Bytes from which on the server is asked first: a round trip costs less than to send as much for nothing.
+    /// The least bytes for which the client first asks whether the server wants them: below, sending them in vain costs
+    /// less than a round trip.
     private static let leastAsked: UInt64 = 1 << 20
 
     var isWorthAsking: Bool { size.map { $0 >= Self.leastAsked } ?? true }
 
-    /// Whether it can be sent once more.
+    /// Whether it can be sent again.
     var isRepeatable: Bool { if case .content(let content) = self { content.isRepeatable } else { true } }
 }
 
-/// An answer with as much of its content as is looked at.
+/// An answer with the beginning of the content.
 struct HTTPAnswer {
-    /// Bytes of content that are kept: results and reasons are some hundred.
+    /// The most bytes of content to keep: results and error messages have some hundred.
     static let mostKept = 64 << 10
 
-    /// Bytes of content that are read: an answer to an upload is not longer.
+    /// The most bytes of content to read, more than any answer to an upload has.
     static let mostRead = 1 << 20
 
     let head: ResponseHead
     let body: [UInt8]
-    /// Path and query of the request that it answers.
+    /// The path and query of the request.
     let target: String
-    /// Bytes of content that had left when it was whole; nothing where that was all of the request.
+    /// The bytes of content that were sent before the answer was complete; nil if all were.
     let cut: UInt64?
 
-    /// The content, where it is an object of JSON that was kept whole.
+    /// The content, if it is a JSON object that was kept completely.
     var json: JSONNode? {
         guard body.count < Self.mostKept, body.first == UInt8(ascii: "{") else { return nil }
         return try? JSONReader.read(body, mostValues: 256)
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 enum HTTPReply {
     case answer(HTTPAnswer)
-    /// The connection is over.
+    /// The connection has ended.
     ///
-    /// - isAllSent: whether it had taken all of the request.
+    /// - isAllSent: whether the connection had taken the whole request.
     case lost(isAllSent: Bool)
-    /// This side could not send it to its end, or must not.
+    /// The client could not, or must not, send the whole request.
     case failed(Failure)
 }
 
-/// A request that is under way.
+/// A request without a complete answer.
 struct HTTPExchange {
     let target: String
     var head: ResponseHead?
     var body: [UInt8] = []
     var bodySize = 0
-    /// The server wants the content.
+    /// Whether the server has asked for the content.
     var isContinued = false
-    /// Answers so far that were not the last one.
+    /// The number of interim answers so far.
     var interim = 0
-    /// The answer is whole.
+    /// Whether the answer is complete.
     var isOver = false
 
-    /// - Parameter cut: bytes of content that have left; nothing where that is all of the request.
+    /// - Parameter cut: the bytes of content that were sent; nil if all were.
     func answer(cut: UInt64?) -> HTTPAnswer? {
         guard isOver, let head else { return nil }
         return HTTPAnswer(head: head, body: body, target: target, cut: cut)

@@ -2,45 +2,45 @@ import TransferHTTP
 import TransferIO
 import TransferModel
 
-/// What the connections of one push over HTTP share.
+/// The state that the connections of one push over HTTP share.
 ///
-/// `@unchecked Sendable`: touched on the run's loop only.
+/// `@unchecked Sendable`: used on the run's loop only.
 final class HTTPPush: @unchecked Sendable {
-    /// What the server can do.
+    /// What the server supports, as far as it has said.
     struct Offer {
-        /// Nothing where it speaks no tus.
+        /// Nil if the server does not support tus.
         let tus: TusOffer?
-        /// Whether it takes conflict policies.
+        /// Whether it accepts conflict policies.
         let takesPolicy: Bool
-        /// Path that was asked about, or where the server has sent the question.
+        /// The path that the client asked about, or to which the server redirected the question.
         let path: String
     }
 
     let run: RunContext
     let web: WebAddress
 
-    /// Nothing before the server has answered.
+    /// Nil until the server has answered.
     var offer: Offer?
 
     /// Fired when another connection may find something to do.
     let isReady = Signal()
 
-    /// Whether the server may be asked to say first that it wants content.
+    /// Whether the client may ask with `Expect: 100-continue` whether the server wants content.
     var expectsContinue = true
 
-    /// What was begun and has no report yet.
+    /// The uploads that were begun and have no report yet.
     private var jobs: [ObjectIdentifier: HTTPJob] = [:]
 
     init(_ run: RunContext, _ web: WebAddress) {
         (self.run, self.web) = (run, web)
     }
 
-    /// What the client shows to be let in.
+    /// The value of the `Authorization` field; nil without password and token.
     var authorization: String? {
         web.credentials?.authorization ?? run.configuration.token.map { "Bearer \($0)" }
     }
 
-    /// What was begun of an upload.
+    /// The job of an upload that was begun.
     func job(of upload: PendingUpload) -> HTTPJob? { jobs[ObjectIdentifier(upload)] }
 
     func keep(_ job: HTTPJob, for upload: PendingUpload) { jobs[ObjectIdentifier(upload)] = job }
@@ -50,9 +50,9 @@ final class HTTPPush: @unchecked Sendable {
     func report(_ report: UploadReport) { run.channel.send(.finished(report)) }
 }
 
-/// One upload over HTTP, from when it is begun to its report, over however many connections.
+/// One upload over HTTP, from its beginning to its report, over any number of connections.
 ///
-/// Belongs to the push's loop, and to one connection at a time.
+/// It belongs to the push's loop, and to one connection at a time.
 final class HTTPJob {
     enum Machine {
         case tus(TusUpload)
@@ -61,16 +61,16 @@ final class HTTPJob {
 
     let content: HTTPContent
     var machine: Machine
-    /// Where it is kept for a later run; nothing for what begins anew then.
+    /// The file that lets a later run resume the upload; nil if a later run starts it anew.
     let place: TusPlace?
-    /// What is there.
+    /// The contents of that file.
     var kept: TusPlace.Record?
-    /// Answers since the last progress that said that it may help to wait.
+    /// The answers since the last progress that advised to wait.
     private var waits = 0
     private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(10))
     private var generator = SystemRandomNumberGenerator()
 
-    /// Seconds that a server can make this side wait at once; more is a mistake.
+    /// The most seconds that a server can make the client wait; more would be a mistake.
     private static let longestWait: Int64 = 300
 
     init(_ content: HTTPContent, _ machine: Machine, _ place: TusPlace? = nil) {
@@ -83,9 +83,9 @@ final class HTTPJob {
     }
 
     /// - Parameters:
-    ///   - told: seconds, as the server says.
-    ///   - most: how often it is waited.
-    /// - Returns: how long; nothing when it was often enough.
+    ///   - told: the seconds that the server asks for; nil if it does not say.
+    ///   - most: the most waits since the last progress.
+    /// - Returns: how long to wait; nil after too many waits.
     func wait(_ told: Int64?, most: Int) -> Interval? {
         guard waits < most else { return nil }
         waits += 1

@@ -3,25 +3,25 @@ import TransferHTTP
 import TransferIO
 import TransferModel
 
-/// Requests and their answers.
+/// Sending requests and receiving their answers.
 extension HTTPPushSession {
-    /// Bytes that wait to be sent: reading ahead hides the latency of the disk.
+    /// The most bytes that wait to be sent: reading ahead hides the latency of the disk.
     private static let mostUnsent = 1 << 20
 
-    /// Bytes that are read at once: few calls, and little memory.
+    /// The most bytes of a piece: few calls, and little memory.
     private static let longestPiece = 256 << 10
 
-    /// How long a server is waited for that was asked whether it wants content: many never answer that (RFC 9110, section
-    /// 10.1.1).
+    /// How long to wait after asking whether the server wants content: many servers never answer that (RFC 9110,
+    /// section 10.1.1).
     private static let longestContinue = Interval.seconds(1)
 
-    /// How long to leave a stream alone for which there is no room now; nothing tells when there is.
+    /// How long to wait before a stream without free blocks is read again; there is no signal for that.
     private static let shortPause = Interval.milliseconds(5)
 
-    /// Places that one request is sent on to: browsers follow 20, and a chain has one or two.
+    /// The most redirects of one request: browsers follow 20, and a chain has one or two.
     private static let mostRedirects = 5
 
-    /// Makes a request, and again where the server sends it.
+    /// Makes a request, and repeats it where the server redirects it.
     func perform(_ head: RequestHead, _ body: HTTPBody) async -> HTTPReply {
         var (head, redirects) = (head, 0)
         while true {
@@ -72,7 +72,7 @@ extension HTTPPushSession {
         switch await sendBody(body) {
         case .success(let isSent): isWhole = isSent
         case .failure(let failure):
-            // What is half sent cannot be taken back.
+            // A request that is half sent cannot be aborted, so the connection must end.
             if ending == nil { spend() }
             return .failed(failure)
         }
@@ -85,7 +85,8 @@ extension HTTPPushSession {
         return .answer(answer)
     }
 
-    /// Silence is watched over while it has not begun; an answer that has must come to its end.
+    /// Waits for the answer. Until it begins, the deadline for silence applies; an answer that has begun must be
+    /// complete within `longestAnswer`.
     private func awaitAnswer() async {
         await wait { $0.isSpent || $0.exchange?.isOver ?? true || $0.hasAnswer }
         await pause(.seconds(Self.longestAnswer)) { $0.isSpent || $0.exchange?.isOver ?? true }
@@ -109,7 +110,7 @@ extension HTTPPushSession {
         return RequestHead(head.method, head.target, fields: fields)
     }
 
-    /// - Returns: whether all of it was queued; not when the server has answered before.
+    /// - Returns: whether all content was queued; false if the server has answered before.
     private func sendBody(_ body: HTTPBody) async -> Result<Bool, Failure> {
         switch body {
         case .none: return .success(true)
@@ -118,7 +119,7 @@ extension HTTPPushSession {
         }
     }
 
-    /// - Returns: whether all of it was queued.
+    /// - Returns: whether all bytes were queued.
     private func send(_ bytes: [UInt8]) async -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -134,7 +135,7 @@ extension HTTPPushSession {
         return true
     }
 
-    /// Whether the server still takes the content.
+    /// Whether the server still accepts content.
     private var isWanted: Bool { isUsable && !hasSendFailed && !hasAnswer }
 
     private func permitted(_ count: Int) async -> Int {
@@ -170,9 +171,9 @@ extension HTTPPushSession {
         return .success(false)
     }
 
-    /// Reads some content.
+    /// Reads a piece of content on the pool.
     ///
-    /// - Returns: nothing when nobody wants it any more.
+    /// - Returns: nil if it is no longer wanted.
     func read(
         _ content: HTTPContent, at offset: UInt64, most: Int, unless isDone: (isolated HTTPPushSession) -> Bool
     ) async -> Result<(bytes: [UInt8], isLast: Bool)?, Failure> {
@@ -192,7 +193,7 @@ extension HTTPPushSession {
 }
 
 extension WebAddress {
-    /// Where a server may send this client.
+    /// The target of a redirect, if the client may follow it.
     func target(of reference: [UInt8], from target: String) -> Result<String, Failure> {
         switch resolve(reference, from: target) {
         case .target(let target): .success(target)

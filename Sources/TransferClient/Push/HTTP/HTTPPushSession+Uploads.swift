@@ -6,9 +6,9 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What the server can do, and what becomes of uploads.
+/// Finding out the server's abilities, and sending uploads.
 extension HTTPPushSession {
-    /// Asks what the server speaks; the answer to that is no promise, so only a refusal of this client ends the push.
+    /// Asks what the server supports. The answer is no promise, so only a refusal of this client ends the push.
     func discover() async {
         switch await perform(RequestHead(.options, push.web.path), .none) {
         case .lost: end(.lost("the server closed the connection"))
@@ -25,7 +25,7 @@ extension HTTPPushSession {
         }
     }
 
-    /// Sends one upload to its end, or as far as the connection lasts.
+    /// Sends one upload completely, or as far as the connection lasts.
     func send(_ upload: PendingUpload) async {
         let job: HTTPJob
         if let begun = push.job(of: upload) {
@@ -76,7 +76,7 @@ extension HTTPPushSession {
         }
     }
 
-    /// - Parameter record: of an earlier run; an address that the server could not have named is none.
+    /// - Parameter record: the record of an earlier run; it is ignored if the server could not have named its address.
     private func goingOn(
         _ machine: HTTPJob.Machine, _ content: HTTPContent, _ record: TusPlace.Record?, _ offer: HTTPPush.Offer
     ) -> HTTPJob.Machine {
@@ -115,7 +115,7 @@ extension HTTPPushSession {
         }
     }
 
-    /// Makes the next request of an upload.
+    /// Makes the next request for an upload.
     ///
     /// - Returns: whether the upload has its report.
     private func step(_ job: HTTPJob, _ upload: PendingUpload) async -> Bool {
@@ -164,7 +164,7 @@ extension HTTPPushSession {
     private static let streamIsGone =
         "The server asks for the content once more, and what was read of the stream cannot be read again."
 
-    /// Reads all of what has an end, so that the server knows what it is to be before it has it.
+    /// Digests content of known size before it is sent, so that the request can state the digest.
     private func digest(_ content: HTTPContent) async -> Failure? {
         guard let size = content.size else { return nil }
         while isUsable, content.sha256 == nil, content.digested < size {
@@ -218,7 +218,7 @@ extension HTTPPushSession {
                 report(upload, .answered(fault, answer))
                 return true
             }
-            // Also when the connection ends with the answer: the next one is no sooner welcome.
+            // Wait even if the connection ends with the answer, because the next one would be as early.
             await pause(interval)
             return false
         }
@@ -226,14 +226,14 @@ extension HTTPPushSession {
 }
 
 extension HTTPContent {
-    /// Whether an upload can go on over another connection, or with another request.
+    /// Whether an upload can continue over another connection, or with another request.
     func canGoOn(_ machine: HTTPJob.Machine) -> Bool {
-        // A server of tus says how far it is, and what it doesn't have is held.
+        // A tus server states its offset, and the bytes that it does not have are kept in memory.
         if case .tus = machine { true } else { isRepeatable }
     }
 }
 
-/// Uploads by tus.
+/// Sending uploads by the tus protocol.
 extension HTTPPushSession {
     func step(_ job: HTTPJob, _ upload: PendingUpload, _ machine: TusUpload) async -> Bool {
         var machine = machine
@@ -294,7 +294,7 @@ extension HTTPPushSession {
         }
     }
 
-    /// For a later run: what has an end is over, and what waits or goes on is not.
+    /// Keeps the record for a later run while the upload waits or goes on, and removes it at the end.
     private func remember(_ verdict: UploadVerdict, _ machine: TusUpload, _ job: HTTPJob) async {
         guard let place = job.place else { return }
         switch verdict {
@@ -307,7 +307,7 @@ extension HTTPPushSession {
         }
     }
 
-    /// Digests what an earlier run has sent, so that all of the content can be compared at the end.
+    /// Digests the bytes that an earlier run has sent, so that the whole content can be compared at the end.
     private func catchUp(_ content: HTTPContent, to offset: UInt64) async -> Failure? {
         while isUsable, content.digested < offset {
             let most = Int(min(TusUpload.pieceSize, offset - content.digested))
@@ -338,7 +338,7 @@ extension HTTPPushSession {
 }
 
 extension TusOffer.Checksum {
-    /// The value of `Upload-Checksum`.
+    /// The value of the field `Upload-Checksum` for a piece.
     fileprivate func value(of bytes: [UInt8]) -> String? {
         let digest = bytes.withUnsafeBytes { bytes in
             switch self {

@@ -4,15 +4,15 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// One connection to a server of HTTP: makes one request after the other, and turns what the server says into reports. Lives
+/// One connection to an HTTP server: it makes one request after the other and turns the answers into reports. It lives
 /// on the run's loop.
 actor HTTPPushSession {
     typealias Ending = ClientSession.Ending
 
-    /// How a connection ended.
+    /// How a connection ended, and whether another one continues.
     enum End {
         case final(Ending)
-        /// It is used up, as connections of HTTP are, and the next one goes on.
+        /// The connection takes no further requests, as is usual in HTTP; the next one continues.
         case spent
     }
 
@@ -26,19 +26,19 @@ actor HTTPPushSession {
     var reader = ResponseReader()
     var hasSendFailed = false
     var ending: Ending?
-    /// Whether no request can be made any more.
+    /// Whether the connection takes no further requests.
     var isSpent = false
-    /// The request that is under way.
+    /// The request without a complete answer.
     var exchange: HTTPExchange?
-    /// The upload that is under way, and bytes of it that went before, and that were queued.
+    /// The upload under way, the bytes of it that were sent before, and those queued by this request.
     var current: (upload: PendingUpload, before: UInt64, queued: UInt64)?
-    /// Fired when the one who asks has to look again.
+    /// Fired when the sending task must check its conditions again.
     let news = Signal()
 
     private(set) var hasConnected = false
-    /// Whether any request was answered here.
+    /// Whether a request was answered on this connection.
     var hasAnswered = false
-    /// Whether any upload got further here.
+    /// Whether an upload has made progress on this connection.
     var hasProgressed = false
 
     init(_ push: HTTPPush) {
@@ -47,7 +47,7 @@ actor HTTPPushSession {
         driver = ConnectionDriver(push.run.timeouts)
     }
 
-    /// Lives through the connection. What has no result is back in the feed when it returns.
+    /// Uses the connection until it ends. Uploads without a result are back in the feed when it returns.
     func converse(with address: SocketAddress, within limit: Interval? = nil) async -> End {
         if let reason = await connect(to: address, run.timeouts, within: limit) {
             return .final(ending ?? .lost(reason))
@@ -85,14 +85,14 @@ actor HTTPPushSession {
     /// Whether another request can be made.
     var isUsable: Bool { !isEnding }
 
-    /// Nothing more is asked over this connection.
+    /// Makes no further requests over this connection.
     func spend() {
         isSpent = true
         close()
         news.fire()
     }
 
-    /// Waits for a while, or until the connection is over.
+    /// Waits for the interval, or until the connection has ended or `isDone` returns true.
     func pause(_ interval: Interval, orUntil isDone: (isolated HTTPPushSession) -> Bool = { _ in false }) async {
         let end = MonotonicTime.now + interval
         let timer = loop.schedule(at: end.nanoseconds) { [weak self] in
@@ -103,9 +103,9 @@ actor HTTPPushSession {
     }
 }
 
-/// What the connection says, and what is made of silence.
+/// Sending, receiving and deadlines of the connection.
 extension HTTPPushSession: PushSession {
-    /// Seconds that a server may take to answer when it has all of a request: some copy what has come, or sync it.
+    /// Seconds that a server may take to answer a complete request: some servers copy or sync the content first.
     static let longestAnswer = 120.0
 
     var isEnding: Bool { ending != nil || isSpent }
@@ -116,7 +116,7 @@ extension HTTPPushSession: PushSession {
         news.fire()
     }
 
-    /// HTTP/1.1 has no signs of life.
+    /// Does nothing, because HTTP/1.1 has no pings.
     func sendPing() {}
 
     func queue(_ bytes: [UInt8]) {
@@ -131,7 +131,7 @@ extension HTTPPushSession: PushSession {
         watch()
     }
 
-    /// A server is only blamed for silence while something is expected of it: to take bytes, or to answer.
+    /// Watches for silence only while the server has bytes to read or an answer to send.
     func watch() {
         guard !driver.isOver else { return }
         let usual = run.configuration.silenceTimeout
@@ -140,7 +140,7 @@ extension HTTPPushSession: PushSession {
         armTimer()
     }
 
-    /// Bytes of the content of this request that have left.
+    /// The bytes of content of this request that were sent.
     var contentGone: UInt64 {
         guard let queued = current?.queued else { return 0 }
         return queued - min(queued, UInt64(outbound.count))
@@ -162,7 +162,7 @@ extension HTTPPushSession {
         if hasEnded { peerEnded() }
     }
 
-    /// An answer can last until the end of the connection.
+    /// Handles the end of the connection, which may be the end of an answer as well.
     private func peerEnded() {
         do throws(HTTPFault) {
             try reader.closed()
@@ -173,7 +173,7 @@ extension HTTPPushSession {
         spend()
     }
 
-    /// - Returns: how many bytes were taken.
+    /// - Returns: the number of parsed bytes.
     private func parse(_ bytes: UnsafeRawBufferPointer) -> Int {
         var consumed = 0
         do throws(HTTPFault) {
@@ -186,7 +186,7 @@ extension HTTPPushSession {
                 if exchange?.isOver ?? true, consumed == bytes.count { return consumed }
             }
         } catch {
-            // Some servers say that they close before they do.
+            // Some servers send a message before they close an idle connection.
             guard exchange != nil else {
                 spend()
                 return bytes.count
@@ -209,7 +209,7 @@ extension HTTPPushSession {
         news.fire()
     }
 
-    /// Signs of life of a server that works on a request (RFC 9110, section 15.2); one every few seconds lasts for hours.
+    /// The most interim answers to one request (RFC 9110, section 15.2); one every few seconds lasts for hours.
     private static let mostInterim = 1000
 
     private func takeInterim(_ head: ResponseHead) {

@@ -3,9 +3,9 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// One push to a server of HTTP, from the first connection to the last report.
+/// One push to an HTTP server, from the first connection to the last report.
 actor HTTPRun {
-    /// Connections at once: several hide the round trips of small files, and browsers open no more than six.
+    /// The most connections: several hide the round trips of small files, and browsers open no more than six.
     private static let mostConnections = 4
 
     nonisolated let unownedExecutor: UnownedSerialExecutor
@@ -41,16 +41,16 @@ actor HTTPRun {
         context.channel.finish(await result(of: outcome))
     }
 
-    /// Once the server has answered and there is more than one upload.
+    /// Opens further connections once the server has answered, if there is more than one upload.
     ///
-    /// - Returns: what came of them.
+    /// - Returns: their outcomes.
     private func openOthers() async -> [Reconnector.Outcome] {
         await push.isReady.wait()
         let loop = context.loop
         var tasks: [Task<Reconnector.Outcome, Never>] = []
         while !isOver, !isCancelled, workers.count < Self.mostConnections, let upload = await push.next() {
             context.feed.putBack([upload])
-            // It may be over since.
+            // The push may have ended meanwhile.
             guard !isOver, !isCancelled else { break }
             let worker = HTTPWorker(push)
             workers.append(worker)
@@ -82,9 +82,9 @@ extension HTTPRun {
             return .failure(TransferFailure(reason: .cancelled, message: "The push was stopped."))
         case .failed(let failure, let ending):
             if case .lost = ending {
-                // Before anything was sent there is nothing to be said of each upload.
+                // Before the first connection, uploads get no reports of their own.
                 guard push.offer != nil else { return .failure(failure) }
-                // What one connection left, another one may have done.
+                // Another connection may have sent what this one could not.
                 guard await giveUp(.connectionLost) else { return .success(()) }
             } else {
                 await giveUp(.notSent)
@@ -93,10 +93,10 @@ extension HTTPRun {
         }
     }
 
-    /// Reports what has no report yet.
+    /// Reports all uploads without a report.
     ///
-    /// - Parameter all: whether also what was not looked at so far.
-    /// - Returns: whether there was any.
+    /// - Parameter all: whether to include those that the feed has not handed out yet.
+    /// - Returns: whether there were any.
     @discardableResult
     private func giveUp(_ failure: Failure, all: Bool = true) async -> Bool {
         var hasAny = false

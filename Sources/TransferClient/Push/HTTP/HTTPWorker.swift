@@ -3,7 +3,7 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// One after the other, the connections that do a share of a push over HTTP. Each share reconnects by itself.
+/// Runs one share of a push over HTTP, over one connection after the other. Each share reconnects by itself.
 actor HTTPWorker {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
@@ -45,7 +45,7 @@ extension HTTPWorker: ReconnectingRun {
         while true {
             let session = HTTPPushSession(push)
             self.session = session
-            // Those that follow have a server that answers.
+            // Only the first connection needs the limit, because the server answers then.
             let end = await session.converse(with: address, within: isFirst ? limit : nil)
             isFirst = false
             self.session = nil
@@ -53,7 +53,7 @@ extension HTTPWorker: ReconnectingRun {
             hasProgressed = hasProgressed || isFurther
             let ending: Reconnector.Ending
             switch end {
-            // A server that ends every connection before it has answered anything would be asked for ever.
+            // Without this condition, a server that closes every connection without an answer would be tried for ever.
             case .spent where isUseful && !isCancelled: continue
             case .spent: ending = isCancelled ? .cancelled : .lost("the server closed the connection")
             case .final(let reason): ending = reason
@@ -67,7 +67,7 @@ extension HTTPWorker: ReconnectingRun {
         push.run.channel.send(.reconnecting(reason: reason, after: interval.seconds))
     }
 
-    /// Whether anything is left to push; what cannot be sent is reported on the way.
+    /// Whether uploads remain. It reports those that cannot be sent.
     func hasMore() async -> Bool {
         guard !isCancelled, let upload = await push.next() else { return isCancelled }
         push.run.feed.putBack([upload])
@@ -76,7 +76,7 @@ extension HTTPWorker: ReconnectingRun {
 }
 
 extension HTTPPush {
-    /// The next upload; what cannot be sent is reported on the way.
+    /// The next upload. It reports those that cannot be sent.
     func next() async -> PendingUpload? {
         let feed = run.feed
         while let item = await run.pool.run({ feed.next() }) {

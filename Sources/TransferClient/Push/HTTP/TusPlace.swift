@@ -2,25 +2,26 @@ import Glibc
 import TransferHTTP
 import TransferSystem
 
-/// Where it is kept under which address a server of tus has what has come of a file, so that a later run goes on with it.
+/// The file with the address under which a tus server has the beginning of an upload, so that a later run can resume
+/// it.
 struct TusPlace: Sendable {
     struct Record: Equatable, Sendable {
-        /// Path and query, as the server has named them.
+        /// The path and query, as the server named them.
         let location: String
-        /// Whether every piece had its digest with it.
+        /// Whether every piece was sent with its digest.
         let isCompared: Bool
     }
 
     let path: String
 
-    /// The only one so far; the first byte.
+    /// The version of the format, in the first byte.
     private static let version: UInt8 = 1
 
-    /// Bytes of an address: more never come in a line of an answer.
+    /// The most bytes of an address: a line of an answer has no more.
     private static let longestLocation = ResponseReader.window
 
-    /// Nothing where the folder is nothing, and for what has no need of it: what is not a file is another one next time, and what
-    /// fits one piece is sent anew as fast.
+    /// Nil without a folder, and for uploads that need no record: a source that is not a file is another upload next
+    /// time, and content that fits into one piece is sent again as fast.
     init?(in folder: StateFolder?, _ web: WebAddress, _ content: HTTPContent) {
         guard let folder, let file = content.file, file.identity.size > TusUpload.pieceSize else { return nil }
         let identity = file.identity
@@ -32,7 +33,7 @@ struct TusPlace: Sendable {
         path = folder.file("transfer tus place 1", words + numbers.map { "\($0)" })
     }
 
-    /// - Returns: nothing where there is nothing that can be used.
+    /// - Returns: nil if there is no usable record.
     func find() -> Record? {
         guard let file = try? OwnFile(reading: path, atMost: Self.longestLocation + 2), file.isPrivate, !file.isLonger,
             file.content.count > 2, file.content[0] == Self.version, file.content[1] <= 1,
@@ -41,7 +42,7 @@ struct TusPlace: Sendable {
         return Record(location: location, isCompared: file.content[1] == 1)
     }
 
-    /// What cannot be kept only costs a later run the bytes.
+    /// Keeps the record. A failure is ignored, because it only makes a later run send the bytes again.
     func keep(_ record: Record) {
         let bytes = [Self.version, record.isCompared ? 1 : 0] + Array(record.location.utf8)
         _ = try? StateFolder.write(bytes, to: path, replaces: true)

@@ -3,9 +3,9 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// The end of the connection.
+/// Ending the connection, or preparing for its end.
 extension ClientSession {
-    /// It has said so, which is an answer; the push goes on when it is back.
+    /// Notes that the server is stopping. That counts as an answer; the push continues when the server is back.
     func serverLeaves(taking acceptance: Lanes.Acceptance) {
         hasConnected = true
         run.lanes.connected()
@@ -18,7 +18,7 @@ extension ClientSession {
         if ending == .complete { send(.goodbye(Goodbye(.committed))) }
         close()
         await run.pool.run { [producer] in producer.stop() }
-        // What is still being compared is asked about again.
+        // Comparisons under way do not count; the server is asked again.
         uploads.questions = [:]
         switch ending {
         case .lost, .paused: break
@@ -26,7 +26,7 @@ extension ClientSession {
         }
         run.lanes.lookups.lost()
         let lost = takeUnacknowledged()
-        // A server that has said goodbye has nothing left of this connection.
+        // A server that has said goodbye keeps no parts for this connection.
         hasLostParts = !isLeaving && (uploads.isTooOld || lost.contains(where: \.isShared))
         run.feed.putBack(lost)
     }

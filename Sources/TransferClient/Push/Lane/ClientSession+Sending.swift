@@ -5,20 +5,20 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What waits for the socket, and what the governor of compression learns from sending it.
+/// Sending what is queued, and reporting the rate to the governor of compression.
 extension ClientSession: DrivenConnection {
     var isEnding: Bool { ending != nil }
 
-    /// Nothing of it takes so long that the server could say nothing of it.
+    /// False, because no work here takes so long that it must count as use of the connection.
     var isWorking: Bool { false }
 
-    /// True also while content waits to be sent: a server that reads none of it does not answer either. False while this side
-    /// waits: it reads a source, or its caller does not take the reports.
+    /// Whether the server owes an answer, also while content waits to be sent: a server that reads none of it does not
+    /// answer either. False while the client reads a source, or its caller does not take the reports.
     var isOwedAnswer: Bool { !machine.isSettled && !isFilling && !run.channel.isFull }
 
     func lost(_ reason: String) { end(.lost(reason)) }
 
-    /// What was damaged on its way may arrive whole the next time.
+    /// Content that was damaged on the way may arrive intact the next time.
     func broke(_ fault: ProtocolFault) { end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
 
     func send(_ message: Message) {
@@ -30,7 +30,7 @@ extension ClientSession: DrivenConnection {
 
     func sendPing() { send(.ping(0)) }
 
-    /// The governor also learns from there being nothing.
+    /// True even with an empty queue, from which the governor learns as well.
     var hasUnsent: Bool { !hasSendFailed }
 
     func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
@@ -46,13 +46,13 @@ extension ClientSession: DrivenConnection {
         mayProduce.fire()
     }
 
-    /// The server may have said why before it closed; the reader will find that, or the end.
+    /// The server may have stated a reason before it closed; the reader will find that, or the end.
     func sendingFailed(_ error: StreamError) {
         hasSendFailed = true
         mayProduce.fire()
     }
 
-    /// Goes on when it is time for more bytes.
+    /// Continues sending at the given time.
     private func flush(at time: MonotonicTime) {
         guard !isWaitingForTime else { return }
         isWaitingForTime = true

@@ -9,36 +9,36 @@ import TransferProtocol
 import TransferReceipts
 import TransferSystem
 
-/// One connection to the server: sends what the producer makes, a bounded number of chunks ahead, and turns the
-/// server's frames into reports. Lives on the run's loop.
+/// One connection to the server: it sends the producer's chunks, of which a bounded number waits, and turns the
+/// server's frames into reports. It lives on the run's loop.
 actor ClientSession {
-    /// Why the connection ended.
+    /// The reason why the connection ended.
     enum Ending: Sendable, Equatable {
-        /// Everything has its report.
+        /// All uploads have their reports.
         case complete
-        /// It broke, or the server went; trying again can help.
+        /// The connection broke or the server is stopping; a retry can help.
         case lost(String)
-        /// The server lets nobody from here in for a while, and says for how long.
+        /// The server blocks this address for a while, whose length is in the result.
         case paused(UploadResult)
-        /// The server ended it and trying again cannot help.
+        /// The server ended it, and a retry cannot help.
         case refused(UploadResult)
-        /// The server can't do what is wanted of it; a sentence.
+        /// The server does not support what was asked for; the sentence says what.
         case unsupported(String)
-        /// The client may talk to the wrong one; a sentence, and what would make it talk all the same.
+        /// The server may be the wrong one; a sentence, and how to connect all the same.
         case untrusted(String, Remedy? = nil)
-        /// The client would have to trust a server that it doesn't know.
+        /// The client does not know the server, and would have to trust it.
         case unknown(UnknownServer)
         /// The server broke the protocol.
         case fault(ProtocolFault)
         case cancelled
     }
 
-    /// Chunks that wait to be sent or compressed beside the one being made: reading ahead hides the latency of the disk,
-    /// and several are compressed at once.
+    /// The most chunks that wait to be sent or compressed in addition to the one being filled: reading ahead hides the
+    /// latency of the disk, and several are compressed at once.
     private static let mostChunksAhead = 4
 
-    /// Uploads that the server is asked about at once: enough to hide the answer's way, and few enough that files are sent
-    /// one after the other.
+    /// The most open questions about uploads: enough to hide the round trip, and few enough that files are sent one
+    /// after the other.
     private static let mostQuestions = 8
 
     private static let noReceipts =
@@ -49,7 +49,8 @@ actor ClientSession {
 
     let run: RunContext
 
-    /// Of the lane within its push; 0 is the one that stays to its end. Others leave when they find nothing to do.
+    /// The lane's number within its push; 0 is the first lane, which stays to the end of the push. Others leave when
+    /// they find no work.
     nonisolated let number: Int
 
     private var isFirst: Bool { number == 0 }
@@ -60,47 +61,47 @@ actor ClientSession {
     var queue = SendQueue()
     var governor: CompressionGovernor
     let uploads: LaneUploads
-    /// Bytes in chunks since another lane was asked for, and how many of them are worth asking.
+    /// The bytes in chunks since another lane was requested, and how many of them justify the next request.
     private var produced = 0
-    /// Whether sources are being read, which can take as long as they like.
+    /// Whether sources are being read, which may take any time.
     private(set) var isFilling = false
     private var worthwhile = Lanes.worthwhile.lowerBound
     var isLeaving = false
-    /// Whether it begins nothing more, because there are too many lanes.
+    /// Whether it begins no more uploads because there are too many lanes.
     private(set) var isRetired = false
     var hasSendFailed = false
-    /// What is ready waits only for the rate that is to be held.
+    /// Whether the queue only waits for the limit of the rate.
     var isWaitingForTime = false
     var ending: Ending?
 
     private var news: ProducerNews { uploads.news }
     var mayProduce: Signal { news.mayProduce }
 
-    /// What may wait in the kernel; as far connections begin.
+    /// The limit of unsent bytes in the kernel; connections begin with that for distant servers.
     private var unsent = StreamSocket.Unsent.far
 
     /// Whether the server has answered.
     var hasConnected = false
 
-    /// Whether the server can be asked about whole folders.
+    /// Whether the server can compare whole folders.
     private var comparesFolders = false
 
-    /// Whether the server has said that it takes holes.
+    /// Whether the server has said that it accepts holes.
     private var takesHoles = false
 
-    /// Whether any upload got further here; then the next attempt starts with patience anew.
+    /// Whether an upload has made progress on this connection; then the time to retry starts anew.
     var hasProgressed: Bool { uploads.hasProgressed }
 
     /// Whether it was ended because the server had not answered when there was nothing else to do.
     private(set) var isGivenUp = false
 
-    /// Whether it was lost in the middle of something that the server may take for its own still.
+    /// Whether it was lost in the middle of a part that the server may still keep for it.
     var hasLostParts = false
 
-    /// `isGivenUp` and `hasLostParts`.
+    /// Both `isGivenUp` and `hasLostParts`, read together.
     var whyItEnded: (isGivenUp: Bool, hasLostParts: Bool) { (isGivenUp, hasLostParts) }
 
-    /// - Parameter number: of the lane within its push.
+    /// - Parameter number: the lane's number within its push.
     init(_ run: RunContext, number: Int = 0) {
         self.run = run
         self.number = number
@@ -112,12 +113,12 @@ actor ClientSession {
         governor = CompressionGovernor(run.configuration.compressionMode)
     }
 
-    /// Lives through the connection. What was begun and has no result is back in the feed when it returns, unless the
-    /// ending is final.
+    /// Uses the connection until it ends. Uploads that were begun and have no result are back in the feed when it
+    /// returns, unless the ending is final.
     ///
     /// - Parameters:
-    ///   - address: where to connect to.
-    ///   - limit: what connecting and the handshake may take together; nothing for what they always may.
+    ///   - address: the address to connect to.
+    ///   - limit: the most time for connecting and the handshake together; nil for the normal deadline.
     func converse(with address: SocketAddress, within limit: Interval? = nil) async -> Ending {
         if let reason = await connect(to: address, run.timeouts, within: limit) { return ending ?? .lost(reason) }
         if let socket = driver.socket { await secure(socket) }
@@ -135,49 +136,50 @@ actor ClientSession {
         return ending ?? .complete
     }
 
-    /// Uploads that were begun and have no result, in order; they are the caller's from now on.
+    /// Takes the uploads that were begun and have no result, in order.
     func takeUnacknowledged() -> [PendingUpload] {
         uploads.takeAll()
     }
 
-    /// Ends at once.
+    /// Ends the connection at once.
     func cancel() {
         end(.cancelled)
     }
 
-    /// The reader of the events has caught up.
+    /// Continues when the consumer of the events has caught up.
     func resume() {
         mayProduce.fire()
     }
 
-    /// Begins nothing more, and ends when what it has begun has its results.
+    /// Begins no more uploads, and ends when those that it has begun have their results.
     func retire() {
         guard !isRetired else { return }
         isRetired = true
         tellProducer()
     }
 
-    /// Bounds what waits in the kernel; asked for again and again, and mostly as before.
+    /// Limits the unsent bytes in the kernel; called often, and usually with the same limit.
     func bound(_ unsent: StreamSocket.Unsent) {
         guard unsent != self.unsent, let socket = driver.socket else { return }
         socket.bound(unsent)
         self.unsent = unsent
     }
 
-    /// What TCP knows of the way to the server.
+    /// TCP's measurements of the connection.
     var link: LinkReading? { driver.socket?.link }
 
-    /// Another lane has ended; what it gave back may be for this one.
+    /// Checks for work after another lane has ended, which may have given uploads back.
     func laneEnded() {
         tellProducer()
     }
 
-    /// Another lane was lost in the middle of something that this one is too old for: all begin anew.
+    /// Ends this lane after a newer one was lost in the middle of a part, which the server keeps for newer lanes than
+    /// this. All lanes begin anew.
     func laneWasLost() {
         end(.lost("one of the connections was lost"))
     }
 
-    /// The server has not answered, and others only wait for this lane.
+    /// Ends this lane, which the server has not answered and for which the others only wait.
     func giveUp() {
         isGivenUp = true
         end(.lost("the server did not answer"))
@@ -188,12 +190,12 @@ actor ClientSession {
         ending = reason
         if isFirst { run.lanes.close() }
         mayProduce.fire()
-        // The last words of a server that refuses may still be on their way, but nobody waits for more than them.
+        // The last frame of a server that refuses may still arrive, but no other is waited for.
         if reason != .complete { close() }
     }
 
-    /// Nothing is sent any more. What waits for that has buffers that others of the push may be waiting for, or this
-    /// session's own producer.
+    /// Stops sending. Waiting chunks are dropped, because other lanes of the push, or this session's own producer, may
+    /// need their buffers.
     func close() {
         driver.close()
         queue = SendQueue()
@@ -209,7 +211,7 @@ extension ClientSession {
                 guard isFirst, !run.lanes.isEmpty else {
                     return end(run.lanes.isServerLeaving ? .lost("the server is stopping") : .complete)
                 }
-                // The others may still be at work, but one that the server hasn't answered yet only keeps everybody waiting.
+                // Other lanes may still be at work, but a lane without the server's answer only delays the end.
                 run.lanes.endUnanswered()
             }
             guard mayFill else {
@@ -227,13 +229,13 @@ extension ClientSession {
                 mostContent: run.lanes.chunkContent)
             let newsBefore = news.count
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
-            // What arrived while the chunks were being made may be just what the producer would wait for.
+            // If an answer has arrived meanwhile, it may be the one that the producer would wait for.
             news.producing = news.count == newsBefore ? next : .more
             for chunk in chunks { take(chunk) }
         }
     }
 
-    /// Empty ones to be filled. Two at once save a hop to the pool and back, where there is enough to send meanwhile.
+    /// Takes empty chunks to fill. Two at once save a change of thread, if enough is queued meanwhile.
     private func takeChunks() async -> [OutgoingChunk] {
         let first = newChunk(await run.buffers.take())
         guard !queue.isEmpty, queue.chunkCount + 2 <= chunksAhead, let second = run.buffers.takeNow() else {
@@ -242,7 +244,8 @@ extension ClientSession {
         return [first, newChunk(second)]
     }
 
-    /// Many lanes have fewer each. Besides those that wait, one is being made, and one is with whoever compresses it.
+    /// The most chunks that wait. With many lanes, each has fewer. Besides the waiting ones, one chunk is being filled,
+    /// and one is being compressed.
     private var chunksAhead: Int {
         if let chunks = run.lanes.chunksAhead { return chunks }
         let share = TransferClient.mostBuffers / (1 + run.lanes.sessions.count) - 2
@@ -257,16 +260,17 @@ extension ClientSession {
         news.producing == .more && queue.chunkCount < chunksAhead && !run.channel.isFull
     }
 
-    /// How many uploads may begin now. One that has begun goes on while others are held back.
+    /// How many uploads may begin now. An upload that has begun continues while others are held back.
     private var allowance: Int {
-        // Nothing is sent to a server that will give no receipt for it, or hand it to nobody, and only `welcome` tells.
+        // Only `welcome` says whether the server gives receipts and has mailboxes; no upload that needs them is sent
+        // before.
         let isKnown = uploads.inspector != nil || !run.configuration.wantsReceipts
         let mayBegin = isKnown && (hasConnected || run.configuration.recipients.isEmpty)
         let isWelcome = !isLeaving && !isRetired && run.lanes.acceptance != .nothing
         return mayBegin && isWelcome && uploads.heldUntil <= .now ? machine.allowance : 0
     }
 
-    /// What may be asked about by folder; nothing where that is not wanted, or cannot be had.
+    /// The limits of questions about folders; nil if they are not wanted or not supported.
     private var folderRoom: FolderRoom? {
         let configuration = run.configuration
         guard comparesFolders, configuration.asksByFolder, !configuration.wantsReceipts,
@@ -276,7 +280,7 @@ extension ClientSession {
         return uploads.heldUntil <= .now ? uploads.folders.room(of: run.lanes.lookups.folderWindow) : FolderRoom.none
     }
 
-    /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
+    /// Whether this lane is done: everything that it sent has a result, and it will send no more.
     private var isIdle: Bool {
         guard machine.isSettled, uploads.questions.isEmpty, queue.isEmpty else { return false }
         return isLeaving || isRetired || run.lanes.acceptance == .nothing
@@ -328,7 +332,7 @@ extension ClientSession {
         Task(executorPreference: run.loop) { await self.compress(chunk, method) }
     }
 
-    /// The governor has begun to compress: what waits as it is would leave as slowly as what made it do so.
+    /// Compresses waiting chunks when the governor has begun to compress; uncompressed they would still leave slowly.
     func compressWaiting() {
         guard let method = governor.method else { return }
         for chunk in queue.untouched where chunk.isReady && !chunk.isMeasured && !chunk.dataFrames.isEmpty {
@@ -354,12 +358,12 @@ extension ClientSession {
         let figures = await run.pool.run { [compressors = run.compressors] in
             compressors.measure(methods, with: chunk.content(content), bytes: bytes)
         }
-        // The lanes share the cores.
+        // All lanes share the cores of this machine.
         let compressors = max(1, ClientConfiguration.cores / (1 + run.lanes.sessions.count))
         governor.measured(figures.map { $0.times(compressors) })
     }
 
-    /// Looks what becomes of all lanes, from time to time as long as there is this one.
+    /// Observes all lanes at intervals as long as this lane exists.
     private func watchLine() {
         _ = run.loop.schedule(at: (MonotonicTime.now + LossGovernor.interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { session in
@@ -371,7 +375,7 @@ extension ClientSession {
         }
     }
 
-    /// Not with every chunk: looking whether there is anything else to send costs a hop to the pool.
+    /// Requests another lane now and then, but not with every chunk: searching for work costs a change of thread.
     private func askForLane(produced count: Int) {
         produced += count
         guard news.producing == .more, produced >= worthwhile else { return }
@@ -380,7 +384,7 @@ extension ClientSession {
         run.lanes.wanted.fire()
     }
 
-    /// Something happened that the producer may be waiting for.
+    /// Wakes the producer after an event that it may wait for.
     func tellProducer() {
         news.tell()
     }
@@ -389,10 +393,10 @@ extension ClientSession {
 // MARK: Receiving
 
 extension ClientSession {
-    /// Bytes received at once; results are short.
+    /// The most bytes to receive at once; results are short.
     private static let receiveSize = 64 << 10
 
-    /// Reads until the session is ending.
+    /// Reads frames until the session is ending.
     private func readLoop() async {
         let hasEnded = await read(holding: Self.receiveSize) { bytes in
             run.channel.gather { parse(bytes.bytes) }
@@ -400,7 +404,7 @@ extension ClientSession {
         if hasEnded { end(.lost("the server closed the connection")) }
     }
 
-    /// - Returns: how many bytes were taken.
+    /// - Returns: the number of parsed bytes.
     private func parse(_ bytes: RawSpan) -> Int {
         var consumed = 0
         do throws(ProtocolFault) {
@@ -435,7 +439,7 @@ extension ClientSession {
         case .acknowledged(let result): try uploads.acknowledged(result)
         case .receipts(let receipts): uploads.received(receipts)
         case .outcome(let outcome): uploads.compared(outcome)
-        // Nothing else is asked for, so the machine lets no other answer pass.
+        // The session asks no other questions, so the machine rejects other answers.
         case .entries, .file, .block, .fetched, .persons, .deliveries, .arrived: break
         case .reply(let reply): send(reply)
         case .leaving:
@@ -443,7 +447,8 @@ extension ClientSession {
             serverLeaves(taking: .running)
         case .refused(let result):
             if result.code == .shuttingDown { serverLeaves(taking: .running) }
-            // It waited for a source in vain and did what it had to do: nothing that patience is there for.
+            // The server has closed an idle connection while the client waited for a source. That is no failure, so the
+            // time to retry starts anew.
             if result.code == .timedOut, hasConnected, machine.isSettled { uploads.hasProgressed = true }
             end(Self.ending(result))
         case .nothing: break
@@ -480,7 +485,7 @@ extension ClientSession {
         tellProducer()
     }
 
-    /// Blocks that the server has are compared with the source on the pool, beside everything else.
+    /// Compares the blocks that the server has with the source, on the pool, while everything else goes on.
     private func found(_ have: Have) {
         guard let split = uploads.compares(have) else { return }
         Task(executorPreference: run.loop) { await self.compare(split, have) }

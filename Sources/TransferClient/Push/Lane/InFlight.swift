@@ -1,30 +1,30 @@
 import TransferModel
 import TransferProtocol
 
-/// Uploads that were begun and have no result yet, or not its receipt, in the order of their beginning.
+/// Uploads that were begun and lack their result or its receipt, in the order in which they began.
 struct InFlight {
     private struct Entry {
         let number: Int
         let upload: PendingUpload
-        /// Of its content, when all of that was sent.
+        /// The digest of the content, if all of it was sent.
         var digest: Digest?
-        /// Why it was taken back, if it was.
+        /// The reason why it was aborted; nil if it was not.
         var failure: Failure?
     }
 
-    /// An acknowledgement that had to wait for its receipt.
+    /// An acknowledgement that waits for its receipt.
     struct Held {
         fileprivate let number: Int
         let upload: PendingUpload
         let result: UploadResult
         let failure: Failure?
-        /// Of the content, when all of it was sent.
+        /// The digest of the content, if all of it was sent.
         let digest: Digest?
     }
 
     private var entries: [UploadID: Entry] = [:]
     private var count = 0
-    /// Those that have their result and wait for their receipt, in the order of the results.
+    /// The acknowledgements without receipts, in the order of the results.
     private var held: [Held] = []
 
     subscript(id: UploadID) -> PendingUpload? { entries[id]?.upload }
@@ -34,14 +34,14 @@ struct InFlight {
         count += 1
     }
 
-    /// All of an upload's content was sent.
+    /// Notes the digest of an upload whose content was sent completely.
     mutating func ended(_ id: UploadID, _ digest: Digest) {
         entries[id]?.digest = digest
     }
 
-    /// Looks whether a success is one that its request can have, and an acknowledgement one of what was sent.
+    /// Checks that a success is possible for its request, and that an acknowledgement describes what was sent.
     ///
-    /// - Parameter policy: that the server was told for names that are taken.
+    /// - Parameter policy: the conflict policy that the server received.
     /// - Throws: `unexpectedFrame`.
     func check(_ result: UploadResult, _ policy: ConflictPolicy) throws(ProtocolFault) {
         guard result.code.isSuccess, let entry = entries[result.id], !entry.upload.isDrop else { return }
@@ -58,17 +58,17 @@ struct InFlight {
         throw ProtocolFault(.unexpectedFrame, "The server acknowledged other content than was sent.")
     }
 
-    /// Remembers what to report when the server confirms that the upload was taken back.
+    /// Notes the failure to report when the server confirms that the upload was aborted.
     mutating func abandon(_ id: UploadID, _ failure: Failure) {
         entries[id]?.failure = failure
     }
 
-    /// - Returns: the digest too, when all of the content was sent.
+    /// - Returns: the upload, the reason if it was aborted, and the digest if all of the content was sent.
     mutating func remove(_ id: UploadID) -> (upload: PendingUpload, failure: Failure?, digest: Digest?)? {
         entries.removeValue(forKey: id).map { ($0.upload, $0.failure, $0.digest) }
     }
 
-    /// An upload is acknowledged, and its receipt has yet to come.
+    /// Keeps an acknowledgement until its receipt arrives.
     mutating func hold(_ result: UploadResult) {
         guard let entry = entries.removeValue(forKey: result.id) else { return }
         held.append(
@@ -77,7 +77,7 @@ struct InFlight {
                 digest: entry.digest))
     }
 
-    /// Removes those that have waited longest for their receipts.
+    /// Takes the acknowledgements that have waited longest.
     mutating func takeHeld(_ count: Int) -> [Held] {
         guard count < held.count else {
             defer { held = [] }
@@ -95,7 +95,7 @@ struct InFlight {
 }
 
 extension PendingUpload {
-    /// Whether a success is one that the server can end this with.
+    /// Whether the server can end this upload with the code.
     fileprivate func canEnd(with code: ResultCode, _ policy: ConflictPolicy) -> Bool {
         switch code {
         case .committed, .alreadyStored: return true
@@ -107,6 +107,6 @@ extension PendingUpload {
 }
 
 extension UploadResult {
-    /// Whether the path, where one is told, is one that an upload can have.
+    /// Whether the stored path, if there is one, is a valid path.
     var hasPlausiblePath: Bool { storedPath.map { (try? RelativePath($0)) != nil } ?? true }
 }

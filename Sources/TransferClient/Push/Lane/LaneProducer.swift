@@ -4,50 +4,51 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// The pool's side of one connection: opens, reads, digests and frames what the feed hands out, a chunk at a time. Many
-/// small uploads share a chunk; a long one takes many.
+/// The part of one connection that runs on the pool: it opens, reads, digests and frames the feed's uploads, a chunk at
+/// a time. Many small uploads share a chunk; a long one takes many.
 ///
-/// `@unchecked Sendable`: the session has one chunk filled at a time and waits for it, so no two threads are ever in it.
+/// `@unchecked Sendable`: the session has one chunk filled at a time and waits for it, so only one thread uses it at a
+/// time.
 final class LaneProducer: @unchecked Sendable {
-    /// What the session knows that matters for what comes next.
+    /// The session's instructions for the next chunks.
     struct Orders: Sendable {
-        /// Uploads that may begin now.
+        /// The number of uploads that may begin now.
         var allowance: Int
-        /// To the upload that was begun last, before this chunk.
+        /// The answer to the upload that was begun last, before this chunk.
         var answer = Answer.none
-        /// Uploads that may be asked about now.
+        /// The number of questions about uploads that may be sent now.
         var questions = 0
-        /// What may be asked about, and what may be sent unasked.
+        /// What may be looked up, and what may be sent without a lookup.
         var lookups = LookupGovernor.Orders()
-        /// Whether nothing that is ready waits for this: then a stream may be waited for.
+        /// Whether no filled chunk waits for this one, so that a stream may be waited for.
         var mayWait = true
-        /// Whether the server takes nothing but what belongs to an upload that has begun.
+        /// Whether the server accepts only parts and ends of uploads that have begun.
         var onlyUnderWay = false
-        /// Whether this lane goes when it has ended what it has begun.
+        /// Whether this lane leaves when the uploads that it has begun have ended.
         var beginsNothing = false
-        /// Whether the server is known to take holes.
+        /// Whether the server is known to accept holes.
         var takesHoles = false
-        /// Bytes of content in a chunk, but for the last file in it.
+        /// The bytes of content after which a chunk takes no further file.
         var mostContent = OutgoingChunk.payloadSize
     }
 
-    /// What the server has said so far to the upload that was begun last.
+    /// The server's latest answer to the upload that was begun last.
     enum Answer: Sendable {
         case none
         case accepted
-        /// It has its result already: no more of it is wanted.
+        /// It has its result already, so the rest is not sent.
         case settled
     }
 
-    /// Whether to go on.
+    /// What must happen before the next chunk is filled.
     enum Next: Sendable {
         case more
-        /// Results must arrive first.
+        /// As many uploads have begun as may: results must arrive first.
         case waitForAllowance
         case waitForAccept
-        /// What comes next is held back until something that was asked about is answered.
+        /// The next upload is held back until a lookup is answered.
         case waitForAnswer
-        /// There is nothing left to push, but uploads may be put back.
+        /// The feed is empty, but uploads may be put back.
         case exhausted
     }
 
@@ -55,28 +56,28 @@ final class LaneProducer: @unchecked Sendable {
     let configuration: ClientConfiguration
     let ids: SourceID
     private var long: LongUpload?
-    /// Opened, but the chunk had no room left for it.
+    /// An upload that was opened and did not fit into the chunk.
     private var held: (pending: PendingUpload, reader: ContentReader)?
-    /// Taken from the feed, and neither sent nor asked about.
+    /// An upload from the feed that was neither sent nor looked up yet.
     var next: PendingUpload?
-    /// Whom uploads are for; nothing where they are stored under their paths.
+    /// The recipients of uploads; nil if uploads are stored under their paths.
     private let recipients: Recipients?
-    /// How uploads are sealed; nothing where they are not.
+    /// How uploads are sealed; nil if they are not.
     private let sealing: SealedPush?
-    /// Whether the server has let an upload in that is for them: until then it is asked before any content is sent.
+    /// Whether the server has accepted an upload to the recipients. Until then, it is asked before any content is sent.
     private var isTaken: Bool
-    /// Taken from the feed, and not asked about.
+    /// A folder from the feed that was not asked about yet.
     var nextFolder: SourceFolder?
-    /// Of the last question about a folder.
+    /// The number of the last question about a folder.
     var folderQuestions: UInt32 = 0
-    /// A stream gave less than a block: the session may want to know, or to stop.
+    /// Whether a stream gave less than a block, so that the session gets a turn.
     private var isWaiting = false
 
-    /// Content up to here travels whole in one frame with a short header, with its `begin` and `end` in one chunk.
+    /// Content below this size is sent in one frame with a short header, in one chunk with its `begin` and `end`.
     private static let smallSize = UInt64(FrameHeader.extendedMarker)
 
-    /// From this size on the server is asked before anything is read: a refusal then costs one round trip instead of
-    /// the content. Below, the round trip would cost more.
+    /// From this size on, the client waits for the server's `accept` before it reads the content: a refusal then costs
+    /// one round trip instead of the content. Below, the round trip would cost more.
     private static let askFirstSize: UInt64 = 16 << 20
 
     init(feed: UploadFeed, configuration: ClientConfiguration, sealing: SealedPush? = nil) {
@@ -88,9 +89,9 @@ final class LaneProducer: @unchecked Sendable {
         self.configuration = configuration
     }
 
-    /// Fills empty chunks, one after the other, as long as there is more to say without waiting.
+    /// Fills empty chunks in order, as long as that requires no waiting.
     func fill(_ chunks: [OutgoingChunk], _ orders: Orders) -> Next {
-        // Behind all that goes into them, and before any of it is sent.
+        // After the chunks are filled, and before any of them is sent.
         defer { sealing?.makeDurable() }
         var orders = orders
         if orders.onlyUnderWay { putBackNew() }
@@ -106,20 +107,20 @@ final class LaneProducer: @unchecked Sendable {
             }
             for folder in chunk.folders { orders.lookups.folders?.take(folder) }
             orders.mayWait = false
-            // The answer was to an upload before this chunk.
+            // The answer is about an upload before this chunk.
             if !chunk.begun.isEmpty { orders.answer = .none }
         }
         return .more
     }
 
-    /// Whether what comes next may have to wait for somebody else: then what is there is sent first.
+    /// Whether reading the next upload may wait for another process; then the filled chunk is sent first.
     private var mayBlock: Bool { long == nil && (isWaiting || held?.pending.mayBlock ?? false) }
 
-    /// Fills an empty chunk.
+    /// Fills one empty chunk, as far as that requires no waiting.
     func fill(_ chunk: OutgoingChunk, _ orders: Orders) -> Next {
         isWaiting = false
         while !isWaiting {
-            // The answer was to an upload of an earlier chunk, perhaps an earlier attempt at the same one.
+            // The answer is about an upload of an earlier chunk, perhaps an earlier attempt of the same one.
             let answer = chunk.begun.isEmpty ? orders.answer : .none
             if let long {
                 guard let next = advance(long, chunk, answer, orders) else { continue }
@@ -146,7 +147,7 @@ final class LaneProducer: @unchecked Sendable {
         return .more
     }
 
-    /// The connection is gone: what was opened but not begun goes back to the feed.
+    /// Puts uploads that were opened and not begun back into the feed, after the connection has ended.
     func stop() {
         putBackUnbegun()
         long = nil
@@ -160,7 +161,7 @@ final class LaneProducer: @unchecked Sendable {
         held = nil
     }
 
-    /// What the server would not take.
+    /// Puts uploads back that a stopping server would refuse.
     private func putBackNew() {
         if let upload = next.take() { feed.putBack([upload]) }
         guard let upload = held?.pending, !upload.isUnderWay else { return }
@@ -168,7 +169,7 @@ final class LaneProducer: @unchecked Sendable {
         feed.putBack([upload])
     }
 
-    /// As the server gets it.
+    /// The item in the form that the server receives.
     func sealed(_ item: UploadFeed.Item) -> UploadFeed.Item {
         guard let sealing, case .upload(let pending) = item else { return item }
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
@@ -180,7 +181,7 @@ final class LaneProducer: @unchecked Sendable {
     }
 
     func open(_ pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) {
-        // A stream is opened for every read.
+        // A stream is opened again for every read, so keep the first time.
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
         do throws(Failure) {
             let reader =
@@ -195,7 +196,7 @@ final class LaneProducer: @unchecked Sendable {
         }
     }
 
-    /// - Returns: nothing when the upload travels in one piece.
+    /// - Returns: nil if the upload is sent in one piece.
     private func split(
         _ pending: PendingUpload, _ reader: ContentReader
     ) throws(Failure) -> (any UploadInParts)? {
@@ -211,7 +212,7 @@ final class LaneProducer: @unchecked Sendable {
         case .sealed(let file): source = .sealed(file)
         case .bytes, .stream, .part, .rest, .multipart, .drop: return nil
         }
-        // What was read of it before a connection was lost need not be read again.
+        // Blocks digested before the connection was lost need not be read again.
         if let asked = pending.asked.take() as? SplitUpload, asked.isOf(pending, reader) { return asked }
         (pending.kind, pending.picture) = pending.recognised(in: reader)
         return SplitUpload(pending, source, filled: reader.filled, function: configuration.digestFunction)
@@ -223,14 +224,14 @@ final class LaneProducer: @unchecked Sendable {
         if let split = pending.split { chunk.failedInParts.append((split, failure.code)) }
     }
 
-    /// - Returns: false when it has to wait, mostly because the chunk has no room for it.
+    /// - Returns: false if it must wait, usually because the chunk has no room for it.
     private func start(
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
     ) -> Bool {
         do throws(Failure) {
             if recipients != nil, !pending.isDrop, let refusal = feed.refusal { throw refusal }
             if pending.mayBlock {
-                // Reading a stream may take long: what is ready is sent before.
+                // Reading a stream may take long, so the filled part of the chunk is sent first.
                 guard chunk.isEmpty, orders.mayWait else { return false }
                 readStream(pending, chunk)
                 return true
@@ -263,7 +264,7 @@ final class LaneProducer: @unchecked Sendable {
         return true
     }
 
-    /// Whether the server is asked what it has of it before anything is sent.
+    /// Whether to ask first what the server has of the upload.
     private func isLong(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
         guard pending.asked == nil, !pending.hasToBeAskedAbout else { return true }
         switch pending.content {
@@ -273,10 +274,10 @@ final class LaneProducer: @unchecked Sendable {
         }
     }
 
-    /// Whether what has the name already could not keep a file out.
+    /// Whether the conflict policy stores the file even if another one has its path.
     private var mayShareUnasked: Bool { [.keepBoth, .overwrite].contains(configuration.conflict) }
 
-    /// What there may be of a short file from an earlier push is not worth a question: it is sent again.
+    /// Sends a short file in parts without asking what the server has of it: that is not worth a question.
     private func share(_ split: any UploadInParts) {
         split.whole.begun.add(1, ordering: .relaxed)
         feed.add(split)
@@ -299,7 +300,7 @@ final class LaneProducer: @unchecked Sendable {
 // MARK: Small uploads
 
 extension LaneProducer {
-    /// Appends an upload with all its frames, or nothing of it: a source that changes while it is read is never begun.
+    /// Appends an upload with all its frames, or nothing: a source that changes while it is read is never begun.
     private func appendWhole(
         _ pending: PendingUpload, _ reader: ContentReader, _ size: Int, _ chunk: OutgoingChunk
     ) throws(Failure) -> Bool {
@@ -308,7 +309,8 @@ extension LaneProducer {
         Message.begin(begin).encode(into: &frame)
         let header = FrameHeader.shortSize
         guard frame.count + header + size + OutgoingChunk.endRoom <= chunk.room else { return false }
-        // Files in /proc say that they are empty and are not; of others, the look at the end tells.
+        // Files in /proc have content although their size is 0, so try to read a byte. For other files, the check at
+        // the end finds a change.
         let space = chunk.tail(from: frame.count + header, count: max(1, size))
         guard try reader.read(into: space) == size else { throw .changed }
         try reader.checkUnchanged()
@@ -341,7 +343,7 @@ extension LaneProducer {
             digest: configuration.digestFunction, conflict: configuration.conflict, modified: modified,
             permissions: permissions)
         begin.recipients = recipients
-        // Here all of them come by, and whatever an upload knows of itself ends here.
+        // Every upload passes here, so nothing about a sealed source can reach the server.
         if sealing != nil {
             (begin.path, begin.kind, begin.modified, begin.permissions) = (SealedUpload.wirePath, .file, nil, nil)
         }
@@ -350,7 +352,7 @@ extension LaneProducer {
             begin.filled = split.filled
         } else if !pending.isDrop {
             (begin.filled, begin.version) = (reader.filled, pending.replaceable)
-            // What ends an upload says what all of it is.
+            // The end of an upload in parts describes the whole.
             begin.note = try pending.sealed?.note()
             if sealing == nil, let kept = configuration.kept {
                 begin.attributes = try reader.extraAttributes(wantsOwner: kept.owners)
@@ -360,9 +362,9 @@ extension LaneProducer {
         return begin
     }
 
-    /// Appends what ends a file whose parts are all there.
+    /// Appends the end of a file whose parts are all staged.
     ///
-    /// - Returns: false when the chunk has no room for it.
+    /// - Returns: false if the chunk has no room for it.
     private func appendMultipart(
         _ split: any UploadInParts, _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
     ) throws(Failure) -> Bool {
@@ -380,16 +382,16 @@ extension LaneProducer {
         return true
     }
 
-    /// Appends what takes back all that the server has of an upload.
+    /// Appends the request to discard all that the server has of an upload.
     ///
-    /// - Returns: false when the chunk has no room for it.
+    /// - Returns: false if the chunk has no room for it.
     private func appendDrop(
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
     ) throws(Failure) -> Bool {
         guard chunk.room >= OutgoingChunk.controlRoom else { return false }
         var begin = try makeBegin(pending, reader)
         begin.scope = .multipart
-        // Whatever has the name now: nothing is to be stored.
+        // No conflict is possible, because nothing is stored.
         begin.conflict = .keepBoth
         var frames: [UInt8] = []
         Message.begin(begin).encode(into: &frames)
@@ -418,14 +420,15 @@ extension LaneProducer {
             pending, reader: reader, function: configuration.digestFunction, isAwaitingAccept: begin.expectsAccept)
     }
 
-    /// Of a file in parts the server was asked as a whole. Before it has said whether it takes holes, none can be sent.
+    /// Whether to wait for `accept`. A file in parts was announced as a whole. Holes can be sent only when the server
+    /// has said that it accepts them.
     private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader, _ orders: Orders) -> Bool {
         guard isTaken, orders.takesHoles || reader.filled == nil else { return true }
         guard pending.split == nil, let size = reader.size else { return false }
         return size >= Self.askFirstSize
     }
 
-    /// - Returns: nothing when the upload is over and the next one may start.
+    /// - Returns: nil if the upload is over and the next one may begin.
     private func advance(_ long: LongUpload, _ chunk: OutgoingChunk, _ answer: Answer, _ orders: Orders) -> Next? {
         guard answer != .settled, !(long.pending.split?.isOver ?? false) else {
             abort(chunk)
@@ -436,7 +439,7 @@ extension LaneProducer {
             long.isAwaitingAccept = false
             isTaken = true
         }
-        // What is ready is sent before anything is waited for.
+        // Send the filled chunk before waiting for anything.
         if !chunk.isEmpty, chunk.room < OutgoingChunk.longRoom { return .more }
         do throws(Failure) {
             if try long.produce(into: chunk, orders) { return .more }
@@ -459,7 +462,7 @@ extension LaneProducer {
 // MARK: Streams
 
 extension LaneProducer {
-    /// Reads on. What that gives comes back from the feed.
+    /// Reads a stream for one turn. The result comes back from the feed.
     private func readStream(_ pending: PendingUpload, _ chunk: OutgoingChunk) {
         do throws(Failure) {
             switch pending.content {
@@ -476,7 +479,7 @@ extension LaneProducer {
         }
     }
 
-    /// Up to a block is an upload like any other, with bytes and a size; more than that travels in parts.
+    /// A stream of at most one block is sent like content in memory; a longer one is sent in parts.
     private func readFront(of stream: BlockStream, _ pending: PendingUpload) throws(Failure) {
         switch try stream.read() {
         case .more, .noRoom:

@@ -4,38 +4,38 @@ import TransferModel
 import TransferProtocol
 import TransferReceipts
 
-/// The uploads of one lane, from their beginning to their report: those without a result or its receipt, and those that the
-/// server was asked about.
+/// The uploads of one lane, from their beginning to their reports: those without a result or its receipt, and those
+/// that the server was asked about.
 ///
-/// Belongs to the lane's session, and like it to one loop.
+/// It belongs to the lane's session, on that session's loop.
 final class LaneUploads {
     let run: RunContext
 
-    /// Told when something has happened that the producer may be waiting for.
+    /// Counts events that the producer may wait for.
     let news = ProducerNews()
 
     var inFlight = InFlight()
 
-    /// Uploads that the server was asked about.
+    /// The questions what the server has of interrupted uploads.
     var questions: [UploadID: PartsQuery] = [:]
 
-    /// Folders that the server was asked about.
+    /// The unanswered questions about folders.
     var folders = FolderQuestions()
 
-    /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
+    /// The answer to the upload that was begun last, the only one that the producer can be in the middle of.
     private(set) var answer = LaneProducer.Answer.none
     private var lastBegun: UploadID?
 
-    /// Looks at receipts, once the server has said that it gives some.
+    /// Checks receipts, once the server has said that it gives some.
     var inspector: ReceiptInspector?
 
-    /// Until then no upload may begin.
+    /// The time before which no upload may begin.
     var heldUntil = MonotonicTime(nanoseconds: 0)
 
-    /// Whether the server keeps a part for a newer connection of this push, which is lost.
+    /// Whether the server keeps a part for a newer connection of this push, which was lost.
     var isTooOld = false
 
-    /// Whether any upload got further here.
+    /// Whether an upload has made progress on this connection.
     var hasProgressed = false
 
     init(_ run: RunContext) {
@@ -45,24 +45,25 @@ final class LaneUploads {
     func began(_ upload: PendingUpload) {
         inFlight.add(upload)
         upload.begun.add(1, ordering: .relaxed)
-        // Should it have to be sent again, it may be known by then.
+        // If it must be sent again, the server may know it by then.
         upload.isUnknown = false
         run.abandoned.began(upload)
         lastBegun = upload.id
         answer = .none
     }
 
-    /// All of an upload's content was sent.
+    /// Notes the digest of an upload whose content was sent completely.
     func ended(_ id: UploadID, _ digest: Digest) {
         inFlight.ended(id, digest)
     }
 
-    /// It was taken back.
+    /// Notes that the producer has aborted an upload.
     func abandon(_ upload: PendingUpload, _ failure: Failure) {
         inFlight.abandon(upload.id, failure)
     }
 
-    /// Who cancels a push may stop its streams, too: that is then no fault of theirs.
+    /// Reports a stream that could not be read. If the push was cancelled, its streams may have been stopped on
+    /// purpose.
     func unread(_ upload: PendingUpload, _ failure: Failure) {
         guard !run.channel.isCancelled else { return run.feed.putBack([upload]) }
         report(upload, of: upload.split) { .failed($0, failure) }
@@ -75,7 +76,7 @@ final class LaneUploads {
         news.tell()
     }
 
-    /// The server is done with an upload or a question.
+    /// Takes a result, which ends an upload or a question.
     func settled(_ result: UploadResult) {
         questions[result.id] = nil
         if result.code == .alreadyStored { run.lanes.lookups.sentInVain() }
@@ -84,12 +85,12 @@ final class LaneUploads {
 
     func progressed(_ id: UploadID, _ bytes: UInt64) {
         guard let upload = inFlight[id] else { return }
-        // Said again on each connection, it is no progress.
+        // The server repeats it on each connection; only more bytes than before are progress.
         if bytes > upload.furthest, bytes <= upload.size ?? 0 { (upload.furthest, hasProgressed) = (bytes, true) }
         progressed(upload, bytes)
     }
 
-    /// - Parameter bytes: as the server says.
+    /// - Parameter bytes: the bytes that the server reports.
     func progressed(_ upload: PendingUpload, _ bytes: UInt64) {
         let bytes = min(bytes, upload.size ?? Limits.uploadSize)
         let progress =
@@ -101,26 +102,26 @@ final class LaneUploads {
         run.channel.send(.progress(progress))
     }
 
-    /// Those that were begun and have no result, in order; they are the caller's from now on.
+    /// Takes the uploads that were begun and have no result, in order.
     func takeAll() -> [PendingUpload] {
         let uploads = inFlight.takeAll()
         for upload in uploads { ended(upload) }
-        // Their files come one by one then.
+        // The feed then hands out their files one by one.
         for folder in folders.takeAll().reversed() { run.feed.putBack(folder) }
         return uploads
     }
 }
 
-/// What becomes of an upload when the server has answered.
+/// Results of uploads, and what follows from them.
 extension LaneUploads {
-    /// - Throws: `unexpectedFrame` when it acknowledges something else than was sent.
+    /// - Throws: `unexpectedFrame` if the server acknowledges other content than was sent.
     func finished(_ result: UploadResult) throws(ProtocolFault) {
         try inFlight.check(result, run.configuration.conflict)
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
         settled(result)
         if !run.configuration.recipients.isEmpty { run.feed.refuse(result) }
         if upload.isDrop {
-            // Nobody waits for it.
+            // No report depends on it.
         } else if let failure {
             report(upload, of: upload.split) { .failed($0, failure) }
         } else if shouldRetry(upload, result) {
@@ -140,14 +141,14 @@ extension LaneUploads {
         news.tell()
     }
 
-    /// - Parameter digest: of the content as it was sent, if all of it was.
+    /// - Parameter digest: the digest of the sent content, if all of it was sent.
     func report(_ upload: PendingUpload, _ result: UploadResult, digest: Digest? = nil) {
         report(upload, result, digest) { [inspector] in inspector?.inspect(result, for: $0, digest: digest) }
     }
 
     /// - Parameters:
-    ///   - digest: of the content as it was sent, if all of it was.
-    ///   - receipt: gives that of an acknowledgement; nothing where none is wanted.
+    ///   - digest: the digest of the sent content, if all of it was sent.
+    ///   - receipt: returns the receipt of an acknowledgement; nil if none is wanted.
     func report(
         _ upload: PendingUpload, _ result: UploadResult, _ digest: Digest?,
         receipt: (UploadReport) -> Result<SignedReceipt, ReceiptFault>?
@@ -157,7 +158,7 @@ extension LaneUploads {
             var report = UploadReport(upload, result)
             report.isRead = digest != nil
             report.recipients = run.configuration.recipients
-            // It is where nobody but they can fetch it.
+            // Only the recipients can fetch it, so there is no path to report.
             if !report.recipients.isEmpty { report.storedPath = nil }
             sealedEnded(upload, result.code)
             if result.isAcknowledgement, let receipt = receipt(report) { report.take(receipt) }
@@ -165,17 +166,17 @@ extension LaneUploads {
         }
     }
 
-    /// What is kept to go on with it is needed no more.
+    /// Removes the state that would resume a sealed upload.
     private func sealedEnded(_ upload: PendingUpload, _ code: ResultCode) {
         guard let sealing = run.sealing else { return }
         sealing.ended(upload, code)
         if sealing.hasToSettle { run.pool.submit { sealing.settle() } }
     }
 
-    /// A file whose parts the server doesn't have any more starts anew, with the same id.
+    /// Puts an upload back after a failure. A file whose parts the server no longer has starts anew with the same id.
     func putBack(_ upload: PendingUpload, _ result: UploadResult) {
         if result.code == .contentMismatch, let split = upload.split {
-            // It may be the answer to several parts.
+            // Several parts may get this result; only the first one counts.
             guard split.finish() else { return }
             split.whole.attempts = upload.attempts
             split.whole.takeOwnID()
@@ -183,7 +184,7 @@ extension LaneUploads {
         }
         if result.code == .contentMismatch { upload.takeOwnID() }
         if result.code == .incomplete, case .part(let split, _) = upload.content, run.lanes.hasDoubtfulParts {
-            // The parts that are handed out from then on begin with no attempts.
+            // The next parts begin with no attempts, so the whole keeps the count.
             split.whole.attempts = upload.attempts
             isTooOld = true
         }
@@ -197,14 +198,14 @@ extension LaneUploads {
     }
 
     private func shouldRetry(_ upload: PendingUpload, _ result: UploadResult) -> Bool {
-        // The id stands for other content there: a file that was changed so that nobody could see it, or one of another
-        // machine that looks the same.
+        // The server has other content under this id: the file has changed without a visible sign, or a file of another
+        // machine has the same id.
         guard
             result.code.isRetryable
                 || result.code == .contentMismatch && (upload.split?.whole ?? upload).isIdentified
                     && upload.sealed == nil
         else { return false }
-        // A server that goes is no fault of the upload, and would only say the same again.
+        // A stopping server is no fault of the upload, and would only refuse it again.
         guard result.code != .shuttingDown else {
             run.lanes.serverLeaves(taking: upload.isUnderWay ? .nothing : .running)
             news.tell()
@@ -216,7 +217,7 @@ extension LaneUploads {
         return true
     }
 
-    /// Begins no upload for a while.
+    /// Begins no upload during the interval.
     private func hold(_ interval: Interval) {
         heldUntil = max(heldUntil, .now + interval)
         _ = run.loop.schedule(at: heldUntil.nanoseconds) { [weak self] in
@@ -225,12 +226,12 @@ extension LaneUploads {
     }
 }
 
-/// Acknowledgements whose receipts come behind them, one frame for many.
+/// Acknowledgements whose receipts follow, with one frame for many.
 extension LaneUploads {
-    /// The upload is stored, and is reported when its receipt is there. If the connection is lost before that, it has lost
-    /// an acknowledgement.
+    /// Notes an acknowledgement, which is reported when its receipt arrives. If the connection is lost before, the
+    /// upload counts as not acknowledged.
     ///
-    /// - Throws: `unexpectedFrame` when it acknowledges something else than was sent.
+    /// - Throws: `unexpectedFrame` if the server acknowledges other content than was sent.
     func acknowledged(_ result: UploadResult) throws(ProtocolFault) {
         try inFlight.check(result, run.configuration.conflict)
         settled(result)
@@ -238,9 +239,9 @@ extension LaneUploads {
         news.tell()
     }
 
-    /// Looks at the receipts of the acknowledgements that came first, and reports these.
+    /// Checks the receipts of the oldest acknowledgements, and reports these.
     func received(_ receipts: SignedBatch) {
-        // There since `welcome`, before which there are no results.
+        // It exists since `welcome`, before which there are no results.
         guard let inspector else { return }
         let held = inFlight.takeHeld(receipts.count)
         switch inspector.inspect(receipts, of: held) {
@@ -253,7 +254,7 @@ extension LaneUploads {
     private func report(_ held: InFlight.Held, _ receipt: Result<SignedReceipt, ReceiptFault>) {
         let upload = held.upload
         if upload.isDrop {
-            // Nobody waits for it.
+            // No report depends on it.
         } else if let failure = held.failure {
             report(upload, of: upload.split) { .failed($0, failure) }
         } else {
@@ -264,11 +265,11 @@ extension LaneUploads {
     }
 }
 
-/// What comes to nothing, and must not stay on the server for that.
+/// Failed uploads, whose content must not stay on the server.
 extension LaneUploads {
-    /// Reports the end of an upload, unless that has been done.
+    /// Reports the end of an upload, unless it was reported.
     ///
-    /// - Parameter parts: what it is in parts, or some of.
+    /// - Parameter parts: the upload in parts that it is, or belongs to.
     func report(_ upload: PendingUpload, of parts: (any UploadInParts)?, _ make: (PendingUpload) -> UploadReport) {
         guard let reported = upload.takeReported() else { return }
         let report = make(reported)
@@ -276,8 +277,8 @@ extension LaneUploads {
         if let parts { giveUp(parts, report.result) }
     }
 
-    /// Takes back what the server has of an upload that ended so, unless the same command could go on with it: one whose
-    /// source has changed begins another upload, and so does a stream; and what is shorter is sent again without a question.
+    /// Has the server discard what it has of a failed upload, unless the same command could resume it. A changed source
+    /// and a stream become other uploads, and a short file is sent again without a question.
     func giveUp(_ parts: any UploadInParts, _ code: ResultCode) {
         let isStored = [.committed, .alreadyStored, .badReceipt].contains(code)
         let isShort = parts.knownSize.map { $0 < PartSharing.usualSmallestFile } ?? false
@@ -285,7 +286,7 @@ extension LaneUploads {
         send(run.abandoned.giveUp(parts))
     }
 
-    /// Something has its result, or was lost.
+    /// Notes that an upload has its result, or was lost.
     func ended(_ upload: PendingUpload) {
         send(run.abandoned.ended(upload))
     }
@@ -297,17 +298,17 @@ extension LaneUploads {
     }
 }
 
-/// What the server has of uploads that were interrupted, and what is made of its answers.
+/// Questions what the server has of interrupted uploads, and their answers.
 extension LaneUploads {
     func ask(_ split: any UploadInParts) {
-        // Whoever gets it back goes on from there.
+        // If the upload is put back, the next lane continues with the same parts.
         split.whole.asked = split
         inFlight.add(split.whole)
         split.whole.begun.add(1, ordering: .relaxed)
         questions[split.whole.id] = PartsQuery(split)
     }
 
-    /// - Returns: whose blocks are to be compared; nothing when nobody has asked, or not any more.
+    /// - Returns: the upload whose blocks are to be compared; nil if there is no such question.
     func compares(_ have: Have) -> (any UploadInParts)? {
         questions[have.id]?.comparing += 1
         return questions[have.id]?.split
@@ -327,7 +328,7 @@ extension LaneUploads {
         conclude(have.id)
     }
 
-    /// Hands out what the server does not have, once that is known.
+    /// Hands out the parts that the server does not have, once they are known.
     func conclude(_ id: UploadID) {
         guard let question = questions[id], question.isConcluded else { return }
         questions[id] = nil
@@ -347,14 +348,14 @@ extension LaneUploads {
     }
 }
 
-/// What the server knows of uploads that it was asked about before they are sent.
+/// Lookups of uploads before they are sent, and their answers.
 extension LaneUploads {
     func lookUp(_ uploads: [PendingUpload]) {
         for upload in uploads { inFlight.add(upload) }
         run.lanes.lookups.asked()
     }
 
-    /// What was acknowledged before needs no content, as long as it is what stands here.
+    /// Takes the earlier acknowledgement of an upload, which needs no content if it describes the present source.
     func known(_ result: UploadResult) {
         guard let upload = inFlight.remove(result.id)?.upload else { return }
         guard result.isAcknowledgement, result.hasPlausiblePath, result.size == upload.size,
@@ -368,7 +369,7 @@ extension LaneUploads {
         news.tell()
     }
 
-    /// Sends them.
+    /// Sends uploads that the server does not know.
     func unknown(_ ids: [UploadID]) {
         unknown(ids.compactMap { inFlight.remove($0)?.upload })
     }
@@ -381,9 +382,9 @@ extension LaneUploads {
     }
 }
 
-/// What the server knows of folders that it was asked about.
+/// Answers to questions about folders.
 extension LaneUploads {
-    /// A folder whose files are not all known is looked at file by file.
+    /// Takes an answer. If the server does not know all files of a folder, its files are handed out one by one.
     func compared(_ outcome: Outcome) {
         guard let folder = folders.remove(outcome.id) else { return }
         let isKnown = outcome.code == .alreadyStored && outcome.count == UInt64(folder.files.count)

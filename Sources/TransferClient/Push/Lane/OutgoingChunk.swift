@@ -3,77 +3,79 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// Whole frames on their way to the socket, and what the session has to know of them.
+/// Complete frames to send, and what the session must know about them.
 ///
-/// `@unchecked Sendable`: the producer fills it on the pool, then hands it over and never touches it again; so does a
-/// compressor after it.
+/// `@unchecked Sendable`: the producer fills it on the pool, then hands it over and does not use it again; a compressor
+/// after it does the same.
 final class OutgoingChunk: @unchecked Sendable {
-    /// Bytes of content in one data frame.
+    /// The most bytes of content in one data frame.
     static let payloadSize = FrameCompressor.mostContent
 
-    /// Room beside a payload for its header and for the frames of control around it: the longest path and all recipients fit.
+    /// The bytes besides a payload for its header and for control frames around it: the longest path and all recipients
+    /// fit.
     static let controlRoom = 16 << 10
 
     static let capacity = payloadSize + controlRoom
 
-    /// Room for a whole payload with its header, a `block` and an `end` or `abort` behind it.
+    /// The bytes for a whole payload with its header, and a `block` and an `end` or `abort` after it.
     static let longRoom = payloadSize + 256
 
-    /// Room for an `end` and a byte to spare.
+    /// The bytes for an `end`, with some to spare.
     static let endRoom = 64
 
-    /// Uploads that fail without being sent, before the session is told of them.
+    /// The most reports on unsent uploads in one chunk.
     static let mostReports = 256
 
     private let buffer: BlockBuffer
     private(set) var count = 0
 
-    /// The data frames in it, in order.
+    /// The data frames of the chunk, in order.
     private(set) var dataFrames: [DataFrame] = []
 
-    /// Bytes of content in it.
+    /// The bytes of content in the chunk.
     private(set) var contentCount = 0
 
-    /// Whether it can be sent: not while it is being compressed. The session's alone.
+    /// Whether it can be sent; false while it is being compressed. Only the session uses it.
     var isReady = true
 
-    /// Whether somebody looks at its content, so that it has to stay as it is. The session's alone.
+    /// Whether its content is being measured, so that it must not change. Only the session uses it.
     var isMeasured = false
 
-    /// The governor's, when it decided about this chunk. The session's alone.
+    /// The epoch of the governor when it decided about this chunk. Only the session uses it.
     var epoch = 0
 
-    /// Uploads whose `begin` is in here.
+    /// The uploads whose `begin` is in the chunk.
     var begun: [PendingUpload] = []
 
-    /// Uploads that the server is asked about in here.
+    /// The uploads in parts about which the chunk asks the server.
     var asked: [any UploadInParts] = []
 
-    /// Uploads that the server is asked about in here, before they are sent: those of each frame.
+    /// The uploads that the chunk looks up, by frame.
     var lookups: [[PendingUpload]] = []
 
-    /// Folders that the server is asked about in here.
+    /// The folders about which the chunk asks the server.
     var folders: [AskedFolder] = []
 
-    /// Of those that begin in here, how many the server could have been asked about and wasn't, and their content in bytes.
+    /// The uploads that begin in the chunk without a lookup, although they could have been looked up: their number, and
+    /// bytes of content.
     var unasked = (count: 0, bytes: UInt64(0))
 
-    /// The digests of longer uploads whose `end` is in here.
+    /// The digests of longer uploads whose `end` is in the chunk.
     var ended: [(id: UploadID, digest: Digest)] = []
 
-    /// Uploads that end here without an answer of the server.
+    /// The reports on uploads that have ended without an answer of the server.
     var reports: [UploadReport] = []
 
-    /// What these were parts or ends of, and how it was reported.
+    /// The uploads in parts to which these belong, with the reported codes.
     var failedInParts: [(any UploadInParts, ResultCode)] = []
 
-    /// Streams that could not be read, and why.
+    /// The streams that could not be read, with the reasons.
     var unread: [(PendingUpload, Failure)] = []
 
-    /// Uploads that were taken back after they had begun, and why: the server's `aborted` says less.
+    /// The uploads that were aborted after they had begun, with the reasons: the server's `aborted` says less.
     var abandoned: [(PendingUpload, Failure)] = []
 
-    /// A stored data frame: where it starts, and where its body is.
+    /// An uncompressed data frame: where it starts, and where its body is.
     struct DataFrame {
         let start: Int
         let body: Range<Int>
@@ -83,7 +85,7 @@ final class OutgoingChunk: @unchecked Sendable {
         self.buffer = buffer
     }
 
-    /// Uploads that count as begun when this is sent.
+    /// The number of uploads that count as begun when the chunk is sent.
     var uploads: Int { begun.count + asked.count + lookups.reduce(0) { $0 + $1.count } }
 
     var isEmpty: Bool { count == 0 }
@@ -95,7 +97,7 @@ final class OutgoingChunk: @unchecked Sendable {
     /// The data frame with the most content.
     var longest: DataFrame? { dataFrames.max { $0.body.count < $1.body.count } }
 
-    /// What is in a data frame.
+    /// The content of a data frame.
     func content(_ frame: DataFrame) -> UnsafeRawBufferPointer { bytes(frame.body) }
 
     func append(_ frame: [UInt8]) {
@@ -103,14 +105,14 @@ final class OutgoingChunk: @unchecked Sendable {
         count += frame.count
     }
 
-    /// The bytes from `offset` behind what is filled.
+    /// The bytes from `offset` after the filled ones.
     func tail(from offset: Int, count length: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[count + offset..<count + offset + length])
     }
 
-    /// Makes a stored data frame of bytes that already stand behind what is filled.
+    /// Makes an uncompressed data frame of bytes that are already after the filled ones.
     ///
-    /// - Parameter offset: where they stand, counted from what is filled; at least the extended header's size, or
+    /// - Parameter offset: the position of the bytes after the filled ones; at least the size of an extended header, or
     ///   exactly the size of the header that they need.
     func appendData(offset: Int, length: Int) {
         let size = FrameHeader.encodedSize(bodyLength: length)
@@ -124,7 +126,7 @@ final class OutgoingChunk: @unchecked Sendable {
         count += length
     }
 
-    /// Appends a data frame that only says how many zeros there are.
+    /// Appends a data frame that only states the number of zeros.
     func append(_ hole: Hole) {
         var frame: [UInt8] = []
         hole.encode(into: &frame)
@@ -146,11 +148,11 @@ final class OutgoingChunk: @unchecked Sendable {
 // MARK: Compression
 
 extension OutgoingChunk {
-    /// Replaces the bodies of data frames by shorter ones, in place: what follows moves down.
+    /// Replaces the bodies of data frames by shorter ones in place, and moves the following bytes.
     ///
     /// - Parameters:
-    ///   - encoding: what the shorter ones are.
-    ///   - shorten: makes a shorter one of a body, at most as long; nothing leaves the frame as it is.
+    ///   - encoding: the encoding of the shorter bodies.
+    ///   - shorten: returns a body that is at most as long; nil to leave the frame unchanged.
     func compress(as encoding: BodyEncoding, _ shorten: (UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?) {
         let (frames, end) = (dataFrames, count)
         var taken = 0
@@ -170,7 +172,7 @@ extension OutgoingChunk {
         move(taken..<end)
     }
 
-    /// Appends bytes that stand further up.
+    /// Appends bytes from a later position.
     private func move(_ range: Range<Int>) {
         if range.lowerBound != count { tail(from: 0, count: range.count).copyMemory(from: bytes(range)) }
         count += range.count

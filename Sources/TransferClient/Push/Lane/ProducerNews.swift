@@ -1,19 +1,20 @@
 import TransferIO
 
-/// What the producer of a lane may be waiting for, told by whatever happens on the lane: it is asked again then.
+/// Counts the events that the producer of a lane may wait for, so that it is asked again after them.
 ///
-/// A class, and no closure that finds the session: that one took an allocation for each upload. Touched on the run's loop only.
+/// It is a class instead of a closure over the session, because the closure cost an allocation for each upload. Used on
+/// the run's loop only.
 final class ProducerNews {
-    /// What the producer has said last.
+    /// The latest answer of the producer.
     var producing = LaneProducer.Next.more
 
-    /// Fired when it may be worth asking it again.
+    /// Fired when the producer should be asked again.
     let mayProduce = Signal()
 
-    /// Counts what the producer may have been waiting for.
+    /// The number of events that the producer may have waited for.
     private(set) var count = 0
 
-    /// Something happened that it may be waiting for.
+    /// Notes an event that the producer may wait for.
     func tell() {
         count += 1
         producing = .more

@@ -3,27 +3,27 @@ import TransferModel
 import TransferProtocol
 import TransferReceipts
 
-/// Looks at the receipts that come over one connection before anybody relies on them.
+/// Checks the receipts that arrive over one connection before they are used.
 ///
-/// It belongs to one session.
+/// It belongs to one session, and is used on its loop.
 final class ReceiptInspector {
     private let server: ServerKey
     private let verifier = ReceiptVerifier()
     private let decoder = ReceiptDecoder()
     private let batchVerifier: BatchVerifier
 
-    /// - Parameter server: what the server says its key is.
+    /// - Parameter server: the key that the server claims to have.
     init(_ server: ServerKey) {
         self.server = server
         batchVerifier = BatchVerifier(server)
     }
 
-    /// Looks at the receipt in a result.
+    /// Checks the receipt in a result.
     ///
     /// - Parameters:
-    ///   - report: of the upload that the receipt has to be about.
-    ///   - digest: of the content as it was sent, if all of it was.
-    /// - Returns: the receipt, which is good.
+    ///   - report: the report on the upload that the receipt must describe.
+    ///   - digest: the digest of the sent content, if all of it was sent.
+    /// - Returns: the valid receipt, or what is wrong with it.
     func inspect(
         _ result: UploadResult, for report: UploadReport, digest: Digest?
     ) -> Result<SignedReceipt, ReceiptFault> {
@@ -43,10 +43,10 @@ final class ReceiptInspector {
         }
     }
 
-    /// Makes the receipts of acknowledgements that the server has signed together, of what this side knows.
+    /// Makes the receipts that the server has signed together, from what the client knows, and checks the signature.
     ///
-    /// - Parameter uploads: those that the frame is about.
-    /// - Returns: a receipt for each, all good.
+    /// - Parameter uploads: the uploads that the frame covers.
+    /// - Returns: a valid receipt for each upload, or what is wrong.
     func inspect(_ frame: SignedBatch, of uploads: [InFlight.Held]) -> Result<[SignedReceipt], ReceiptFault> {
         Result { () throws(ReceiptFault) in
             let acknowledged = uploads.indices.compactMap { uploads[$0].acknowledged }
@@ -57,9 +57,10 @@ final class ReceiptInspector {
 }
 
 extension InFlight.Held {
-    /// What the receipt has to say. As this side knows it: only where the server has signed the same will it verify.
+    /// The contents of the receipt as the client knows them: the signature is valid only if the server has signed the
+    /// same.
     ///
-    /// - Returns: nothing when the result lacks something.
+    /// - Returns: nil if the result lacks a field.
     fileprivate var acknowledged: ReceiptIssuer.Acknowledged? {
         let whole = upload.split?.whole ?? upload
         guard let path = try? RelativePath(result.storedPath ?? upload.destination),

@@ -1,16 +1,16 @@
 import TransferIO
 import TransferModel
 
-/// What waits for the socket: chunks of content, and frames of control that go between them.
+/// The bytes that wait for the socket: chunks of content, and control frames that are sent between chunks.
 struct SendQueue {
     private var chunks: [OutgoingChunk] = []
     private var control: [UInt8] = []
-    /// Bytes of the first chunk that the kernel has; 0 means that the stream is between frames.
+    /// The bytes of the first chunk that the kernel has taken; 0 means that the connection is between frames.
     private var sent = 0
 
     var chunkCount: Int { chunks.count }
 
-    /// Chunks of which the kernel has nothing.
+    /// The chunks of which the kernel has taken nothing.
     var untouched: ArraySlice<OutgoingChunk> { chunks[(sent > 0 ? 1 : 0)...] }
     var isEmpty: Bool { chunks.isEmpty && control.isEmpty }
 
@@ -22,27 +22,27 @@ struct SendQueue {
         control.append(contentsOf: frames)
     }
 
-    /// What came of sending.
+    /// What the kernel has taken, and why no more.
     struct Sent {
         var hasSent = false
-        /// Bytes of chunks with content in them, as they are.
+        /// The bytes of chunks with content, as they are on the wire.
         var travelled = 0
-        /// Bytes of content that the kernel has taken, chunk by chunk; of compressed chunks as if they were spread evenly
-        /// over them.
+        /// The bytes of content that the kernel has taken, for each chunk; in compressed chunks they count as evenly
+        /// spread.
         var content: [(bytes: Int, epoch: Int)] = []
-        /// Something could be sent if the kernel took it, or if it were time.
+        /// Whether the kernel, or the limit of the rate, keeps ready bytes from being sent.
         var isBlocked = false
-        /// When it is time for the next bytes, where that is all that keeps them.
+        /// When the limit of the rate allows the next bytes, if only that keeps them.
         var resumesAt: MonotonicTime?
     }
 
-    /// Sends until the kernel takes no more, nothing is ready, or it is not time for more.
+    /// Sends until the kernel takes no more, nothing is ready, or the limit of the rate is reached.
     ///
-    /// - Parameter bandwidth: holds the rate; frames of control don't wait for it, but count.
+    /// - Parameter bandwidth: the limit of the rate. Control frames do not wait for it, but count.
     mutating func drain(into socket: StreamSocket, _ bandwidth: Bandwidth?) throws(StreamError) -> Sent {
         var result = Sent()
         while hasReady {
-            // A chunk that has begun must end before anything else: frames are not interleaved.
+            // A chunk that has begun must be sent completely first, because frames cannot be interleaved.
             let taken =
                 sent == 0 && !control.isEmpty
                 ? try sendControl(socket, bandwidth) : try sendChunk(socket, bandwidth, &result)

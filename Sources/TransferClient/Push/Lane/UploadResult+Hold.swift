@@ -2,20 +2,20 @@ import TransferModel
 import TransferProtocol
 
 extension UploadResult {
-    /// How long a server can make the client wait with a retry-after; more is a mistake.
+    /// The most milliseconds that a server can make the client wait; more would be a mistake.
     private static let longestHold: UInt32 = 30_000
 
-    /// Milliseconds before a server that is busy and doesn't say for how long is asked again, or one to which somebody else sends the same;
-    /// doubled each time.
+    /// Half of the first pause, in milliseconds, after `busy` without a time or after `incomplete`, when another client
+    /// is sending the same upload; each pause is twice the last.
     private static let shortestHold: UInt32 = 50
 
-    /// Until it is 25.6 seconds.
+    /// The most doublings: the longest pause is 25.6 seconds.
     private static let mostDoublings = 9
 
-    /// How long to begin nothing before the upload is tried again.
+    /// How long to begin no uploads before this one is tried again.
     ///
-    /// - Parameter attempt: from 1.
-    /// - Returns: nothing where there is no reason to wait.
+    /// - Parameter attempt: the number of the attempt that failed, from 1.
+    /// - Returns: nil if there is no reason to wait.
     func hold(attempt: Int) -> Interval? {
         let pause = Self.shortestHold << min(max(0, attempt), Self.mostDoublings)
         let milliseconds = min(retryAfter ?? (code == .busy || code == .incomplete ? pause : 0), Self.longestHold)

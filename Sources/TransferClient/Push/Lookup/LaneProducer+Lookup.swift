@@ -2,15 +2,15 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// What the server is asked about before it is sent.
+/// Looking uploads up before they are sent.
 extension LaneProducer {
     func takeNext(onlyUnderWay: Bool) -> UploadFeed.Item? {
         next.take().map { .upload($0) } ?? feed.next(onlyUnderWay: onlyUnderWay).map(sealed)
     }
 
-    /// Sends what may be sent, asks about what may be asked about, and keeps the rest.
+    /// Sends an upload, looks it up, or keeps it for later, as the orders allow.
     ///
-    /// - Returns: nothing to go on with the next one.
+    /// - Returns: nil to continue with the next upload.
     func course(of pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) -> Next? {
         let lookups = orders.lookups
         let left = lookups.questions - chunk.lookups.reduce(0) { $0 + $1.count }
@@ -37,13 +37,13 @@ extension LaneProducer {
         lookUp(
             pending, atMost: min(left, orders.allowance - chunk.uploads, Limits.lookup), chunk,
             asksByFolder: lookups.folders != nil)
-        // Asked at once: the answers shall come while the next ones are looked at.
+        // Send the question at once, so that the answers arrive while the next uploads are examined.
         return lookups.unasked == LookupGovernor.Orders.unlimited ? nil : .more
     }
 
-    /// Gives an upload the id that it would begin with, if the server can be asked about it.
+    /// Gives an upload the id that it would begin with, if it can be looked up.
     ///
-    /// - Returns: bytes of its content.
+    /// - Returns: the size of the content in bytes; nil if it cannot be looked up.
     private func identify(_ pending: PendingUpload) -> UInt64? {
         guard pending.mayBeAskedAbout, case .file(let place) = pending.content, let file = place.identity,
             file.size < PartSharing.usualSmallestFile, (try? pending.check(file)) != nil
@@ -55,9 +55,9 @@ extension LaneProducer {
         return file.size
     }
 
-    /// Asks about an upload and those that come after it.
+    /// Looks up an upload and those after it with one frame.
     ///
-    /// - Parameter asksByFolder: whether to stop where the files of a folder can be asked about together.
+    /// - Parameter asksByFolder: whether to stop at a folder about which one question can ask.
     private func lookUp(
         _ first: PendingUpload, atMost limit: Int, _ chunk: OutgoingChunk, asksByFolder: Bool
     ) {
@@ -79,7 +79,7 @@ extension LaneProducer {
 }
 
 extension PendingUpload {
-    /// Whether the server may know it by its id. A long file is asked about by itself.
+    /// Whether the server may know it by the id. Long files have questions of their own.
     fileprivate var mayBeAskedAbout: Bool {
         guard !isUnknown, isIdentified, !hasToBeAskedAbout, case .file = content else { return false }
         return true

@@ -1,96 +1,98 @@
 import TransferProtocol
 
-/// Decides which uploads the server is asked about before they are sent, from nothing but its answers: as long as it knows
-/// them, all are asked about and nothing is sent that was not; when it doesn't, they are sent, and a few asked about from
-/// time to time. One for all lanes of a push.
+/// Decides, from the server's answers alone, which uploads are looked up before they are sent. As long as the server
+/// knows them, all are looked up, and nothing is sent without; otherwise they are sent, and a sample is looked up from
+/// time to time. All lanes of a push share one.
 struct LookupGovernor {
     private enum Phase {
-        /// Nothing was answered yet.
+        /// There was no answer yet.
         case opening
-        /// The server knows what comes; `misses` uploads in a row were not.
+        /// The server knows the uploads, except for the last `misses`.
         case asking(misses: Int)
-        /// It doesn't; `sent` uploads went since some were asked about, and some will be after `pause`.
+        /// The server does not know them; `sent` uploads were sent since the last sample, and the next one follows
+        /// after `pause` uploads.
         case sending(sent: Int, pause: Int)
     }
 
-    /// What may be done with the next uploads that have not been asked about.
+    /// What may be done with the next uploads.
     struct Orders: Equatable, Sendable {
-        /// How many of them may be asked about.
+        /// The number of uploads that may be looked up.
         var questions = 0
 
-        /// Bytes of content that may be sent of those that are not; of `unlimited`, all.
+        /// The bytes of content that may be sent without a lookup; `unlimited` for all.
         var unasked = unlimited
 
-        /// What may be asked about by folder; nothing where each file is.
+        /// The limits of questions about folders; nil to look up each file.
         var folders: FolderRoom?
 
         static let unlimited = UInt64.max
     }
 
-    /// Uploads asked about while it isn't known whether that is of use: enough to meet one that is known in a tree of which
-    /// only some is, and too few to cost anything.
+    /// The number of uploads to look up while it is unknown whether that helps: enough to find a known one in a tree
+    /// that is partly known, and too few to cost anything.
     static let sample = 32
 
-    /// Content that is sent in front of the first question. TCP sends ten segments at once (RFC 6928), and more only when the first
-    /// of them were confirmed, which is when the answer comes: to hold these back would save no time. What comes behind the
-    /// question waits, and so keeps its place.
+    /// The bytes of content to send before the first question. TCP sends ten segments at once (RFC 6928), and more only
+    /// when the first are confirmed, which is when the answer arrives: holding these back would save no time. Content
+    /// after the question waits for the answer.
     static let firstFlight: UInt64 = 10 * 1448
 
-    /// Uploads in a row that the server doesn't know, after which they are sent unasked.
+    /// The unknown uploads in a row after which uploads are sent without lookup.
     static let patience = 256
 
-    /// Uploads sent between two samples. Twice as many after every sample that was in vain.
+    /// The number of uploads sent between two samples; it doubles after every sample in vain.
     static let pauses = 256...4096
 
     private var phase = Phase.opening
     private var flight = Self.firstFlight
-    /// Folders of which the server did not know all files, less those of which it did.
+    /// The folders of which the server did not know all files, less those that it knew.
     private var strangeFolders = 0
-    /// Folders of which it did.
+    /// The folders of which it knew all files.
     private var knownFolders = 0
-    /// Uploads that are to be asked about before the next folder is.
+    /// The uploads to look up before the next question about a folder.
     private var folderPause = 0
 
-    /// Folders more that are strange than known before others are asked about file by file for a while: to ask about one in vain
-    /// costs half as much as to ask about its files.
+    /// The excess of unknown folders after which files are looked up one by one for a while: a question about a folder
+    /// in vain costs half as much as looking up its files.
     static let folderPatience = 16
 
-    /// Uploads asked about before the next folder is. Twice as many after each that was strange again.
+    /// The number of uploads to look up before the next question about a folder; it doubles with each further unknown
+    /// folder.
     static let folderPauses = 4096...262_144
 
     /// - Parameters:
-    ///   - open: uploads that were asked about on this lane and have no answer.
-    ///   - folders: what may be asked about by folder, where that can be.
+    ///   - open: the uploads that this lane has looked up without an answer yet.
+    ///   - folders: the limits of questions about folders; nil if there can be none.
     func orders(open: Int, folders: FolderRoom? = nil) -> Orders {
         switch phase {
         case .opening: Orders(questions: max(0, Self.sample - open), unasked: flight)
-        // The window bounds them.
+        // The window of unacknowledged uploads limits them.
         case .asking: Orders(questions: .max, unasked: 0, folders: folderPause == 0 ? folders : nil)
         case .sending(let sent, let pause): Orders(questions: sent >= pause ? Self.sample : 0)
         }
     }
 
-    /// Uploads are on their way that were not asked about.
+    /// Counts uploads that are sent without a lookup.
     mutating func sent(unasked count: Int, bytes: UInt64) {
         flight -= min(flight, bytes)
         guard case .sending(let sent, let pause) = phase else { return }
         phase = .sending(sent: sent + count, pause: pause)
     }
 
-    /// Some were asked about.
+    /// Notes that a lookup was sent.
     mutating func asked() {
         flight = 0
         guard case .sending(_, let pause) = phase else { return }
         phase = .sending(sent: 0, pause: min(2 * pause, Self.pauses.upperBound))
     }
 
-    /// The server has the content of one that was asked about.
+    /// Notes that the server knows an upload.
     mutating func knew() {
         folderPause -= min(folderPause, 1)
         phase = .asking(misses: 0)
     }
 
-    /// It doesn't have that of so many.
+    /// Notes that the server does not know some uploads.
     mutating func missed(_ count: Int) {
         folderPause -= min(folderPause, count)
         switch phase {
@@ -102,13 +104,13 @@ struct LookupGovernor {
         }
     }
 
-    /// Folders that may be asked about before there are answers: few at first, because all may be strange, and more with each that
-    /// is known.
+    /// The most unanswered questions about folders: few at first, because all may be unknown, and more with each known
+    /// folder.
     var folderWindow: Int { Self.folderPatience + 2 * min(knownFolders, Limits.requests) }
 
-    /// A folder was asked about.
+    /// Notes the answer to a question about a folder.
     ///
-    /// - Parameter isKnown: whether the server has all that is in it.
+    /// - Parameter isKnown: whether the server has all files of the folder.
     mutating func compared(isKnown: Bool) {
         guard !isKnown else {
             knownFolders += 1
@@ -121,13 +123,13 @@ struct LookupGovernor {
         folderPause = min(Self.folderPauses.lowerBound << min(excess - 1, 16), Self.folderPauses.upperBound)
     }
 
-    /// One was sent in vain: the next may be known too.
+    /// Notes that the server knew an upload that was sent: it may know the next ones too.
     mutating func sentInVain() {
         guard case .sending(let sent, _) = phase else { return }
         phase = .sending(sent: sent, pause: Self.pauses.lowerBound)
     }
 
-    /// A connection was lost. Whatever was under way may have arrived.
+    /// Looks everything up after a lost connection, because uploads under way may have arrived.
     mutating func lost() {
         phase = .asking(misses: 0)
     }

@@ -3,17 +3,17 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// An upload that takes more than one data frame: read, digested and framed piece by piece.
+/// An upload of more than one data frame, which is read, digested and framed piece by piece.
 final class LongUpload {
     let pending: PendingUpload
     let reader: ContentReader
 
-    /// The server is asked first; nothing is read until it has answered.
+    /// Whether the server is asked first; nothing is read until it has accepted the upload.
     var isAwaitingAccept: Bool
 
     private let function: DigestFunction
     private let digester: ContentDigester
-    /// Of the blocks, one after the other; of a part only.
+    /// The digests of the blocks, one after the other; for a part only.
     private var blockDigests: [UInt8] = []
 
     init(_ pending: PendingUpload, reader: ContentReader, function: DigestFunction, isAwaitingAccept: Bool) {
@@ -24,24 +24,24 @@ final class LongUpload {
         self.isAwaitingAccept = isAwaitingAccept
     }
 
-    /// Appends the next piece, and the end behind the last one. The chunk is empty or has room for it.
+    /// Appends the next piece, and the end after the last one. The chunk is empty or has room for it.
     ///
-    /// - Returns: false when the upload is over.
+    /// - Returns: false if the upload is complete.
     func produce(into chunk: OutgoingChunk, _ orders: LaneProducer.Orders) throws(Failure) -> Bool {
         if orders.takesHoles, reader.filled != nil { return try produceWithHoles(into: chunk, orders.mostContent) }
         return try producePiece(into: chunk, atMost: orders.mostContent)
     }
 
-    /// Bytes of holes in a chunk at most: some milliseconds of digesting, for each side.
+    /// The most bytes of holes in a chunk: some milliseconds of digesting for either side.
     private static let mostHoles = 16 << 20
 
-    /// Room in a chunk for what goes with a piece: headers, a `block`, and an `end` or `abort` behind it.
+    /// The bytes in a chunk besides a piece: headers, a `block`, and an `end` or `abort`.
     private static let controlRoom = OutgoingChunk.longRoom - OutgoingChunk.payloadSize
 
-    /// Bytes of data that are worth a frame where there are more.
+    /// The least bytes of data for a frame, if there are more.
     private static let leastPiece = 4 << 10
 
-    /// The same for a file with holes. What is between them may be short, so a chunk takes as many pieces as it has room for.
+    /// Appends pieces of a file with holes. Data between holes may be short, so a chunk takes as many pieces as fit.
     private func produceWithHoles(into chunk: OutgoingChunk, _ most: Int) throws(Failure) -> Bool {
         var holes = 0
         while holes < Self.mostHoles, chunk.room >= OutgoingChunk.controlRoom / 2 {
@@ -79,7 +79,7 @@ final class LongUpload {
         return false
     }
 
-    /// - Returns: the frame with the digest of the block that the bytes fill; nothing when they fill none.
+    /// - Returns: the frame with the digest of the block that the bytes complete; empty if they complete none.
     private func digest(_ content: UnsafeRawBufferPointer) -> [UInt8] {
         var blocks: [UInt8] = []
         digester.update(content) { index, digest in
@@ -89,7 +89,7 @@ final class LongUpload {
         return blocks
     }
 
-    /// As much as may be, up to the end of the block and of the content.
+    /// The length of the next piece: as much as possible up to the end of the block and of the content.
     private func nextLength(atMost most: Int) -> Int {
         let blockLeft = Limits.blockSize - Int(digester.size % UInt64(Limits.blockSize))
         let length = min(most, blockLeft)
@@ -105,7 +105,7 @@ final class LongUpload {
         try reader.checkUnchanged()
         let (digest, lastBlock) = digester.finish()
         if case .part(let split, let range) = pending.content {
-            // Less than a block: its digest is the content's.
+            // A part of less than a block has one digest, that of the content.
             let last = blockDigests.isEmpty ? digest.bytes : lastBlock?.digest ?? []
             try split.keep(blockDigests + last, of: range)
         }

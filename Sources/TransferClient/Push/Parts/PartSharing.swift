@@ -2,35 +2,35 @@ import TransferModel
 
 /// How the lanes of a push share long files.
 package struct PartSharing: Equatable, Sendable {
-    /// That there may come to be, which are to end together.
+    /// The most lanes that the push may get; the sizes of parts make them end together.
     package var lanes: Int
 
-    /// Whether a part may be a piece of a block: the server takes them, and the line is what the push waits for.
+    /// Whether a part may be a piece of a block: the server accepts that, and the push waits for the line.
     package var inPieces: Bool
 
-    /// Whether each lane is so slow that also shorter files are shared.
+    /// Whether each lane is so slow that shorter files are shared as well.
     package var sharesShorter: Bool
 
     package init(lanes: Int = 1, inPieces: Bool = false, sharesShorter: Bool = false) {
         (self.lanes, self.inPieces, self.sharesShorter) = (lanes, inPieces, sharesShorter)
     }
 
-    /// Bytes of a part at most, except of a very long file: long enough that its frames cost nothing.
+    /// The most bytes of a part, except for very long files: long enough that the frames cost nothing.
     private static let usualPart = 4 * blockSize
 
-    /// A part is no more than what is left for each lane, divided by this: those who take the last ones end together, and one that is
-    /// slow keeps the others waiting for a short one only.
+    /// A part has at most the remaining bytes for each lane, divided by this. So the lanes end together, and a slow one
+    /// delays the others only by a short part.
     private static let partsForEach: UInt64 = 2
 
-    /// Bytes of a piece at least: half a second of a lane that losses hold down to 2 Mbit/s.
+    /// The least bytes of a piece: half a second of a lane that losses hold down to 2 Mbit/s.
     private static let leastPiece = UInt64(2 * Limits.pieceSize)
 
     private static let blockSize = UInt64(Limits.blockSize)
 
-    /// Bytes from which every file is split. What is interrupted before this is sent again from its front.
+    /// The size from which every file is split. A shorter file that was interrupted is sent again from its beginning.
     static let usualSmallestFile = 2 * blockSize
 
-    /// Bytes from which a file may be split: some pieces.
+    /// The size from which a file may be split, some pieces.
     static let smallestFile = 4 * leastPiece
 
     func splits(fileOf size: UInt64) -> Bool {
@@ -38,9 +38,9 @@ package struct PartSharing: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - left: bytes that nobody has taken.
-    ///   - least: bytes of whole blocks, where the file is too long for shorter parts.
-    /// - Returns: bytes of the next part, whole blocks or less than one.
+    ///   - left: the bytes that no lane has taken yet.
+    ///   - least: the least bytes, whole blocks, for files that are too long for shorter parts.
+    /// - Returns: the bytes of the next part: whole blocks, or less than one.
     func partSize(left: UInt64, least: UInt64) -> UInt64 {
         guard lanes > 1 else { return max(least, Self.usualPart) }
         let share = left / Self.partsForEach / UInt64(lanes)

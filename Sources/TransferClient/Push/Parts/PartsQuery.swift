@@ -1,16 +1,16 @@
 import TransferModel
 
-/// An upload that the server was asked about, and how far its answer was dealt with.
+/// A question what the server has of an upload, and the state of the answer.
 struct PartsQuery {
     let split: any UploadInParts
 
-    /// Everything that the server has was told.
+    /// Whether the server has reported everything that it has.
     var isAnswered = false
 
-    /// Frames of blocks that are being compared.
+    /// The number of frames with blocks that are being compared.
     var comparing = 0
 
-    /// Why the source could not be compared.
+    /// The reason why the source could not be compared; nil if it could.
     var failure: Failure?
 
     init(_ split: any UploadInParts) {

@@ -3,28 +3,28 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// A long file on its way in parts, which any lane may take; afterwards one of them ends it. Before, the server is asked
-/// what it has of the file already.
+/// A long file that is sent in parts, which any lane may take; in the end one of them ends it. Before, the server is
+/// asked what it has of the file.
 final class SplitUpload: UploadInParts {
     private struct State {
-        /// Where the next part starts.
+        /// The offset of the next part.
         var next: UInt64 = 0
-        /// Bytes that the server has verified, found ones included.
+        /// The bytes that the server has verified, including those found there.
         var staged: UInt64 = 0
-        /// Bytes in blocks that the server has and that were compared.
+        /// The bytes of the server's blocks that were compared.
         var compared: UInt64 = 0
-        /// How far the server is with each of the parts under way.
+        /// The bytes that the server has of each part under way.
         var progress: [UploadID: UInt64] = [:]
-        /// Blocks, by index, that the server has as they are here.
+        /// The indices of blocks that the server has and that are the same here.
         var found: Set<UInt64> = []
-        /// Of each block that was read, by index. They are kept as they come: what size a file claims to have says nothing
-        /// of how much can be read of it.
+        /// The digests of the blocks that were read, by index. A dictionary, because the size that a file claims to
+        /// have does not bound how much can be read.
         var digests: [UInt64: [UInt8]] = [:]
         var isOver = false
 
-        /// The next bytes that the server does not have: whole blocks, or a piece of one.
+        /// The next bytes that the server lacks: whole blocks, or a piece of one.
         ///
-        /// - Parameter partSize: gives how many they are at most, of so many that may be left.
+        /// - Parameter partSize: returns the most bytes, for the bytes that may be left.
         mutating func nextRange(_ size: UInt64, _ partSize: (_ left: UInt64) -> UInt64) -> Range<UInt64>? {
             let block = UInt64(Limits.blockSize)
             while next < size, found.contains(next / block) { next += min(block, size - next) }
@@ -32,7 +32,7 @@ final class SplitUpload: UploadInParts {
             let start = next
             let length = min(partSize(size - start), size - start)
             let blockEnd = block - start % block
-            // What does not begin with a block ends in it, and so does what is shorter than one.
+            // A part that does not begin with a block ends within it, and so does one shorter than a block.
             let limit = start + (start % block == 0 && length >= block ? length : min(length, blockEnd))
             next = limit
             if !found.isEmpty {
@@ -43,13 +43,13 @@ final class SplitUpload: UploadInParts {
         }
     }
 
-    /// What is split. Its id is the upload's.
+    /// The upload that is split, with its id.
     let whole: PendingUpload
 
-    /// As it was when it was split; every part must find it so.
+    /// The source as it was when it was split; it must be the same for every part.
     private let source: Source
 
-    /// Where the bytes come from, from anywhere in it.
+    /// A source that can be read from any offset.
     enum Source {
         case file(SourceFile.Identity, SourcePlace)
         case sealed(SealedFile)
@@ -57,21 +57,21 @@ final class SplitUpload: UploadInParts {
 
     let function: DigestFunction
 
-    /// Bytes of a part at least: of a very long file there would be too many otherwise.
+    /// The least bytes of a part, which keep the number of parts of a very long file below `mostParts`.
     private let leastPartSize: UInt64
     private let state = Locked(State())
 
     private static let blockSize = UInt64(Limits.blockSize)
 
-    /// Parts of one upload at most: each is a name in the server's memory.
+    /// The most parts of one upload, because each takes memory on the server.
     private static let mostParts: UInt64 = 65_536
 
-    /// Bytes read at once to compare.
+    /// The bytes that are read at once to compare.
     private static let readSize = 256 << 10
 
     /// - Parameters:
-    ///   - source: that of `whole`.
-    ///   - filled: bytes of it that are not in holes, where it has any.
+    ///   - source: the source of `whole`.
+    ///   - filled: the bytes that are not in holes; nil if there are no holes.
     init(_ whole: PendingUpload, _ source: Source, filled: UInt64? = nil, function: DigestFunction) {
         self.filled = filled
         self.whole = whole
@@ -89,7 +89,7 @@ final class SplitUpload: UploadInParts {
 
     let filled: UInt64?
 
-    /// Whether it is of the file as it is now.
+    /// Whether it was made from the file in its present state.
     func isOf(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
         switch (source, pending.content) {
         case (.file(let file, _), .file): reader.file == file
@@ -104,7 +104,7 @@ final class SplitUpload: UploadInParts {
 
     var hasMoreParts: Bool { state.withLock { !$0.isOver && $0.next < size } }
 
-    /// What was read here is still known.
+    /// The digests of the blocks that were read remain valid.
     func restart() {
         state.withLock { state in
             state = State(digests: state.digests, isOver: state.isOver)
@@ -117,7 +117,7 @@ final class SplitUpload: UploadInParts {
         }.map { PendingUpload(.part(self, $0), of: whole) }
     }
 
-    /// What ends the upload, when the server has all of it.
+    /// The end of the upload, if the server has all parts; otherwise nil.
     var end: PendingUpload? {
         let isComplete = state.withLock { $0.staged == size && !$0.isOver }
         return isComplete ? PendingUpload(.multipart(self), of: whole, id: whole.id) : nil
@@ -125,7 +125,7 @@ final class SplitUpload: UploadInParts {
 
     /// A reader of the bytes in a range.
     ///
-    /// - Throws: as `SourceFile`, and `sourceChanged`.
+    /// - Throws: the failures of `SourceFile`, and `sourceChanged`.
     func reader(of range: Range<UInt64>) throws(Failure) -> ContentReader {
         switch source {
         case .file(let identity, let place):
@@ -136,13 +136,14 @@ final class SplitUpload: UploadInParts {
         }
     }
 
-    /// The file must still be the same.
+    /// Checks that the file is still the same.
     func readerOfEnd() throws(Failure) -> ContentReader { try reader(of: 0..<size) }
 
     func keep(_ digests: [UInt8], of range: Range<UInt64>) throws(Failure) {
         let first = range.lowerBound / Self.blockSize
         guard isWholeBlocks(range) else {
-            // Each block has one last piece. All of it is read again for that, and the others in whatever order they are sent.
+            // With the last piece of a block, the whole block is read again, because its pieces may be sent in any
+            // order.
             let block = self.range(ofBlock: first)
             guard let block, block.upperBound == range.upperBound else { return }
             let digest = try self.digest(of: block)
@@ -210,7 +211,7 @@ extension SplitUpload {
             && (range.upperBound == size || range.upperBound.isMultiple(of: Self.blockSize))
     }
 
-    /// - Returns: nothing when the file has no such block.
+    /// - Returns: nil if the file has no such block.
     private func range(ofBlock index: UInt64) -> Range<UInt64>? {
         let (start, overflow) = index.multipliedReportingOverflow(by: Self.blockSize)
         guard !overflow, start < size else { return nil }

@@ -1,71 +1,71 @@
 import TransferModel
 import TransferProtocol
 
-/// Content on its way in parts, which any lane may take; afterwards one of them ends it.
+/// Content that is sent in parts, which any lane may take; in the end one of them ends it.
 protocol UploadInParts: AnyObject, Sendable {
-    /// What travels in parts. Its id is the upload's.
+    /// The upload that is sent in parts, with its id.
     var whole: PendingUpload { get }
 
-    /// Bytes of content, or nothing while the source has no end yet.
+    /// The size of the content in bytes; nil until the end of a stream is known.
     var knownSize: UInt64? { get }
 
-    /// Bytes of the whole that are not in holes, as far as that can be told; nothing where there are none.
+    /// The bytes of the whole that are not in holes, as far as known; nil if there are no holes.
     var filled: UInt64? { get }
 
-    /// Whether it has its report, or parts of it are no longer wanted for another reason.
+    /// Whether it has its report, or its parts are not wanted for another reason.
     var isOver: Bool { get }
 
-    /// Whether there will be parts to hand out, now or later.
+    /// Whether it has parts to hand out, now or later.
     var hasMoreParts: Bool { get }
 
-    /// - Returns: nothing when there is none to hand out now.
+    /// - Returns: nil if no part can be handed out now.
     func nextPart(_ sharing: PartSharing) -> PendingUpload?
 
     /// A reader of the bytes in a range.
     ///
-    /// - Throws: why they can't be read.
+    /// - Throws: the reason why they cannot be read.
     func reader(of range: Range<UInt64>) throws(Failure) -> ContentReader
 
-    /// A reader of nothing more, for the end.
+    /// A reader for the end, which has no content but the source's attributes.
     ///
     /// - Throws: `sourceChanged`.
     func readerOfEnd() throws(Failure) -> ContentReader
 
-    /// Keeps the digests of the blocks of a part that was read, in place of those of an earlier attempt at it.
+    /// Keeps the digests of the blocks of a part that was read, in place of those of an earlier attempt.
     ///
-    /// - Parameter digests: one after the other; of a piece of a block that of the piece.
-    /// - Throws: why the block of a piece can't be read.
+    /// - Parameter digests: the digests, one after the other; for a piece of a block, the digest of the piece.
+    /// - Throws: the reason why the block of a piece cannot be read.
     func keep(_ digests: [UInt8], of range: Range<UInt64>) throws(Failure)
 
-    /// The digest of the whole; to be asked when all parts were read.
+    /// The digest of the whole, valid when all parts were read.
     var digest: Digest { get }
 
-    /// How far the server is with the whole, when it is so far with a part.
+    /// The bytes that the server has of the whole, given those that it has of a part.
     func progressed(_ part: UploadID, _ bytes: UInt64) -> UInt64
 
-    /// The server has verified a part.
+    /// Notes that the server has verified a part.
     ///
-    /// - Returns: what ends the upload, when this was the last one.
+    /// - Returns: the end of the upload, if this was the last part.
     func staged(_ part: PendingUpload) -> PendingUpload?
 
-    /// Forgets what the server has: it will be asked again.
+    /// Forgets what the server has, before it is asked again.
     func restart()
 
-    /// Compares blocks that the server has with those here; the same ones need not be sent.
+    /// Compares blocks of the server with those here; equal ones are not sent.
     ///
-    /// - Returns: how many bytes were compared so far.
-    /// - Throws: why they can't be compared.
+    /// - Returns: the number of bytes compared so far.
+    /// - Throws: the reason why they cannot be compared.
     func compare(_ have: Have) throws(Failure) -> UInt64
 
-    /// The server has told all that it has.
+    /// Notes that the server has reported all that it has.
     ///
-    /// - Returns: what ends the upload, when nothing is missing.
-    /// - Throws: `connectionLost` when something is missing that can't be sent again.
+    /// - Returns: the end of the upload, if nothing is missing.
+    /// - Throws: `connectionLost` if a missing part cannot be sent again.
     func answered() throws(Failure) -> PendingUpload?
 
-    /// Nothing more of it is wanted.
+    /// Ends it, so that no further part is wanted.
     ///
-    /// - Returns: false when that was so before.
+    /// - Returns: false if it had ended before.
     func finish() -> Bool
 }
 

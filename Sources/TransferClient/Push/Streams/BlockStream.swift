@@ -3,42 +3,41 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Reads a stream a block at a time. Its position outlives connections.
+/// Reads a stream in blocks. The position survives lost connections.
 ///
-/// `@unchecked Sendable`: whoever has the upload that is to be read is the only one to touch it, and hands that on through
-/// the feed.
+/// `@unchecked Sendable`: only the owner of the upload that is to be read uses it, and passes it on through the feed.
 final class BlockStream: @unchecked Sendable {
-    /// What came of reading for a while.
+    /// The outcome of one turn of reading.
     enum Step {
         /// The block is not full yet.
         case more
-        /// All blocks are in use: somebody has to let one go first.
+        /// All blocks are in use; one must be released first.
         case noRoom
         case block(StreamBlock)
-        /// The last bytes, if there were any left.
+        /// The stream has ended, with the last bytes if there were any.
         case end(StreamBlock?)
     }
 
-    /// Blocks in memory at once, the one that is being read included: 16 MiB are on their way at full speed for 16 ms of
-    /// round trip at 1 GB/s.
+    /// The most blocks in memory, including the one being read: 16 MiB are the bytes under way at 1 GB/s with a round
+    /// trip of 16 ms.
     static let mostBlocks = 4
 
-    /// Nanoseconds after which a stream that gives little is left for a moment: somebody may want the thread to stop.
+    /// Nanoseconds after which a turn of reading a slow stream ends, so that the session can stop it.
     private static let longestTurn: Int64 = 5_000_000
 
     let source: any ByteSource
-    /// One more than are in use: a lane may hold on to one for a moment longer than the server needs it.
+    /// One buffer more than blocks, because a lane may hold one a moment longer than the server needs it.
     private let buffers = BufferPool(size: Limits.blockSize, count: mostBlocks + 1)
     private var current: StreamBlock?
     private var nextIndex: UInt64 = 0
-    /// A terminal can be read again after its end; a stream that ended once has ended.
+    /// A terminal could be read again after its end; here the first end counts.
     private var hasEnded = false
 
     init(_ source: any ByteSource) {
         self.source = source
     }
 
-    /// Reads on until a block is full, the stream ends, or some time has passed.
+    /// Reads until a block is full, the stream ends, or the turn is over.
     ///
     /// - Throws: `sourceUnreadable`.
     func read() throws(Failure) -> Step {
@@ -66,7 +65,7 @@ final class BlockStream: @unchecked Sendable {
         return StreamBlock(index: nextIndex, buffer)
     }
 
-    /// - Returns: false at the end.
+    /// - Returns: false at the end of the stream.
     private func fill(_ block: StreamBlock) throws(Failure) -> Bool {
         let room = block.room
         do {
@@ -79,13 +78,13 @@ final class BlockStream: @unchecked Sendable {
     }
 }
 
-/// Bytes of a stream that are kept until the server has them.
+/// A block of a stream, kept until the server has it.
 ///
-/// `@unchecked Sendable`: filled before anybody else sees it, and only read afterwards.
+/// `@unchecked Sendable`: it is filled before it is shared, and only read afterwards.
 final class StreamBlock: @unchecked Sendable {
     let index: UInt64
 
-    /// Bytes in it.
+    /// The number of bytes in it.
     fileprivate(set) var count = 0
 
     private let buffer: BlockBuffer
@@ -97,7 +96,7 @@ final class StreamBlock: @unchecked Sendable {
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]) }
 
-    /// Where they are in the stream.
+    /// The range of the bytes in the stream.
     var range: Range<UInt64> {
         let start = index * UInt64(Limits.blockSize)
         return start..<start + UInt64(count)

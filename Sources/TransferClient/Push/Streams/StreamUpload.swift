@@ -3,32 +3,32 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// A stream of more than one block on its way: each block is a part, and is kept until the server has verified it. What
-/// the server has then, it must still have when a connection was lost.
+/// An upload of a stream of more than one block. Each block is a part, and is kept until the server has verified it.
+/// After a lost connection, the server must still have the blocks that are no longer kept.
 final class StreamUpload: UploadInParts {
     private struct State {
-        /// Blocks that were read.
+        /// The number of blocks that were read.
         var count: UInt64 = 0
-        /// Bytes in them.
+        /// The bytes of these blocks.
         var read: UInt64 = 0
         var hasEnded = false
-        /// Somebody has what reads on.
+        /// Whether the rest of the stream was handed out to be read.
         var isBeingRead = false
-        /// Read, and not verified by the server; by index.
+        /// The blocks that were read and that the server has not verified, by index.
         var held: [UInt64: StreamBlock] = [:]
-        /// Indices of those that nobody sends.
+        /// The indices of kept blocks that no lane is sending.
         var waiting: ArraySlice<UInt64> = []
-        /// Of each block, one after the other; zeros for those that were not digested yet.
+        /// The digests of the blocks, one after the other; zeros for those not digested yet.
         var digests: [UInt8] = []
-        /// How far the server is with each of the parts under way.
+        /// The bytes that the server has of each part under way.
         var progress: [UploadID: UInt64] = [:]
-        /// While the server is asked, whether it has each block as it was sent.
+        /// Whether the server has each block as it was sent; nil unless the server is being asked.
         var found: [Bool]?
-        /// Bytes in these.
+        /// The bytes of the blocks that the server has.
         var compared: UInt64 = 0
-        /// The end was asked for though the server has not all of it any more.
+        /// Whether the end was sent although the server no longer has all blocks.
         var hasTriedEnd = false
-        /// The end is handed out.
+        /// Whether the end was handed out.
         var isEnding = false
         var isOver = false
 
@@ -40,7 +40,7 @@ final class StreamUpload: UploadInParts {
             read += UInt64(block.count)
         }
 
-        /// Whether the end is to be handed out, now.
+        /// Whether the end can be handed out now; if so, notes that it is.
         mutating func takeEnd() -> Bool {
             guard hasEnded, held.isEmpty, found == nil, !isEnding, !isOver else { return false }
             isEnding = true
@@ -55,8 +55,8 @@ final class StreamUpload: UploadInParts {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - first: the front of the stream.
-    ///   - stream: has the rest.
+    ///   - first: the first block of the stream.
+    ///   - stream: the rest of the stream.
     init(_ whole: PendingUpload, _ first: StreamBlock, _ stream: BlockStream, function: DigestFunction) {
         self.whole = whole
         self.stream = stream
@@ -72,7 +72,7 @@ final class StreamUpload: UploadInParts {
         state.withLock { !$0.isOver && (!$0.hasEnded || !$0.waiting.isEmpty) }
     }
 
-    /// A block, or what reads on where there is room for another one.
+    /// The next block to send, or the right to read the next one if there is room.
     func nextPart(_ sharing: PartSharing) -> PendingUpload? {
         enum Next {
             case block(Range<UInt64>)
@@ -92,9 +92,9 @@ final class StreamUpload: UploadInParts {
         }
     }
 
-    /// Reads on for a while; only for whoever got the right to from `nextPart`, which gives it up.
+    /// Reads the stream for one turn, with the right from `nextPart`, which this gives back.
     ///
-    /// - Returns: whether the block is full or the stream has ended, and what ends the upload, when nothing is missing.
+    /// - Returns: whether the block is full or the stream has ended, and the end of the upload if nothing is missing.
     /// - Throws: `sourceUnreadable`.
     func readOn() throws(Failure) -> (isFull: Bool, end: PendingUpload?) {
         let step = try stream.read()
@@ -119,7 +119,7 @@ final class StreamUpload: UploadInParts {
 
     func reader(of range: Range<UInt64>) throws(Failure) -> ContentReader {
         let block = state.withLock { $0.held[range.lowerBound / UInt64(Limits.blockSize)] }
-        // Its upload has its report.
+        // The block is gone because the upload has ended.
         guard let block else { throw .unreadableStream }
         return ContentReader(block)
     }
@@ -210,8 +210,8 @@ extension StreamUpload {
                 }
             }
             if isMissing, state.hasTriedEnd || !state.hasEnded || !state.held.isEmpty { throw .unreadableStream }
-            // All of it was verified once. The server may have stored it and died before it could say so: it is asked for
-            // the end, and looks.
+            // The server has verified all blocks once. It may have stored the file and died before it could say so: ask
+            // for the end, which it then recognizes.
             if isMissing { state.hasTriedEnd = true }
             state.waiting = state.held.keys.sorted()[...]
             return state.takeEnd()
@@ -221,7 +221,7 @@ extension StreamUpload {
 }
 
 extension Failure {
-    /// For a stream of which something is missing that nobody has any more.
+    /// The failure of a stream of which a block is missing on both sides.
     static let unreadableStream = Failure(
         .connectionLost,
         "The server no longer has all that was sent before the connection was lost, and a stream cannot be "
