@@ -94,7 +94,7 @@ public struct ClientConfiguration: Sendable {
         digest ?? (recipients.isEmpty ? .xxh128 : .sha256)
     }
 
-    /// What the server does when another content has the name, and what a pull does when another file has it.
+    /// What the server does if other content has the path, and a pull if another file has it.
     public var conflict = ConflictPolicy.keepBoth
 
     /// Whether a pull reads local files and compares their content even if their size and time of modification are

@@ -3,8 +3,7 @@ import TransferKeys
 import TransferProtocol
 import TransferSystem
 
-/// The TLS context and the server verifier that all connections of one client share, created when the first connection
-/// needs them.
+/// TLS for all connections of one client, prepared when the first connection needs it.
 final class ClientSecurity: Sendable {
     /// The reason why no context could be created.
     struct Fault: Error, Sendable, Equatable {
@@ -14,7 +13,7 @@ final class ClientSecurity: Sendable {
 
     let verifier: ServerVerifier
 
-    /// The host name that the server's certificate must have; nil for a Unix socket.
+    /// The server's name for checks of certificates; nil for a Unix socket.
     let name: String?
 
     private let key: KeyPair?
@@ -29,7 +28,7 @@ final class ClientSecurity: Sendable {
 
     /// - Parameters:
     ///   - key: the client's key; nil to show none.
-    ///   - speaksHTTP: whether the server may be one of another make, which would refuse a certificate of this kind.
+    ///   - speaksHTTP: whether the server may be another HTTP server, which would refuse a certificate of this kind.
     ///     The key is then shown only to servers that are known by their own keys.
     init(_ trust: ServerTrust, _ server: ServerAddress, key: KeyPair?, speaksHTTP: Bool = false) {
         (self.key, self.speaksHTTP) = (key, speaksHTTP)

@@ -3,9 +3,9 @@ import TransferIO
 public import TransferModel
 import TransferProtocol
 
-/// An event of a push; the events arrive in the order in which they happen.
+/// An event of a push; events arrive in order.
 public enum PushEvent: Sendable {
-    /// The server has answered the greeting and let the client in.
+    /// The server has let the client in.
     case connected(server: String)
 
     /// A sentence for the user, without its period, such as about a key that is new.
@@ -29,9 +29,9 @@ public enum PushEvent: Sendable {
     case known(KnownFolder)
 }
 
-/// The progress of an upload; an estimate for display, not an acknowledgement.
+/// The progress of an upload; only an estimate.
 public struct UploadProgress: Sendable, Equatable {
-    /// The step of the upload that takes time now.
+    /// What the client is doing with the upload.
     public enum Phase: Sendable, Equatable {
         /// The blocks that the server has of an interrupted upload are compared with the source.
         case resuming
@@ -39,7 +39,7 @@ public struct UploadProgress: Sendable, Equatable {
         case sending
     }
 
-    /// The step of the upload that takes time now.
+    /// What the client is doing with the upload.
     public var phase = Phase.sending
 
     /// The source, as the report will name it.
@@ -54,34 +54,34 @@ public struct UploadProgress: Sendable, Equatable {
 
 /// The reason why a push or request could not go on. Reports that came before it remain valid.
 public struct TransferFailure: Error, Sendable, Equatable {
-    /// The kind of failure, by which a program decides what to do.
+    /// The kind of failure, for programs.
     public enum Reason: Sendable, Equatable {
         /// There is no connection, or it was lost for good.
         case unreachable
         /// The server does not let this client in.
         case refused
-        /// Client and server do not understand each other, such as for different versions.
+        /// Client and server do not understand each other.
         case protocolFault
         /// The task or the consumer has cancelled the push or request.
         case cancelled
-        /// The server does not support what was asked for, or the configuration excludes it.
+        /// The server or the configuration excludes what was asked for.
         case unsupported
-        /// The server may be the wrong one, or a key or secret cannot be used safely.
+        /// The server may be the wrong one, or a key or secret is unsafe.
         case untrusted
         /// The request was rejected, with the server's code or one of the client's own.
         case rejected(ResultCode)
     }
 
-    /// The kind of failure, by which a program decides what to do.
+    /// The kind of failure, for programs.
     public let reason: Reason
 
     /// Sentences for the user that say what happened and what to do.
     public let message: String
 
-    /// A change to the command that solves the problem; nil if no command can.
+    /// A change to the command that helps, if there is one.
     package let remedy: Remedy?
 
-    /// A clause with the system's reason why there is no connection; nil for other failures.
+    /// The system's reason, a clause, if there is no connection; otherwise nil.
     let cause: String?
 
     package init(reason: Reason, message: String, remedy: Remedy? = nil) {
@@ -94,12 +94,12 @@ public struct TransferFailure: Error, Sendable, Equatable {
     }
 }
 
-/// A change that makes the same command work, for programs that suggest commands to their users.
+/// A change that makes the same command work, for suggestions to users.
 package struct Remedy: Sendable, Equatable {
     /// The purpose as the text shows it, such as `to go on`.
     package let purpose: String
 
-    /// The flags to add to the command; empty if the same command is enough.
+    /// The flags to add; empty for the same command.
     package let flags: [String]
 
     /// Runs the same command again after a lost connection.
@@ -176,7 +176,7 @@ extension TransferFailure {
 }
 
 extension ForeignService {
-    /// An error message for a user who expected a Transfer server at the address.
+    /// A message for users who expected a Transfer server there.
     func sentence(_ endpoint: Endpoint) -> String {
         "What listens at \(endpoint) is \(name), not a Transfer server. Nothing was sent. Look whether the port is right."
     }

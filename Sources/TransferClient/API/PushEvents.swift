@@ -16,8 +16,8 @@ public struct PushEvents: AsyncSequence, Sendable {
     /// ended. It may wait for a directory that is being read.
     public var leftOut: LeftOut { tellLeftOut() }
 
-    /// Whether an event is ready, so that the next one comes without delay. A consumer that collects output from events
-    /// can continue to do so while this is true.
+    /// Whether an event is ready, so that the next one comes without delay. While this is true, a consumer can go on
+    /// collecting output.
     public var areWaiting: Bool { taker.channel.hasEvents }
 
     /// Ends the push; uploads that are not acknowledged are reported as cancelled.
@@ -25,7 +25,7 @@ public struct PushEvents: AsyncSequence, Sendable {
         taker.channel.cancel()
     }
 
-    /// Creates the iterator, with which the only consumer takes the events.
+    /// Creates the only iterator of the events.
     public func makeAsyncIterator() -> Iterator { Iterator(taker: taker) }
 
     /// Takes the events one by one.
@@ -37,16 +37,14 @@ public struct PushEvents: AsyncSequence, Sendable {
             try await taker.channel.next()
         }
 
-        /// Waits for the next event on the caller's actor; nil after the last one. Throws `TransferFailure` if the push
-        /// cannot go on.
+        /// The same on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransferFailure) -> PushEvent? {
             try await taker.channel.next()
         }
     }
 }
 
-/// Cancels the push when the last reference is released: without a consumer, no event would ever be taken from a full
-/// queue.
+/// Cancels the push when the last reference is released: without a consumer, a full queue would stay full.
 private final class EventTaker: Sendable {
     let channel: EventChannel
 

@@ -1,9 +1,9 @@
 public import TransferKeys
 public import TransferModel
 
-/// An event of receiving deliveries; the events arrive in the order in which they happen.
+/// An event of receiving deliveries; events arrive in order.
 public enum ReceiveEvent: Sendable {
-    /// The server has answered the greeting and let the client in.
+    /// The server has let the client in.
     case connected(server: String)
 
     /// The connection was lost; the next attempt follows after that many seconds.

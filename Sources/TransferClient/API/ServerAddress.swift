@@ -4,7 +4,7 @@ import TransferModel
 
 /// The address of a server and a folder below its directory.
 public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The port of an address that has none.
+    /// The port for addresses that state none.
     public static let defaultPort: UInt16 = ServerPort.usual
 
     package let endpoint: Endpoint

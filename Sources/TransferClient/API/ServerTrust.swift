@@ -1,8 +1,8 @@
 public import TransferKeys
 
 /// How a client recognizes the right server. If a key is known for the address, only a server with that key is trusted.
-/// If none is known, a server is trusted whose certificate the system trusts for the name in the address;
-/// `firstContact` decides about any other server.
+/// If none is known, a server is trusted whose certificate the system trusts for the name in the address.
+/// `firstContact` decides about a certificate of an unknown issuer; one that is expired or has another name is refused.
 public struct ServerTrust: Sendable {
     /// The decision about an unknown server.
     public enum FirstContact: Sendable {

@@ -170,8 +170,7 @@ extension TransferClient {
 }
 
 extension TransferClient {
-    /// Remembers the key that signed a sealed delivery as its sender's, if none is known for them. Reads and writes a
-    /// file.
+    /// Remembers the key that signed a sealed delivery as its sender's, if none is known. Reads and writes a file.
     ///
     /// - Parameter delivery: a delivery that this client has listed.
     /// - Returns: the key's fingerprint if it was seen for the first time; otherwise nil.
@@ -264,8 +263,7 @@ extension TransferClient {
         package let persons: [Person]
         package let server: KeyFingerprint?
 
-        /// The person with the name, which is compared byte by byte, as the server does; nil if there is no such
-        /// person.
+        /// The person with the name, compared byte by byte as on the server, if there is one.
         package func person(_ name: String) -> Person? { persons.first { $0.name.hasSameBytes(as: name) } }
 
         /// The certificates of the keys to seal for a person.
@@ -315,8 +313,8 @@ extension TransferClient {
 }
 
 extension Person {
-    /// The certificates of the keys to seal for, as the server lists them. Each is signed by an identity key, which
-    /// only the server claims to be this person's.
+    /// The certificates of the keys to seal for, each signed by an identity key that only the server claims to be this
+    /// person's.
     package var certificates: [SealingCertificate] { sealingKey.map { SealingCertificate.list($0) } ?? [] }
 }
 

@@ -39,7 +39,7 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Asks what exists at each path, with one question for all.
+    /// Asks what exists at each path, without waiting for one answer before the next question.
     ///
     /// - Returns: one report for each path, in their order.
     public func stat(_ paths: [String]) -> RequestEvents<StatReport> {

@@ -80,7 +80,7 @@ public final class TransferClient: Sendable {
 
     /// Creates a client and checks that the server answers and lets it in.
     ///
-    /// - Throws: `TransferFailure` if the server cannot be reached or refuses the client, or as `init` does.
+    /// - Throws: `TransferFailure` if it does not, or as `init` does.
     public static func connect(
         to server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()
     ) async throws(TransferFailure) -> TransferClient {
@@ -93,7 +93,7 @@ public final class TransferClient: Sendable {
     /// The keys with which this client seals and opens; nil if it does neither.
     package var sealing: SealingIdentity? { configuration.sealing }
 
-    /// The settings and resources that requests for stored files share.
+    /// What requests for stored files share.
     var requestContext: RequestContext {
         RequestContext(
             server: server, configuration: configuration, loops: loops, pool: pool, buffers: buffers,
@@ -121,10 +121,8 @@ public final class TransferClient: Sendable {
     }
 
     /// - Parameters:
-    ///   - archive: notes the folders, links and other names that are found, which this push does not send; nil outside
-    ///     an archive.
-    ///   - command: the number by which the server knows the command that the push is part of; random for a push of its
-    ///     own.
+    ///   - archive: notes folders, links and other names, which this push does not send; nil outside an archive.
+    ///   - command: the number of the command that the push is part of; random for a push of its own.
     func push(
         _ uploads: some Sequence<Upload> & Sendable, archive: ArchiveNotes?,
         command: UInt64 = .random(in: .min ... .max)

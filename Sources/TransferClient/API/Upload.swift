@@ -1,6 +1,6 @@
 public import TransferModel
 
-/// One operand of a push: a path, bytes or a stream, and its name on the server.
+/// One operand of a push, and its name on the server.
 public struct Upload: Sendable {
     /// The source of the content.
     public enum Source: Sendable {
@@ -27,16 +27,16 @@ public struct Upload: Sendable {
     /// The identity that the file at the path must have to be sent; nil to send any file.
     var expected: SourceFile.Identity?
 
-    /// The version of the stored file that it may replace when it overwrites; `FileVersion.none` to replace no file,
-    /// nil to replace any. Only for a path source, and for servers with the feature `versions`.
+    /// The version of the stored file that it may replace; `FileVersion.none` for no file, nil for any. Only for a path
+    /// source, and for servers with the feature `versions`.
     var replaceable: FileVersion?
 
-    /// Pushes a file, or a directory with everything in it.
+    /// A file, or a directory with everything in it.
     public static func path(_ path: String, name: String? = nil, kind: ContentKind? = nil) -> Upload {
         Upload(source: .path(path), name: name, kind: kind)
     }
 
-    /// Makes the upload of a file that was found below a directory.
+    /// A file that was found below a directory.
     init(at place: SourcePlace, name: String) {
         (source, self.name, self.place) = (.path(place.path), name, place)
     }
@@ -45,17 +45,17 @@ public struct Upload: Sendable {
         (self.source, self.name, self.kind) = (source, name, kind)
     }
 
-    /// Pushes content that is in memory.
+    /// Content that is in memory already.
     public static func bytes(_ bytes: [UInt8], name: String, kind: ContentKind? = nil) -> Upload {
         Upload(source: .bytes(bytes), name: name, kind: kind)
     }
 
-    /// Pushes text, encoded as UTF-8.
+    /// Text in memory, sent as UTF-8.
     public static func text(_ text: String, name: String) -> Upload {
         Upload(source: .bytes(Array(text.utf8)), name: name, kind: .text)
     }
 
-    /// Pushes a stream of unknown length, such as standard input.
+    /// A stream of unknown length, such as standard input.
     public static func stream(_ stream: any ByteSource, name: String, kind: ContentKind? = nil) -> Upload {
         Upload(source: .stream(stream), name: name, kind: kind)
     }
@@ -65,7 +65,7 @@ public struct Upload: Sendable {
 public protocol ByteSource: Sendable {
     /// Reads the next bytes. Called on a thread that may block, never by two threads at once.
     ///
-    /// - Returns: the number of bytes that were put into `buffer`; 0 at the end.
+    /// - Returns: the bytes put into `buffer`; 0 at the end.
     /// - Throws: any error; the upload is aborted and reported as unreadable.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }

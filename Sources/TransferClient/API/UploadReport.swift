@@ -15,7 +15,7 @@ public struct UploadReport: Sendable, Equatable {
     /// What the source is: a file, unless `ClientConfiguration.archives` is set.
     public var form = EntryForm.file
 
-    /// The ID under which the server knows the upload; a repeated upload of the same content has the same ID.
+    /// The id under which the server knows the upload; a repeated upload of the same content has the same id.
     public var uploadID: UploadID
 
     /// The server's acknowledgement, or the reason why the upload has no acknowledgement.

@@ -1,20 +1,19 @@
 import TransferModel
 
-/// An entry of an archive besides the content of files: a folder, a link, another name of a file, or a file that needs
-/// other attributes.
+/// An entry of an archive: a folder, a link, another name of a file, or a file that needs other attributes.
 final class ArchiveItem: Sendable {
     let form: EntryForm
 
     /// The source as its report names it.
     let source: String
 
-    /// The place on this machine; nil for an entry of a server.
+    /// The local place; nil for an entry of a server.
     let place: SourcePlace?
 
     /// The entry, with its path on the receiving side.
     let entry: SyncEntry
 
-    /// The entry that had that path when this one was found; nil if the path was free.
+    /// The entry that had that path before; nil if the path was free.
     let there: SyncEntry?
 
     /// Whether the caller named it, instead of a folder that contains it.
@@ -36,7 +35,7 @@ final class ArchiveItem: Sendable {
 
 /// The outcome of one item.
 struct ArchiveOutcome: Sendable {
-    /// `committed` if the entry was created, `alreadyStored` if it existed; otherwise the reason of the failure.
+    /// `committed` if it was created, `alreadyStored` if it existed; otherwise the failure.
     var result: ResultCode
 
     /// The path where it is, or would be.
@@ -48,6 +47,6 @@ struct ArchiveOutcome: Sendable {
     /// Whether it existed already and got other attributes.
     var hasNewAttributes = false
 
-    /// Whether the receiving side was asked to change something, and has done it.
+    /// Whether the receiving side was asked to change it, and did.
     var isAsked = true
 }

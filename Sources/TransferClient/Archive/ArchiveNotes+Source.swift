@@ -13,8 +13,7 @@ extension ArchiveNotes {
             let entry = try SyncEntry.folder(directory, as: try Self.path(path))
             add(.folder, place, entry, isNamed: isNamed)
         } catch {
-            // The walk reports why the directory cannot be read, and an invalid path is reported for each of the
-            // entries in it.
+            // The walk reports an unreadable directory, and an invalid path is reported for each entry in it.
             guard error == .tooManyAttributes, let path = try? RelativePath(path) else { return }
             cannotMake(path, error)
             let entry = SyncEntry(
@@ -28,7 +27,7 @@ extension ArchiveNotes {
         add(.link, place, try SyncEntry.link(at: place, as: try Self.path(path)), isNamed: isNamed)
     }
 
-    /// Whether a file is sent as another name of a file that was found before; notes it either way.
+    /// Whether a file is another name of one that was found before; then it is noted as that.
     ///
     /// - Parameters:
     ///   - place: the file on this machine.

@@ -66,7 +66,7 @@ final class ArchiveNotes: Sendable {
         }
     }
 
-    /// The entry at a path on the receiving side; nil for a free path.
+    /// The entry at a path on the receiving side; nil if none is known.
     func there(_ path: RelativePath) -> SyncEntry? { state.withLock { $0.look }(path) }
 
     /// The number of items that will have reports of their own.
@@ -125,7 +125,7 @@ extension ArchiveNotes {
     }
 }
 
-// MARK: What came of it
+// MARK: Outcomes
 
 extension ArchiveNotes {
     /// Notes that a file is stored under its path or a numbered one.

@@ -244,7 +244,7 @@ extension ArchivePush {
     }
 }
 
-// MARK: What is beside files
+// MARK: Links, names and attributes
 
 extension ArchivePush {
     private func finish(

@@ -205,7 +205,7 @@ extension PullArchive {
     }
 }
 
-// MARK: What is beside files
+// MARK: Links, names and attributes
 
 extension PullArchive {
     /// Creates the noted entries. If the pull has failed, it closes the folders that were opened.

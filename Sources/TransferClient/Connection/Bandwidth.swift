@@ -1,7 +1,7 @@
 import TransferModel
 import TransferSystem
 
-/// The limit of the rate that all connections of a push or a pull share.
+/// The rate limit that all connections of a push or pull share.
 final class Bandwidth: Sendable {
     /// The answer to a request to send.
     enum Permission {
@@ -26,7 +26,7 @@ final class Bandwidth: Sendable {
         }
     }
 
-    /// The time from which more may be received; nil if it may be received now.
+    /// When more may be received; nil for now.
     var pause: MonotonicTime? {
         bucket.withLock { bucket in
             guard bucket.take(atMost: 1, now: .now) == 1 else { return bucket.next(for: 1) }
@@ -35,10 +35,10 @@ final class Bandwidth: Sendable {
         }
     }
 
-    /// The most bytes to receive at once, a twentieth of a second's worth, so that the rate is even.
+    /// The most bytes to receive at once, so that the rate is even.
     let mostReceived: Int
 
-    /// Counts bytes, such as of control frames, that were sent without waiting.
+    /// Counts bytes that were sent without waiting.
     func charge(_ count: Int) {
         bucket.withLock { $0.charge(count) }
     }

@@ -24,7 +24,7 @@ final class EventQueue<Event: Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// Whether the reader is behind. `onRoom` is called when it has caught up.
+    /// Whether the reader is behind. `onRoom` is called when half of the events are taken.
     var isFull: Bool { state.withLock { $0.events.count - $0.head >= limit } }
 
     /// Whether the reader would get an event at once.

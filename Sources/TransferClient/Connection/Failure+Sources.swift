@@ -2,7 +2,7 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// The failures of uploads, with sentences for the user.
+/// The failures of uploads, and their messages.
 extension Failure {
     static func unreadable(_ error: SystemError) -> Failure {
         let advice =
@@ -39,7 +39,7 @@ extension Failure {
     static let reserved = Failure(
         .sourceSkipped, "Skipped: the name is one of Transfer's own, and what has it is never sent.")
 
-    /// The failure of an entry that has only the name of a witness.
+    /// An entry has only the name of a witness.
     static let leftByRemoval = Failure(
         .sourceSkipped,
         "It has a name that removals give for a moment. Rename it; if a removal of yours was killed, a push or "
@@ -55,7 +55,7 @@ extension Failure {
     /// - Parameter message: the reason why the framing cannot carry the upload.
     static func unsuitable(_ message: String) -> Failure { Failure(.unsuitable, message) }
 
-    /// The failure of an upload in a framing without acknowledgements.
+    /// The framing has no acknowledgements.
     ///
     /// - Parameter remark: the server's words, if it sent some.
     static func unanswered(_ remark: String?) -> Failure {
@@ -65,7 +65,7 @@ extension Failure {
             "Sent, not acknowledged: this framing has no acknowledgement (verified: no).\(said)")
     }
 
-    /// The failure of an upload that was sent completely and not answered.
+    /// An upload was sent completely, and no answer came.
     ///
     /// - Parameter reason: what happened instead; a sentence or its beginning.
     static func doubtful(_ reason: String) -> Failure {

@@ -2,8 +2,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Creates the entries of a plan. A new folder is never more accessible than its source. Folders get their times last,
-/// the innermost first, because every entry created in a folder changes its time.
+/// Creates the entries of a plan. A new folder is never more accessible than its source, and gets its times last, the
+/// innermost first, because every entry created in it changes its time.
 final class TreeCopyRun: Sendable {
     private let copy: TreeCopy
     private let keepsOwners: Bool
@@ -32,8 +32,8 @@ final class TreeCopyRun: Sendable {
         }
     }
 
-    /// Creates folders with their permissions. A client that may not set permissions creates only folders that are open
-    /// to everyone.
+    /// Creates folders with permissions. A client that may not set permissions creates only those that are open to
+    /// everyone.
     private func makeFolders(_ folders: [SyncEntry]) async throws(TransferFailure) {
         var open: [SyncEntry] = []
         for folder in try await refused(folders, hasPermissions: true) where isPossible(.folder, folder) {
@@ -97,8 +97,8 @@ final class TreeCopyRun: Sendable {
         copy.tell(form, entry.path.string, result, message, lastAnswer.withLock { $0 })
     }
 
-    /// Whether the folders above an entry exist; if not, the entry is reported as failed. Without this check, the
-    /// server would create them with default permissions.
+    /// Whether the folders above an entry exist; if not, reports its failure. Otherwise the server would create them,
+    /// for everyone.
     private func isPossible(_ form: EntryForm, _ entry: SyncEntry) -> Bool {
         let fault = unmade.withLock { unmade in entry.path.folders.lazy.compactMap { unmade[$0] }.first }
         guard let (code, message) = fault else { return true }
@@ -110,8 +110,8 @@ final class TreeCopyRun: Sendable {
 // MARK: Files
 
 extension TreeCopyRun {
-    /// Copies files. If several are names of one file, the first one that can be copied is, and the others become names
-    /// of the copy.
+    /// Copies files. If a file has several names, the first possible one is copied, and the others become names of the
+    /// copy.
     private func copyFiles(_ files: [TreeCopyPlan.File], to target: RemoteTarget) async throws(TransferFailure) {
         var groups: [SyncEntry.NamedFile: [TreeCopyPlan.File]] = [:]
         for file in files { if let named = file.entry.named { groups[named, default: []].append(file) } }
@@ -147,7 +147,7 @@ extension TreeCopyRun {
         let context = copy.client.requestContext
         let answers = copy.client.change(possible.map(\.entry.path.string)) { path, index in
             let (source, entry) = (possible[index].source, possible[index].entry)
-            // Attributes that the server could not list are not sent; it refuses the copy if it cannot keep them.
+            // Attributes that could not be listed are not sent; the server refuses the copy if it cannot keep them.
             let attributes = keepsOwners && !entry.isPartial ? entry.extra : nil
             return .make(
                 MakeRequest(

@@ -16,7 +16,7 @@ public struct FoundServer: Sendable, Equatable {
         case unknown
     }
 
-    /// The name that the server gives itself: 1 to 64 bytes, without control characters.
+    /// The name that the server gives itself: 1 to 64 bytes, without characters that control a terminal.
     public let name: String
 
     /// The 1 to 16 addresses that answered, with the first port. The best one comes first: those with a known key, then

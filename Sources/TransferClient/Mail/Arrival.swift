@@ -23,7 +23,7 @@ struct Arrival: Sendable {
 
     var delivery: Delivery { verified.delivery }
 
-    /// The entry for the note on disk; nil if the file could not be examined.
+    /// The entry for the note; nil if the file could not be examined.
     var file: ReceivedFile? {
         guard let path = report.path.flatMap({ try? RelativePath($0) }), let version = report.version else {
             return nil
@@ -33,8 +33,8 @@ struct Arrival: Sendable {
     }
 
     /// - Parameters:
-    ///   - state: the state as the server knows it.
-    ///   - failure: the reason why the server did not accept it as delivered; nil if it did.
+    ///   - state: the state that the server knows.
+    ///   - failure: why the server did not accept it; nil if it did.
     func report(_ state: DeliveryState, failure: Outcome? = nil) -> ReceiveReport {
         var received = ReceiveReport(delivery, report, state)
         received.seal = verified.seal
@@ -46,7 +46,7 @@ struct Arrival: Sendable {
 }
 
 extension ReceiveReport {
-    /// - Parameter state: the state as the server knows it.
+    /// - Parameter state: the state that the server knows.
     init(_ delivery: Delivery, _ report: PullReport, _ state: DeliveryState) {
         self.init(
             delivery: delivery, result: report.result, path: report.path, state: state,

@@ -20,7 +20,7 @@ public struct Delivery: Sendable, Equatable {
     /// The path that the sender gave the content. It comes from another client and may be invalid.
     public let name: String
 
-    /// The kind of the content, as the sender declared it.
+    /// The kind of the content, as the server lists it.
     public let kind: ContentKind
 
     /// The size of the content in bytes.

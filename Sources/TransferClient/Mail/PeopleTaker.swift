@@ -44,7 +44,7 @@ final class PeopleTaker: AnswerTaker {
             return (state.persons.count, state.failure)
         }
         guard failure == nil else { return .unwanted }
-        // The answer about the client itself has one person at most, who must be this client.
+        // At most one person, this client, answers the question about itself.
         guard !isAboutItself || count <= 1 && persons.allSatisfy(\.isClient) else {
             return .fault(
                 ProtocolFault(.unexpectedFrame, "The server does not say who this client is, and of one alone."))
@@ -87,7 +87,7 @@ final class PeopleQuestion: Sendable {
         queue.add(asked)
     }
 
-    /// The reason why there is no answer; nil if there is one.
+    /// Why there is no answer; nil if there is.
     var failure: TransferFailure? { reason.withLock { $0 } }
 
     /// The fingerprint of the server that has answered.
@@ -110,7 +110,7 @@ final class PeopleQuestion: Sendable {
 }
 
 extension TransferFailure {
-    /// The failure of a request that the server did not carry out.
+    /// The failure of a refused request.
     init(_ outcome: Outcome) {
         self.init(
             reason: .rejected(outcome.code), message: outcome.withReason.message)

@@ -97,8 +97,8 @@ extension ReceivePlan {
         }
     }
 
-    /// Whether to report a batch to the server: at once if no batch is unanswered, otherwise only when a whole batch is
-    /// waiting. So the next batch fills while one is under way, and batches are as large as possible.
+    /// Whether to report a batch: at once if none is unanswered, otherwise only a full one. So the next batch fills
+    /// while one is under way, and batches are as large as possible.
     private func hasBatch(_ state: State) -> Bool {
         guard state.naming != .asked else { return false }
         guard state.settling > 0 else {
@@ -139,8 +139,8 @@ extension ReceivePlan {
         return SettleTaker(batch.settlement) { self.settled(batch, $0) }.asked
     }
 
-    /// Takes the next batch to report. Stored deliveries are noted on disk first: if the answer is lost, they are
-    /// reported again, and not fetched again.
+    /// Takes the next batch to report. Deliveries are noted on disk first: if the answer is lost, they are reported
+    /// again, and not fetched again.
     private func takeBatch() -> SettleBatch? {
         let signer = signer
         let (old, arrivals, declined) = state.withLock { state -> (SettleBatch?, [Arrival], [Delivery]) in
@@ -174,8 +174,8 @@ extension ReceivePlan {
         }
         batch.attempts += 1
         if outcome.code.isRetryable, batch.attempts <= context.configuration.retries { return again([batch]) }
-        // The server accepts a whole batch or nothing: divide it, so that one missing delivery does not block the
-        // others.
+        // Divide the batch, which the server accepts completely or not at all, so that one missing delivery does not
+        // block the others.
         if !outcome.code.isRetryable, batch.settlement.deliveries.count > 1 { return again(halves(batch)) }
         conclude(batch, outcome)
     }
@@ -198,7 +198,7 @@ extension ReceivePlan {
         resume()
     }
 
-    /// - Parameter failure: the reason why the server did not accept the batch; nil if it did.
+    /// - Parameter failure: why the server did not accept it; nil if it did.
     private func conclude(_ batch: SettleBatch, _ failure: Outcome?) {
         let state: DeliveryState = batch.settlement.verdict == .delivered ? .delivered : .declined
         for arrival in batch.arrivals {

@@ -40,7 +40,7 @@ final class ReceivePlan: RequestPlan {
         var listing = Listing.wanted
         /// The largest number that was listed.
         var last: UInt64 = 0
-        /// IDs of listed deliveries about which the client has reported nothing to the server.
+        /// The ids of listed deliveries about which the client has reported nothing to the server.
         var open: Set<UploadID> = []
         /// The memory that these take.
         var budget = ListBudget()
@@ -183,7 +183,7 @@ final class ReceivePlan: RequestPlan {
     }
 }
 
-// MARK: What waits
+// MARK: Listing and choosing
 
 extension ReceivePlan {
     func take(_ deliveries: [Delivery]) -> Taken {
@@ -301,7 +301,7 @@ extension ReceivePlan {
     }
 }
 
-// MARK: What is here
+// MARK: Stored deliveries
 
 extension ReceivePlan {
     /// Takes the outcome of fetching a delivery.

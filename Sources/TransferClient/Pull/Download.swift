@@ -1,4 +1,4 @@
-/// One operand of a pull: a path or pattern on the server, and its name here.
+/// One operand of a pull, and its name here.
 public struct Download: Sendable, Equatable {
     /// The path on the server, below the folder of the server's address.
     public var path: String
@@ -12,7 +12,7 @@ public struct Download: Sendable, Equatable {
     /// exactly this path, every match is pulled. A pattern with a slash at its end matches only folders.
     public var isPattern: Bool
 
-    /// Creates an operand. By default, `path` is no pattern and keeps its last component as the name.
+    /// Creates an operand; by default no pattern, with its own name.
     public init(_ path: String, name: String? = nil, isPattern: Bool = false) {
         (self.path, self.name, self.isPattern) = (path, name, isPattern)
     }

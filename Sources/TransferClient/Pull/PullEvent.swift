@@ -1,8 +1,8 @@
 public import TransferModel
 
-/// An event of a pull; the events arrive in the order in which they happen.
+/// An event of a pull; events arrive in order.
 public enum PullEvent: Sendable {
-    /// The server has answered the greeting and let the client in.
+    /// The server has let the client in.
     case connected(server: String)
 
     /// The connection was lost; the next attempt follows after that many seconds.
@@ -16,7 +16,7 @@ public enum PullEvent: Sendable {
     /// A file would be fetched. It replaces the report in a preview.
     case planned(PlannedDownload)
 
-    /// The progress of a long file; an estimate for display.
+    /// The progress of a long file.
     case progress(UploadProgress)
 
     /// One file has ended, fetched or not.

@@ -221,7 +221,7 @@ final class PullPlan: RequestPlan {
     }
 }
 
-// MARK: What is wanted
+// MARK: Selecting
 
 extension PullPlan {
     /// Whether a file is wanted that the caller has named.

@@ -2,7 +2,7 @@ import TransferIO
 import TransferModel
 
 /// The lanes of one push besides the first: how many there may be, and when another one is wanted. They only help: a
-/// lost one gives its uploads back and is not replaced at once.
+/// lost one gives its uploads back, and the push goes on without it.
 ///
 /// `@unchecked Sendable`: used on the run's loop only.
 final class Lanes: @unchecked Sendable {
@@ -58,8 +58,8 @@ final class Lanes: @unchecked Sendable {
     /// - Parameters:
     ///   - allowance: the number of lanes, including the first.
     ///   - sharing: how lanes share long files; nil to decide by the line.
-    ///   - waitsForAnswer: whether to open no other lane before the server has let the first one in. A pairing code may
-    ///     work only once, and is expensive for the server the first time.
+    ///   - waitsForAnswer: whether to open no other lane before the server has let the first one in. A token or pairing
+    ///     code may work only once, and the first check costs the server much.
     init(_ allowance: LaneAllowance, sharing: PartSharing? = nil, waitsForAnswer: Bool = false) {
         (self.allowance, wantedSharing) = (allowance, sharing)
         self.waitsForAnswer = waitsForAnswer

@@ -4,6 +4,12 @@ import TransferModel
 /// The client's protocol state on one connection of a classic framing: what to send next, and what an answer means. It
 /// does no I/O and reads no clock. One upload is under way at a time, and answers are always about that one.
 ///
+/// ```
+///   idle ──begin──► content ──finish──► sent ──answer──► idle
+///                   content ──answer──► refused ──abandon──► idle
+///                   content ──abandon──► idle, if the framing can abort an upload
+/// ```
+///
 /// With framings that have no answers, the state is idle again when everything is sent.
 struct ClassicPush {
     /// The declaration of an upload.

@@ -4,7 +4,7 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// How uploads end: by an answer, by leaving, or with the connection.
+/// How uploads end, with or without an answer.
 extension ClassicPushSession {
     func report(_ report: UploadReport) { run.channel.send(.finished(report)) }
 
@@ -19,7 +19,7 @@ extension ClassicPushSession {
         news.fire()
     }
 
-    /// Ends the upload under way, in a framing without answers, when its last byte has left.
+    /// Without answers, ends the upload when its last byte has left.
     func settleUnanswered() {
         guard !target.client.isAnswered, let current, hasLeft(current) else { return }
         self.current = nil

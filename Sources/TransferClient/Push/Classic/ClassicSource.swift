@@ -42,7 +42,7 @@ final class ClassicSource: @unchecked Sendable {
     private let hasher: BlockHasher?
     private let pieceSize: Int
 
-    /// The most bytes of a piece if the framing sets no lower bound: few calls, and little memory.
+    /// The most bytes of a piece unless the framing allows only fewer: few calls, and little memory.
     private static let longestPiece = 256 << 10
 
     /// Opens the source.

@@ -2,8 +2,7 @@ import TransferCodec
 import TransferModel
 import TransferSystem
 
-/// The content of one upload over HTTP. It can be read from any offset that is still available, and is digested once,
-/// in order. Called on the pool.
+/// The content of one upload over HTTP, read from any available offset and digested once, in order. Called on the pool.
 ///
 /// `@unchecked Sendable`: the session gives it to one job of the pool at a time, and uses it in between.
 final class HTTPContent: @unchecked Sendable {
@@ -28,12 +27,12 @@ final class HTTPContent: @unchecked Sendable {
     let size: UInt64?
 
     private let origin: Origin
-    /// The open file, and the offset of the next byte.
+    /// The open file, and the next offset.
     private var open: (file: SourceFile, next: UInt64)?
     /// The latest piece of a stream, and its offset.
     private var held: (start: UInt64, bytes: [UInt8], isLast: Bool) = (0, [], false)
     private let hasher = BlockHasher(.sha256)
-    /// The number of bytes that were digested.
+    /// The bytes that were digested.
     private(set) var digested: UInt64 = 0
     private var finished: [UInt8]?
 
@@ -113,13 +112,12 @@ final class HTTPContent: @unchecked Sendable {
 // MARK: Reading
 
 extension HTTPContent {
-    /// Reads a piece. The last piece of a file is returned only if the file has not changed since it was opened.
+    /// Reads a piece. The last piece of a file is only returned if the file has not changed since it was opened.
     ///
     /// - Parameters:
-    ///   - offset: the offset of the piece; in a stream no earlier than that of the latest piece.
+    ///   - offset: in a stream, no earlier than the latest piece.
     ///   - most: the most bytes; a stream returns a whole block anyway.
-    /// - Throws: `sourceChanged`, `sourceUnreadable`, or `connectionLost` for a part of a stream that is no longer
-    ///   available.
+    /// - Throws: `sourceChanged`, `sourceUnreadable`, or `connectionLost` if a part of a stream is gone.
     func piece(at offset: UInt64, most: Int) throws(Failure) -> Step {
         switch origin {
         case .bytes(let bytes):

@@ -2,7 +2,7 @@ import TransferHTTP
 import TransferIO
 import TransferModel
 
-/// The state that the connections of one push over HTTP share.
+/// What the connections of one push over HTTP share.
 ///
 /// `@unchecked Sendable`: used on the run's loop only.
 final class HTTPPush: @unchecked Sendable {
@@ -28,7 +28,7 @@ final class HTTPPush: @unchecked Sendable {
     /// Whether the client may ask with `Expect: 100-continue` whether the server wants content.
     var expectsContinue = true
 
-    /// The uploads that were begun and have no report yet.
+    /// Uploads that were begun and have no report yet.
     private var jobs: [ObjectIdentifier: HTTPJob] = [:]
 
     init(_ run: RunContext, _ web: WebAddress) {
@@ -61,11 +61,11 @@ final class HTTPJob {
 
     let content: HTTPContent
     var machine: Machine
-    /// The file that lets a later run resume the upload; nil if a later run starts it anew.
+    /// The file for a later run that resumes the upload; nil if it starts anew.
     let place: TusPlace?
     /// The contents of that file.
     var kept: TusPlace.Record?
-    /// The answers since the last progress that advised to wait.
+    /// Answers since the last progress that advised to wait.
     private var waits = 0
     private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(10))
     private var generator = SystemRandomNumberGenerator()

@@ -1,7 +1,7 @@
 import TransferIO
 import TransferModel
 
-/// The bytes that wait for the socket: chunks of content, and control frames that are sent between chunks.
+/// What waits for the socket: chunks of content, and control frames between them.
 struct SendQueue {
     private var chunks: [OutgoingChunk] = []
     private var control: [UInt8] = []
@@ -27,8 +27,7 @@ struct SendQueue {
         var hasSent = false
         /// The bytes of chunks with content, as they are on the wire.
         var travelled = 0
-        /// The bytes of content that the kernel has taken, for each chunk; in compressed chunks they count as evenly
-        /// spread.
+        /// The bytes of content that the kernel has taken of each chunk, counted as evenly spread in compressed chunks.
         var content: [(bytes: Int, epoch: Int)] = []
         /// Whether the kernel, or the limit of the rate, keeps ready bytes from being sent.
         var isBlocked = false

@@ -3,8 +3,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// A long file that is sent in parts, which any lane may take; in the end one of them ends it. Before, the server is
-/// asked what it has of the file.
+/// A long file that is sent in parts, which any lane may take; one lane ends the upload when all parts are staged.
+/// Before, the server is asked what it has of the file.
 final class SplitUpload: UploadInParts {
     private struct State {
         /// The offset of the next part.

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferProtocol
 
-/// Content that is sent in parts, which any lane may take; in the end one of them ends it.
+/// An upload that is sent in parts, which any lane may take; one lane ends it when all parts are staged.
 protocol UploadInParts: AnyObject, Sendable {
     /// The upload that is sent in parts, with its id.
     var whole: PendingUpload { get }

@@ -3,30 +3,30 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// An upload of a stream of more than one block. Each block is a part, and is kept until the server has verified it.
-/// After a lost connection, the server must still have the blocks that are no longer kept.
+/// A stream of more than one block. Each block is a part, kept until the server has verified it; after that, the server
+/// must still have it when a connection was lost.
 final class StreamUpload: UploadInParts {
     private struct State {
         /// The number of blocks that were read.
         var count: UInt64 = 0
-        /// The bytes of these blocks.
+        /// The bytes in these blocks.
         var read: UInt64 = 0
         var hasEnded = false
-        /// Whether the rest of the stream was handed out to be read.
+        /// Whether the right to read on was handed out.
         var isBeingRead = false
-        /// The blocks that were read and that the server has not verified, by index.
+        /// Blocks that the server has not verified, by index.
         var held: [UInt64: StreamBlock] = [:]
-        /// The indices of kept blocks that no lane is sending.
+        /// Indices of those that no lane sends.
         var waiting: ArraySlice<UInt64> = []
-        /// The digests of the blocks, one after the other; zeros for those not digested yet.
+        /// The digests of all blocks, one after the other; zeros if not digested yet.
         var digests: [UInt8] = []
         /// The bytes that the server has of each part under way.
         var progress: [UploadID: UInt64] = [:]
-        /// Whether the server has each block as it was sent; nil unless the server is being asked.
+        /// Whether the server has each block; nil unless it is being asked.
         var found: [Bool]?
         /// The bytes of the blocks that the server has.
         var compared: UInt64 = 0
-        /// Whether the end was sent although the server no longer has all blocks.
+        /// Whether the end was sent although the server lacks blocks.
         var hasTriedEnd = false
         /// Whether the end was handed out.
         var isEnding = false
@@ -92,7 +92,7 @@ final class StreamUpload: UploadInParts {
         }
     }
 
-    /// Reads the stream for one turn, with the right from `nextPart`, which this gives back.
+    /// Reads for one turn, with the right from `nextPart`, which this gives back.
     ///
     /// - Returns: whether the block is full or the stream has ended, and the end of the upload if nothing is missing.
     /// - Throws: `sourceUnreadable`.
