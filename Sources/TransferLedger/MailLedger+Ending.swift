@@ -47,7 +47,9 @@ extension MailLedger {
                 guard signed?.count == found.count else { return .badSignature }
             }
             var ended = EndedDeliveries()
-            for (index, delivery) in found.enumerated() {
+            // An upload that is named twice ends once.
+            var named: Set<UInt64> = []
+            for (index, delivery) in found.enumerated() where named.insert(delivery.number).inserted {
                 let receipt = signed?[index]
                 let isNews = state == .delivered ? delivery.state != .delivered : delivery.state.isOpen
                 guard isNews || (state == .delivered && delivery.receipt == nil && receipt != nil) else { continue }

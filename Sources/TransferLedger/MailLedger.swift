@@ -187,8 +187,10 @@ extension MailLedger {
         let deliveries = known == nil ? [] : try connection.deliveries(of: mail.id)
         // All that a client sends under one id is one upload.
         let found = Dictionary(deliveries.map { (PathKey($0.recipient), $0) }) { first, _ in first }
+        var named: Set<PathKey> = []
         let fresh = recipients.filter { name in
-            found[PathKey(name)].map { $0.state == .declined || $0.state == .expired } ?? true
+            guard named.insert(PathKey(name)).inserted else { return false }
+            return found[PathKey(name)].map { $0.state == .declined || $0.state == .expired } ?? true
         }
         if let known, !known.mail.mayBe(mail), deliveries.contains(where: { $0.state.isOpen || $0.state == .delivered })
         {

@@ -234,6 +234,25 @@ import Testing
         #expect(try ledger.sent(by: "alice", after: 0, limit: 1).map(\.receipt) == [[9]])
     }
 
+    /// Whether a client names an upload once or twice, it has ended once.
+    @Test(arguments: [DeliveryState.delivered, .declined]) func anUploadThatIsNamedTwice(_ state: DeliveryState) throws
+    {
+        let ledger = try fixture.open()
+        for number in 1...2 as ClosedRange<UInt64> { try ledger.queue(LedgerFixture.mail(number), to: ["bob"]) }
+        let id = LedgerFixture.id(1)
+        let ended = try #require(try ledger.settle([id, id], by: "bob", as: state, at: 1).ended)
+        #expect(ended.deliveries.map(\.mail.id) == [id] && ended.freed.map(\.id) == [id])
+        #expect(ledger.waiting(for: "bob") == (1, 5))
+        #expect(try ledger.open(from: 9).count == 1)
+    }
+
+    @Test func aRecipientThatIsNamedTwice() throws {
+        let ledger = try fixture.open()
+        let queued = try ledger.queue(LedgerFixture.mail(1), to: ["bob", "bob"])
+        #expect(queued == .queued(fresh: ["bob"], isKept: true, freed: nil))
+        #expect(try ledger.states(1) == ["bob queued"])
+    }
+
     /// All or none, also of what is not for him.
     @Test func nobodySettlesForAnother() throws {
         let ledger = try fixture.open()
