@@ -201,7 +201,11 @@ let package = Package(
                 "TransferMemoryStore", "CLinux",
             ]),
         tests(
-            "TransferMail", uses: ["TransferLedger", "TransferPorts", "TransferDatabase", "TransferModel", "CSQLite"]),
+            "TransferMail",
+            uses: [
+                "TransferLedger", "TransferPorts", "TransferDatabase", "TransferModel", "TransferMemoryStore",
+                "CSQLite",
+            ]),
         tests("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferProtocol", "CSQLite"]),
         tests(
             "TransferIntake",

@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferMail
 
 /// What waits is not lost, and does not stay for ever, whatever the clocks of machines say.
-@Suite struct LedgerClockTests {
+@Suite(.overEachKindOfMail) struct LedgerClockTests {
     private let fixture: LedgerFixture
     private let month: Int64 = 30 * 86_400 * 1_000_000_000
 

@@ -1,4 +1,6 @@
+import Testing
 import TransferDatabase
+import TransferMemoryStore
 import TransferModel
 import TransferPorts
 import TransferSystem
@@ -7,9 +9,10 @@ import TransferTestSupport
 @testable import TransferLedger
 @testable import TransferMail
 
-/// A ledger in a new directory.
+/// A ledger in a new directory or, as the suite wants it, one in memory.
 final class LedgerFixture: Sendable {
     let directory: TemporaryDirectory
+    private let mailboxes = MemoryMailboxes()
 
     init() throws { directory = try TemporaryDirectory() }
 
@@ -21,10 +24,15 @@ final class LedgerFixture: Sendable {
     /// What the ledger's clock goes by.
     let clock = Locked<Int64>(1_000_000)
 
-    func open(
-        _ calls: DatabaseCalls = DatabaseCalls(), mustExist: Bool = false
+    func open(isDurable: Bool = true) throws(RecordsError) -> any MailRecords {
+        guard EachKindOfMail.isMemory else { return try openDatabase(isDurable: isDurable) }
+        return MemoryMail(mailboxes) { [self] in clock.withLock(\.self) }
+    }
+
+    func openDatabase(
+        _ calls: DatabaseCalls = DatabaseCalls(), isDurable: Bool = true, mustExist: Bool = false
     ) throws(RecordsError) -> MailLedger {
-        try MailLedger(path: path, isDurable: true, mustExist: mustExist, calls: calls) { [self] in
+        try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist, calls: calls) { [self] in
             clock.withLock(\.self)
         }
     }
@@ -43,7 +51,7 @@ final class LedgerFixture: Sendable {
     }
 }
 
-extension MailLedger {
+extension MailRecords {
     /// Queues one mail whose content is there.
     @discardableResult
     func queue(
@@ -55,4 +63,39 @@ extension MailLedger {
     func states(_ number: UInt64) throws(RecordsError) -> [String] {
         try deliveries(of: LedgerFixture.id(number)).map { "\($0.recipient) \($0.state)" }
     }
+
+    func settle(
+        _ ids: [UploadID], by recipient: String, as state: DeliveryState, at moment: Int64
+    ) throws(RecordsError) -> SettledMail {
+        try settle(ids, by: recipient, as: state, at: moment, receipts: nil)
+    }
+
+    func expire(after age: Int64, at now: Int64) throws(RecordsError) -> EndedDeliveries {
+        try expire(after: age, at: now, limit: 1000)
+    }
+}
+
+/// Runs each test of a suite over a database and over records in memory: what waits for whom does not depend on what keeps it.
+struct EachKindOfMail: SuiteTrait, TestTrait, TestScoping {
+    @TaskLocal static var isMemory = false
+
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil, !test.traits.contains(where: { $0 is DatabaseOnly }) else { return try await function() }
+        for isMemory in [false, true] { try await Self.$isMemory.withValue(isMemory) { try await function() } }
+    }
+}
+
+/// Leaves a test of such a suite to the database: it looks into the file, or lets its calls fail.
+struct DatabaseOnly: TestTrait {}
+
+extension Trait where Self == EachKindOfMail {
+    static var overEachKindOfMail: EachKindOfMail { EachKindOfMail() }
+}
+
+extension Trait where Self == DatabaseOnly {
+    static var databaseOnly: DatabaseOnly { DatabaseOnly() }
 }

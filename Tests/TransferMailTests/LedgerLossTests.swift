@@ -24,27 +24,27 @@ import TransferTestSupport
     private func remove() { for suffix in DatabaseFile.suffixes { unlink(fixture.path + suffix) } }
 
     @Test func oneThatIsMissing() throws {
-        expectDamaged { try fixture.open(mustExist: true) }
+        expectDamaged { try fixture.openDatabase(mustExist: true) }
         #expect(access(fixture.path, F_OK) != 0)
-        try fixture.open().close()
-        _ = try fixture.open(mustExist: true)
+        try fixture.openDatabase().close()
+        _ = try fixture.openDatabase(mustExist: true)
     }
 
     @Test func oneThatIsEmpty() throws {
         close(creat(fixture.path, 0o600))
-        expectDamaged { try fixture.open(mustExist: true) }
-        _ = try fixture.open()
+        expectDamaged { try fixture.openDatabase(mustExist: true) }
+        _ = try fixture.openDatabase()
     }
 
     @Test func oneWithoutTables() throws {
         close(creat(fixture.path, 0o600))
         try fixture.execute("PRAGMA journal_mode = WAL")
-        expectDamaged { try fixture.open(mustExist: true) }
+        expectDamaged { try fixture.openDatabase(mustExist: true) }
     }
 
     /// What is written to a file without a name is lost.
     @Test func oneThatIsRemovedMeanwhile() throws {
-        let ledger = try fixture.open()
+        let ledger = try fixture.openDatabase()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
         remove()
         expectDamaged { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
@@ -54,10 +54,10 @@ import TransferTestSupport
     }
 
     @Test func oneThatIsReplacedMeanwhile() throws {
-        let ledger = try fixture.open()
+        let ledger = try fixture.openDatabase()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
         let other = try LedgerFixture()
-        try other.open().close()
+        try other.openDatabase().close()
         remove()
         #expect(rename(other.path, fixture.path) == 0)
         // Nor is the other one written to, beside which the log of this one may lie.
@@ -67,13 +67,13 @@ import TransferTestSupport
 
     /// Another program may read it while a server starts, such as one that makes a backup.
     @Test func oneThatIsReadMeanwhile() throws {
-        let first = try fixture.open()
+        let first = try fixture.openDatabase()
         try first.queue(LedgerFixture.mail(1), to: ["bob"])
         let reader = try Database(path: fixture.path, called: "backup")
         try reader.execute("BEGIN")
         _ = try reader.execute("SELECT count(*) FROM mails")
         try first.queue(LedgerFixture.mail(2), to: ["bob"])
-        let second = try fixture.open(mustExist: true)
+        let second = try fixture.openDatabase(mustExist: true)
         #expect {
             _ = try second.inbox(of: "bob", after: 0, limit: 9)
         } throws: { error in

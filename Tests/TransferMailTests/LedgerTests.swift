@@ -9,7 +9,7 @@ import Testing
 
 @testable import TransferMail
 
-@Suite struct LedgerTests {
+@Suite(.overEachKindOfMail) struct LedgerTests {
     private let fixture: LedgerFixture
 
     init() throws { fixture = try LedgerFixture() }
@@ -311,7 +311,7 @@ import Testing
 
 extension LedgerTests {
     /// A row that a later version may have written doesn't hide those behind it.
-    @Test func rowsThatCannotBeAreLeftOut() throws {
+    @Test(.databaseOnly) func rowsThatCannotBeAreLeftOut() throws {
         let ledger = try fixture.open()
         for number in 1...5 {
             try ledger.queue(LedgerFixture.mail(UInt64(number), size: 1), to: ["bob"], MailLimits(bytes: 100))
@@ -420,11 +420,11 @@ extension LedgerTests {
         }
     }
 
-    @Test(arguments: [DatabaseCalls.Call.commit, .step]) func aFailedTransactionChangesNothing(
+    @Test(.databaseOnly, arguments: [DatabaseCalls.Call.commit, .step]) func aFailedTransactionChangesNothing(
         _ call: DatabaseCalls.Call
     ) throws {
         let fault = Fault()
-        let ledger = try fixture.open(fault.calls)
+        let ledger = try fixture.openDatabase(fault.calls)
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
         fault.set(true, call)
         #expect(throws: RecordsError.self) { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
@@ -439,7 +439,7 @@ extension LedgerTests {
     }
 
     /// It is never replaced: what waits for somebody was promised.
-    @Test func aDamagedLedgerIsLeftAsItIs() throws {
+    @Test(.databaseOnly) func aDamagedLedgerIsLeftAsItIs() throws {
         do {
             let ledger = try fixture.open()
             try ledger.queue(LedgerFixture.mail(1), to: ["bob"])

@@ -1,15 +1,13 @@
 import Testing
-import TransferDatabase
 import TransferModel
 import TransferPorts
 import TransferSystem
 import TransferTestSupport
 
-@testable import TransferLedger
 @testable import TransferMail
 
 /// Who has which name.
-@Suite struct MailroomTests {
+@Suite(.overEachKindOfMail) struct MailroomTests {
     /// Lists that an operator changes.
     private final class Lists: MailPeople {
         let names: Locked<[String]>
@@ -29,8 +27,7 @@ import TransferTestSupport
     init() throws { fixture = try LedgerFixture() }
 
     private func open(_ lists: Lists) throws -> Mailroom {
-        let ledger = try MailLedger(path: fixture.path, isDurable: false)
-        return Mailroom(.success(ledger), lists, LedgerFixture.limits)
+        Mailroom(.success(try fixture.open(isDurable: false)), lists, LedgerFixture.limits)
     }
 
     private func admit(_ room: Mailroom, from sender: String = "alice", to names: String...) throws {
