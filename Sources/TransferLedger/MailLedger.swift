@@ -210,12 +210,20 @@ extension MailLedger {
         } else {
             number = try connection.insert(mail)
         }
-        if isOpen, !isGood, let known { totals.close(known.mail.cost, from: known.mail.client) }
+        if isOpen, !isGood, let known {
+            totals.close(known.mail.cost, from: known.mail.client)
+            // It may come from the same client under another name.
+            for delivery in deliveries where delivery.state.isOpen {
+                totals.remove(known.mail.size, from: known.mail.from, to: delivery.recipient)
+                totals.add(mail.size, from: mail.from, to: delivery.recipient)
+            }
+        }
         if !isOpen || !isGood { totals.open(mail.cost, from: mail.client) }
+        let sender = isGood ? known?.mail.from ?? mail.from : mail.from
         for name in fresh {
             if let ended = found[PathKey(name)] { try connection.delete(delivery: ended.number) }
             try connection.queue(number, to: name, at: mail.queued)
-            totals.add(mail.size, from: mail.from, to: name)
+            totals.add(mail.size, from: sender, to: name)
         }
         return .queued(fresh: fresh, isKept: !isGood, freed: isGood ? nil : known?.mail)
     }

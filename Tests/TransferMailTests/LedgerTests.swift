@@ -371,6 +371,23 @@ extension LedgerTests {
         }
     }
 
+    /// A client that has another name by now, and brings again what the disk has lost, has what waits under its new name.
+    @Test func aMailIsCountedForTheNameOfItsSender() throws {
+        let ledger = try fixture.open()
+        let limits = MailLimits(count: 8, bytes: 100)
+        try ledger.queue(LedgerFixture.mail(1, size: 50), to: ["bob"], limits)
+        try ledger.noteRotten(LedgerFixture.id(1))
+        try ledger.queue(LedgerFixture.mail(1, from: "alicia", size: 50), to: ["bob"], limits)
+        #expect(ledger.refusal(50, from: MailSender("alice"), to: "bob", limits) == nil)
+        #expect(ledger.refusal(1, from: MailSender("alicia"), to: "bob", limits) == .fullOfYours("bob", limits))
+        // What is good stays that of the name under which it came.
+        try ledger.queue(LedgerFixture.mail(1, size: 50), to: ["carol"], limits)
+        #expect(ledger.refusal(50, from: MailSender("alice"), to: "carol", limits) == nil)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 1)
+        #expect(ledger.refusal(50, from: MailSender("alicia"), to: "bob", limits) == nil)
+        #expect(ledger.waiting(for: "bob") == (0, 0))
+    }
+
     @Test func aFullMailboxTakesNothingMore() throws {
         let ledger = try fixture.open()
         let limits = MailLimits(count: 4, bytes: 100)
