@@ -206,7 +206,12 @@ let package = Package(
                 "TransferLedger", "TransferPorts", "TransferDatabase", "TransferModel", "TransferMemoryStore",
                 "CSQLite",
             ]),
-        tests("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferProtocol", "CSQLite"]),
+        tests(
+            "TransferCatalog",
+            uses: [
+                "TransferDatabase", "TransferPorts", "TransferModel", "TransferProtocol", "TransferMemoryStore",
+                "CSQLite",
+            ]),
         tests(
             "TransferIntake",
             uses: [

@@ -7,7 +7,7 @@ import TransferSystem
 @testable import TransferCatalog
 
 /// What the catalog knows of a copied directory.
-@Suite struct AdoptingTests {
+@Suite(.overEachKindOfRecords) struct AdoptingTests {
     private let fixture: CatalogFixture
 
     init() throws {

@@ -1,6 +1,8 @@
 import TransferDatabase
 import Glibc
 import Synchronization
+import Testing
+import TransferMemoryStore
 import TransferModel
 import TransferPorts
 import TransferProtocol
@@ -9,10 +11,11 @@ import TransferTestSupport
 
 @testable import TransferCatalog
 
-/// A catalog in a new directory, and what it reports.
+/// A catalog in a new directory, and what it reports; as the suite wants it, records in memory.
 final class CatalogFixture: Sendable {
     let directory: TemporaryDirectory
     let path: String
+    private let uploads = MemoryUploads()
     private let reports = Locked([RecordsDamage]())
 
     init() throws {
@@ -36,11 +39,21 @@ final class CatalogFixture: Sendable {
         return names.subtracting([".", ".."])
     }
 
-    /// Opens it, for the first time or again.
-    func open(_ calls: DatabaseCalls = DatabaseCalls(), isDurable: Bool = true) -> Catalog {
+    /// Opens the records, for the first time or again.
+    func open(isDurable: Bool = true) -> any UploadRecords {
+        EachKindOfRecords.isMemory ? MemoryRecords(uploads) : openDatabase(isDurable: isDurable)
+    }
+
+    func openDatabase(_ calls: DatabaseCalls = DatabaseCalls(), isDurable: Bool = true) -> Catalog {
         let file = CatalogFile(path: path, isDurable: isDurable, calls: calls)
         return Catalog(
             CatalogConnections(file, retryInterval: 0) { damage in self.reports.withLock { $0.append(damage) } })
+    }
+
+    /// Whether a table has so many rows; there are none to be counted in memory.
+    func hasRows(_ count: Int64, in table: String, where condition: String = "1") throws(RecordsError) -> Bool {
+        if EachKindOfRecords.isMemory { return true }
+        return try database().execute("SELECT count(*) FROM \(table) WHERE \(condition)") == count
     }
 
     /// A connection of its own, as another program would have it.
@@ -92,4 +105,43 @@ extension CatalogEntry {
 extension UploadRecords {
     /// - Returns: nil for an id that it doesn't know.
     func entry(for id: UploadID) throws(RecordsError) -> CatalogEntry? { try entries(for: [id]).first ?? nil }
+
+    @discardableResult
+    func record(_ entries: [CatalogEntry]) throws(RecordsError) -> Bool { try record(entries, with: nil) }
+
+    func recordUnfinished(_ uploads: [UnfinishedUpload]) throws(RecordsError) {
+        try recordUnfinished(uploads, forgetting: [])
+    }
+
+    /// Forgets what was acknowledged under paths.
+    func forget(_ paths: [String]) throws(RecordsError) {
+        var changes = KnownChanges()
+        changes.replaced = paths.map { KnownChanges.Replaced($0, at: .max) }
+        try complete(.none, changes)
+    }
+}
+
+/// Runs each test of a suite over a database and over records in memory: what is known does not depend on what keeps it.
+struct EachKindOfRecords: SuiteTrait, TestTrait, TestScoping {
+    @TaskLocal static var isMemory = false
+
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil, !test.traits.contains(where: { $0 is DatabaseOnly }) else { return try await function() }
+        for isMemory in [false, true] { try await Self.$isMemory.withValue(isMemory) { try await function() } }
+    }
+}
+
+/// Leaves a test of such a suite to the database: it looks into the file, or counts transactions.
+struct DatabaseOnly: TestTrait {}
+
+extension Trait where Self == EachKindOfRecords {
+    static var overEachKindOfRecords: EachKindOfRecords { EachKindOfRecords() }
+}
+
+extension Trait where Self == DatabaseOnly {
+    static var databaseOnly: DatabaseOnly { DatabaseOnly() }
 }

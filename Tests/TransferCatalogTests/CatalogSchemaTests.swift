@@ -31,7 +31,7 @@ import TransferSystem
     @Test func anOlderVersionIsBroughtToTodays() throws {
         let id = UploadID.random()
         try makeFirstVersion(id)
-        let catalog = fixture.open()
+        let catalog = fixture.openDatabase()
         let old = CatalogEntry(
             id: id, state: .committed, path: "a", kind: .picture, size: 5, digest: Digest(.xxh128, Array(0..<16)),
             isDurable: true, sender: "b", begun: 10, committed: 20)
@@ -59,7 +59,7 @@ import TransferSystem
             VALUES (x'\(begun)', 0, 0, 2, 7, 30, 'c', 'd', -1, 8)
             """)
         try database.execute("INSERT INTO rotten VALUES ('r', 1, 2, 3, 4, 1, x'000102030405060708090a0b0c0d0e0f')")
-        let catalog = fixture.open()
+        let catalog = fixture.openDatabase()
         #expect(
             try catalog.entry(for: stored)?.version == ContentVersion(object: 3, revision: 6, touch: 4, size: 5))
         let rotten = try catalog.rotten(ContentVersion(object: 1, revision: 3, touch: 9, size: 4))
@@ -84,7 +84,7 @@ import TransferSystem
         }
         #expect(calls.count > 5)
         #expect(try fixture.database().execute("PRAGMA user_version") == CatalogSchema.schema.version)
-        #expect(try fixture.open().count() == 1)
+        #expect(try fixture.openDatabase().count() == 1)
     }
 
     private func migrationError(_ database: Database) -> RecordsError? {
@@ -100,7 +100,7 @@ import TransferSystem
     func unknownVersionsAreRefusedInPlainWords(
         _ version: Int64
     ) throws {
-        try fixture.open().record([.sample(1)])
+        try fixture.openDatabase().record([.sample(1)])
         try fixture.database().execute("PRAGMA user_version = \(version)")
         let file = CatalogFile(path: fixture.path, isDurable: true, calls: DatabaseCalls())
         let error = #expect(throws: RecordsError.self) { _ = try file.openWriter(validates: true) }

@@ -8,14 +8,14 @@ import TransferTestSupport
 
 @testable import TransferCatalog
 
-@Suite struct CatalogTests {
+@Suite(.overEachKindOfRecords) struct CatalogTests {
     private let fixture: CatalogFixture
 
     init() throws {
         fixture = try CatalogFixture()
     }
 
-    private func all(_ catalog: Catalog) throws -> [CatalogEntry] {
+    private func all(_ catalog: any UploadRecords) throws -> [CatalogEntry] {
         var entries: [CatalogEntry] = []
         let unreadable = try catalog.forEachEntry { entries.append($0) }
         #expect(unreadable == 0)
@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(fixture.damages.isEmpty)
     }
 
-    @Test func onlyTheServersUserMayReadIt() throws {
+    @Test(.databaseOnly) func onlyTheServersUserMayReadIt() throws {
         let catalog = fixture.open()
         try catalog.record([.sample(1)])
         for name in fixture.names {
@@ -123,7 +123,7 @@ import TransferTestSupport
     }
 
     /// What costs no sync leaves the next acknowledgement its own.
-    @Test func onlyAcknowledgementsAreSynced() throws {
+    @Test(.databaseOnly) func onlyAcknowledgementsAreSynced() throws {
         let unfinished = UnfinishedUpload(id: .random(), path: "a", begun: 1)
         for isDurable in [true, false] {
             let fixture = try CatalogFixture()
@@ -152,16 +152,14 @@ import TransferTestSupport
             #expect(try catalog.entry(for: ids[1]) == newer[0])
             #expect(try catalog.entry(for: newer[1].id) == newer[1])
         }
-        #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 0)
-        #expect(try fixture.database().execute("SELECT count(*) FROM arrivals") == 2)
+        #expect(try fixture.hasRows(0, in: "uploads") && fixture.hasRows(2, in: "arrivals"))
         let again = fixture.open()
         #expect(!again.wasEmpty)
-        #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 3)
-        #expect(try fixture.database().execute("SELECT count(*) FROM arrivals") == 0)
+        #expect(try fixture.hasRows(3, in: "uploads") && fixture.hasRows(0, in: "arrivals"))
         #expect(try all(again) == [.sample(1, id: ids[0])] + newer)
     }
 
-    @Test func indexesByItselfWhenMuchHasCome() throws {
+    @Test(.databaseOnly) func indexesByItselfWhenMuchHasCome() throws {
         let catalog = fixture.open(isDurable: false)
         let entries = (0..<Catalog.mostArrivals.count).map { CatalogEntry.sample($0) }
         try catalog.record(Array(entries.dropLast()))
@@ -172,7 +170,7 @@ import TransferTestSupport
     }
 
     /// A blob that another program has spoilt costs the entries behind the damage, and no more.
-    @Test func spoiltArrivalsAreDropped() throws {
+    @Test(.databaseOnly) func spoiltArrivalsAreDropped() throws {
         let entries = [CatalogEntry.sample(1), .sample(2), .sample(3)]
         do {
             let catalog = fixture.open()
@@ -185,8 +183,8 @@ import TransferTestSupport
         #expect(fixture.damages.isEmpty)
     }
 
-    @Test func forgetsWhatIsRemoved() throws {
-        let catalog = fixture.open()
+    @Test(.databaseOnly) func forgetsWhatIsRemoved() throws {
+        let catalog = fixture.openDatabase()
         let entries = (0..<5).map { CatalogEntry.sample($0) }
         try catalog.record(entries)
         try catalog.remove([entries[1].id, .random(), entries[3].id])
@@ -255,7 +253,7 @@ import TransferTestSupport
         #expect(try catalog.totals()[.committed] == CatalogTotals(uploads: 10, bytes: .max))
     }
 
-    @Test func theLogStaysBounded() throws {
+    @Test(.databaseOnly) func theLogStaysBounded() throws {
         let catalog = fixture.open(isDurable: false)
         var longest = 0
         for start in stride(from: 0, to: 40_000, by: 500) {
@@ -267,9 +265,12 @@ import TransferTestSupport
     }
 
     /// A row that another program has spoilt is one upload that is not known, and no reason to give up the others.
-    @Test(arguments: [
-        "id = x'00'", "state = 9", "size = -1", "algorithm = 77", "algorithm = 999", "digest = x'0011'",
-    ]) func rowsThatCannotBeAreNotKnown(_ change: String) throws {
+    @Test(
+        .databaseOnly,
+        arguments: [
+            "id = x'00'", "state = 9", "size = -1", "algorithm = 77", "algorithm = 999", "digest = x'0011'",
+        ]) func rowsThatCannotBeAreNotKnown(_ change: String) throws
+    {
         let entries = [CatalogEntry.sample(1), .sample(2)]
         let catalog = fixture.open()
         try catalog.record(entries)

@@ -39,47 +39,47 @@ import TransferTestSupport
     @Test func aFileThatIsNoDatabase() throws {
         let content = [UInt8](repeating: 0x41, count: 9000)
         fixture.write(content)
-        try checkReplaced(fixture.open(), .damaged)
+        try checkReplaced(fixture.openDatabase(), .damaged)
         #expect(read(try #require(fixture.damages.first?.movedTo)) == content)
     }
 
     /// The program that wrote it knows what it says: it is left where it is, and nothing is recorded.
     @Test func aNewerProgramsStays() throws {
         let uploads = [CatalogEntry.sample(1), .sample(2)]
-        try fixture.open().fill(uploads)
+        try fixture.openDatabase().fill(uploads)
         try fixture.database().execute("PRAGMA user_version = 99")
-        let catalog = fixture.open()
+        let catalog = fixture.openDatabase()
         #expect(!catalog.wasEmpty && catalog.fault?.reason == .unknownVersion)
         #expect(throws: RecordsError.self) { try catalog.record([.sample(3)]) }
         #expect(fixture.damages.isEmpty)
         try fixture.database().execute("PRAGMA user_version = \(CatalogSchema.schema.version)")
-        #expect(try fixture.open().count() == 2)
+        #expect(try fixture.openDatabase().count() == 2)
     }
 
     @Test func aVersionThatNoProgramWrites() throws {
-        try fixture.open().fill([.sample(1), .sample(2)])
+        try fixture.openDatabase().fill([.sample(1), .sample(2)])
         try fixture.database().execute("PRAGMA user_version = -1")
-        try checkReplaced(fixture.open(), .damaged)
+        try checkReplaced(fixture.openDatabase(), .damaged)
         let moved = try Database(
             path: try #require(fixture.damages.first?.movedTo), called: Catalog.name, calls: DatabaseCalls())
         #expect(try moved.execute("SELECT count(*) FROM uploads") == 2)
     }
 
     @Test func tablesThatAreMissing() throws {
-        try fixture.open().fill([.sample(1)])
+        try fixture.openDatabase().fill([.sample(1)])
         try fixture.database().execute("ALTER TABLE uploads RENAME TO others")
-        try checkReplaced(fixture.open(), .damaged)
+        try checkReplaced(fixture.openDatabase(), .damaged)
     }
 
     @Test func pagesThatAreSpoilt() throws {
-        try fixture.open().fill((0..<2000).map { .sample($0) })
+        try fixture.openDatabase().fill((0..<2000).map { .sample($0) })
         fixture.write([UInt8](repeating: 0xEE, count: fixture.size() - 8192), at: 8192, truncating: false)
-        try checkReplaced(fixture.open(), .damaged)
+        try checkReplaced(fixture.openDatabase(), .damaged)
     }
 
     @Test func anEmptyFileIsANewCatalog() throws {
         fixture.write([])
-        let catalog = fixture.open()
+        let catalog = fixture.openDatabase()
         try catalog.record([.sample(1)])
         #expect(try catalog.count() == 1)
         #expect(fixture.damages.isEmpty)
@@ -88,7 +88,7 @@ import TransferTestSupport
     /// Found when it is used and not when it was opened, by whoever comes first.
     @Test(arguments: [true, false]) func damageIsMetInUse(byReading: Bool) throws {
         let calls = FailingCalls()
-        let catalog = fixture.open(calls.calls)
+        let catalog = fixture.openDatabase(calls.calls)
         let old = CatalogEntry.sample(5)
         try catalog.fill([old])
         #expect(try catalog.entry(for: old.id) == old)
@@ -107,7 +107,7 @@ import TransferTestSupport
     @Test func twoInOneSecondHaveNamesOfTheirOwn() throws {
         for _ in 0..<3 {
             fixture.write([1, 2, 3])
-            try fixture.open().record([.sample(1)])
+            try fixture.openDatabase().record([.sample(1)])
         }
         #expect(Set(fixture.damages.compactMap(\.movedTo)).count == 3)
     }
@@ -115,7 +115,7 @@ import TransferTestSupport
     /// No catalog is no reason to stop; it is tried again.
     @Test func aFileThatCannotBeOpenedIsTriedAgain() throws {
         mkdir(fixture.path, 0o700)
-        let catalog = fixture.open()
+        let catalog = fixture.openDatabase()
         #expect(!catalog.wasEmpty)
         #expect(throws: RecordsError.self) { try catalog.record([.sample(1)]) }
         #expect(throws: RecordsError.self) { try catalog.count() }

@@ -26,7 +26,7 @@ import TransferPorts
         let (code, reason) = Self.failures[failure]
         let fixture = try CatalogFixture()
         let calls = FailingCalls()
-        let catalog = fixture.open(calls.calls, isDurable: false)
+        let catalog = fixture.openDatabase(calls.calls, isDurable: false)
         let before = CatalogEntry.sample(1)
         try catalog.record([before])
         for number in 0... {
@@ -54,7 +54,7 @@ import TransferPorts
         let (code, reason) = Self.failures[failure]
         let fixture = try CatalogFixture()
         let calls = FailingCalls()
-        let catalog = fixture.open(calls.calls, isDurable: false)
+        let catalog = fixture.openDatabase(calls.calls, isDurable: false)
         let entries = (0..<3).map { CatalogEntry.sample($0) }
         try catalog.record(Array(entries.prefix(2)))
         try catalog.record([entries[2]])
@@ -68,14 +68,14 @@ import TransferPorts
             #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 0, "call \(number)")
         }
         #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 3)
-        #expect(try fixture.open().count() == 3)
+        #expect(try fixture.openDatabase().count() == 3)
     }
 
     @Test(arguments: 0..<failures.count) func readingSaysSo(_ failure: Int) throws {
         let (code, reason) = Self.failures[failure]
         let fixture = try CatalogFixture()
         let calls = FailingCalls()
-        let catalog = fixture.open(calls.calls, isDurable: false)
+        let catalog = fixture.openDatabase(calls.calls, isDurable: false)
         let entry = CatalogEntry.sample(1)
         try catalog.record([entry])
         for number in 0... {
@@ -99,13 +99,13 @@ import TransferPorts
             let fixture = try CatalogFixture()
             let calls = FailingCalls()
             calls.fail(number, as: Self.failures[failure].code)
-            let catalog = fixture.open(calls.calls, isDurable: false)
+            let catalog = fixture.openDatabase(calls.calls, isDurable: false)
             let isOver = calls.count <= number
             calls.pass()
             try catalog.record([.sample(1)])
             #expect(try catalog.count() == 1)
             #expect(fixture.damages.isEmpty)
-            #expect(fixture.open().wasEmpty == false)
+            #expect(fixture.openDatabase().wasEmpty == false)
             if isOver { break }
         }
     }

@@ -6,7 +6,7 @@ import TransferModel
 import TransferPorts
 
 /// What is forgotten with a file that is gone, and what is not.
-@Suite struct ForgottenTests {
+@Suite(.overEachKindOfRecords) struct ForgottenTests {
     private let fixture: CatalogFixture
 
     init() throws {
@@ -62,7 +62,7 @@ import TransferPorts
     }
 
     /// Rows without their ids in the index: whoever only reads some pages does not meet it.
-    @Test func damageThatNobodyMeetsIsFoundAtTheStart() throws {
+    @Test(.databaseOnly) func damageThatNobodyMeetsIsFoundAtTheStart() throws {
         let catalog = fixture.open()
         try catalog.record([.sample(1), .sample(2)])
         try catalog.close()
@@ -77,14 +77,5 @@ import TransferPorts
         }
         #expect(fixture.open().wasEmpty)
         #expect(fixture.damages.map(\.error.reason) == [.damaged])
-    }
-}
-
-extension Catalog {
-    /// Forgets what was acknowledged under paths.
-    func forget(_ paths: [String]) throws(RecordsError) {
-        var changes = KnownChanges()
-        changes.replaced = paths.map { KnownChanges.Replaced($0, at: .max) }
-        try complete(.none, changes)
     }
 }

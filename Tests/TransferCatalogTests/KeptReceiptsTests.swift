@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferCatalog
 import TransferPorts
 
-@Suite struct KeptReceiptsTests {
+@Suite(.overEachKindOfRecords) struct KeptReceiptsTests {
     private let fixture: CatalogFixture
 
     init() throws {
@@ -17,7 +17,7 @@ import TransferPorts
         let batches = [
             CatalogEntry.signed(3, from: 100), CatalogEntry.signed(1, from: 103), CatalogEntry.signed(5, from: 200),
         ]
-        func check(_ catalog: Catalog) throws {
+        func check(_ catalog: any UploadRecords) throws {
             for (receipts, entries) in batches {
                 let signed = entries.filter { $0.receipt != nil }
                 for entry in signed {
@@ -45,7 +45,7 @@ import TransferPorts
         #expect(try catalog.receipts(with: 101)?.uploads == entries.filter { $0.receipt != nil }.map(\.id))
     }
 
-    @Test(arguments: ["time = -1", "version = 300", "version = -1", "uploads = x''", "uploads = x'00'"])
+    @Test(.databaseOnly, arguments: ["time = -1", "version = 300", "version = -1", "uploads = x''", "uploads = x'00'"])
     func rowsThatCannotBeAreNotKnown(_ change: String) throws {
         let catalog = fixture.open()
         let (receipts, entries) = CatalogEntry.signed(2, from: 100)

@@ -5,7 +5,7 @@ import TransferModel
 import TransferPorts
 
 /// What the catalog knows of the files in one folder.
-@Suite struct KnownFilesTests {
+@Suite(.overEachKindOfRecords) struct KnownFilesTests {
     private static func entry(
         _ path: String, _ number: UInt64, state: CatalogEntry.State = .committed, client: UInt64? = nil,
         sender: String = "", hasVersion: Bool = true
@@ -19,7 +19,7 @@ import TransferPorts
 
     /// All pages, and how many they were.
     private func all(
-        _ catalog: Catalog, _ folder: String?, client: UInt64? = nil, sender: String = ""
+        _ catalog: any UploadRecords, _ folder: String?, client: UInt64? = nil, sender: String = ""
     ) throws -> (files: [KnownFile], pages: Int) {
         let query = KnownFiles.Query(try folder.map { try RelativePath($0) }, client: client, sender: sender)
         var (files, pages): ([KnownFile], Int) = ([], 0)

@@ -5,7 +5,7 @@ import TransferModel
 import TransferPorts
 
 /// What is known of files goes with them to other paths, and no id stands for it there.
-@Suite struct MovedTests {
+@Suite(.overEachKindOfRecords) struct MovedTests {
     private func entry(_ number: UInt64, _ path: String, committed: Int64 = 5) -> CatalogEntry {
         CatalogEntry(
             id: UploadID(high: 1, low: number), state: .committed, path: path, size: number, begun: 1,
@@ -13,14 +13,14 @@ import TransferPorts
             version: ContentVersion(object: number, revision: 2, touch: 3, size: number), receipt: nil)
     }
 
-    private func paths(_ catalog: Catalog) throws -> Set<String> {
+    private func paths(_ catalog: any UploadRecords) throws -> Set<String> {
         var paths: Set<String> = []
         try catalog.forEachEntry { paths.insert($0.path) }
         return paths
     }
 
     private func complete(
-        _ catalog: Catalog, _ moves: [PathMove] = [], _ versions: [VersionChange] = [],
+        _ catalog: any UploadRecords, _ moves: [PathMove] = [], _ versions: [VersionChange] = [],
         links: [PathLink] = [], replaced: [KnownChanges.Replaced] = []
     ) throws {
         var changes = KnownChanges()
@@ -57,7 +57,7 @@ import TransferPorts
 
     /// A file that came later than what was acknowledged last, and is the one of an earlier upload, belongs to that. One that is older
     /// is what was there before: what was acknowledged last is lost.
-    @Test func aFileBelongsToItsOwnUpload() throws {
+    @Test(.databaseOnly) func aFileBelongsToItsOwnUpload() throws {
         let fixture = try CatalogFixture()
         let catalog = fixture.open()
         try catalog.record([entry(1, "a", committed: 5), entry(2, "a", committed: 6)])

@@ -7,7 +7,7 @@ import TransferTestSupport
 @testable import TransferCatalog
 
 /// Whatever paths are called, the next server reads what this one has written: those of clients, and places in the trash.
-@Suite struct OddPathsTests {
+@Suite(.overEachKindOfRecords) struct OddPathsTests {
     private static let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 1)
 
     private static func paths() throws -> [String] {

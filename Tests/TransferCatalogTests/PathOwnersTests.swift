@@ -24,7 +24,7 @@ import TransferPorts
 
     /// - Returns: the number of the entry that a file belongs to.
     private func owner(of file: ContentVersion?, among entries: [CatalogEntry]) throws -> Int64? {
-        let catalog = fixture.open()
+        let catalog = fixture.openDatabase()
         try catalog.record(entries)
         try catalog.close()
         return try PathOwners(path: fixture.path).find("a", file)?.committed
@@ -67,7 +67,7 @@ import TransferPorts
     @Test func whatIsFoundWellIsForgotten() throws {
         let version = ContentVersion(object: 6, revision: 3, touch: 1, size: 4)
         let rotten = RottenFile(version: version, digest: Digest(.xxh128, Array(0..<16)))
-        let catalog = fixture.open()
+        let catalog = fixture.openDatabase()
         try catalog.record([entry(1, object: 6, revision: 3, touch: 1)])
         try catalog.index()
         try catalog.add(rotten: [rotten])
@@ -83,7 +83,7 @@ import TransferPorts
 
     /// Nothing is kept of a file that no upload has any more.
     @Test func whatNoUploadHasIsForgotten() throws {
-        let catalog = fixture.open()
+        let catalog = fixture.openDatabase()
         try catalog.record([entry(1, object: 6, revision: 3, touch: 1)])
         try catalog.index()
         let versions = [6, 7].map { ContentVersion(object: $0, revision: 3, touch: 1, size: 4) }
