@@ -38,7 +38,7 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// - Returns: one element for each id, in their order; nil for an unknown id.
     func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?]
 
-    /// The indexed entries of each path: the newest 64, in no order.
+    /// The indexed entries of each path: the newest 64 of each state, in no order.
     func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]]
 
     /// The indexed entries that have stored a file under a path: the newest 64, in no order.
