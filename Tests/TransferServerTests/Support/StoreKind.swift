@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Testing
 import TransferAccess
+import TransferCatalog
 import TransferMemoryStore
 import TransferModel
 import TransferPorts
@@ -24,7 +25,10 @@ enum StoreKind: String, CaseIterable, Sendable {
     /// What a store in memory says that it can.
     @TaskLocal static var abilities = StoreAbilities()
 
-    /// Puts the store in place.
+    /// Whether the records of uploads and mail are in files beside a store in memory, too.
+    @TaskLocal fileprivate static var keepsRecordsInFiles = false
+
+    /// Puts the store in place, with what belongs to it.
     ///
     /// - Parameter directory: has what the server keeps on its machine.
     /// - Returns: what there is to look at beside the directory.
@@ -42,7 +46,20 @@ enum StoreKind: String, CaseIterable, Sendable {
                 OpenedStore.Folders(directory: memory.top.number, own: memory.own.number))
         }
         foundations.openAccess = { _ in memory.access }
+        guard !Self.keepsRecordsInFiles else { return memory.medium }
+        foundations.openCatalog = { path, _, _ in
+            // The mark by which a copy of the directory is noticed names the file of the catalog.
+            close(open(path, O_WRONLY | O_CREAT, 0o600))
+            return MemoryRecords(memory.uploads)
+        }
+        foundations.openMail = { _, _, _ in MemoryMail(memory.mailboxes) }
         return memory.medium
+    }
+
+    /// The records of uploads of the servers that store in `store` there, as a program beside them opens them.
+    func records(in directory: TemporaryDirectory) throws -> any UploadRecords {
+        guard self == .directory else { return MemoryRecords(try MemoryInFolder.of(directory).uploads) }
+        return Catalog(path: Catalog.path(in: directory.path("store")), isDurable: false) { _ in }
     }
 
     /// The lists of who may come to the servers that store in `store` there. Makes both.
@@ -55,10 +72,13 @@ enum StoreKind: String, CaseIterable, Sendable {
     }
 }
 
-/// A medium with the lists of who may come in, and the folder in which its servers keep what is theirs, for as long as the directory is there.
+/// A medium with the lists of who may come in and the records of uploads and mail, and the folder in which its servers keep what is theirs, for
+/// as long as the directory is there.
 private final class MemoryInFolder: Sendable {
     let medium = MemoryMedium()
     let access = MemoryAccess()
+    let uploads = MemoryUploads()
+    let mailboxes = MemoryMailboxes()
     let top: Descriptor
     let own: Descriptor
 
@@ -104,6 +124,19 @@ struct DirectoryOnly: TestTrait {}
 
 extension Trait where Self == DirectoryOnly {
     static var directoryOnly: DirectoryOnly { DirectoryOnly() }
+}
+
+/// Leaves the records of uploads and mail of a test in files, whatever the store is: the test opens them by itself.
+struct RecordsInFiles: TestTrait, TestScoping {
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await StoreKind.$keepsRecordsInFiles.withValue(true) { try await function() }
+    }
+}
+
+extension Trait where Self == RecordsInFiles {
+    static var recordsInFiles: RecordsInFiles { RecordsInFiles() }
 }
 
 extension Trait where Self == EachStore {

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 import Testing
-import TransferCatalog
 import TransferModel
 import TransferPorts
 import TransferProtocol
@@ -16,22 +15,23 @@ extension ServerTests {
         private static let front = 0..<Limits.blockSize
 
         private let directory: TemporaryDirectory
+        private let store = StoreKind.current
         private let upload = PartedUpload("d/big", content)
 
         init() throws {
             directory = try TemporaryDirectory()
         }
 
-        /// As somebody beside the server reads it.
-        private var catalog: Catalog {
-            Catalog(path: directory.path("store/.transfer/" + Catalog.fileName), isDurable: false) { _ in }
+        /// As a program beside the server reads them.
+        private var records: any UploadRecords {
+            get throws { try store.records(in: directory) }
         }
 
-        private func unfinished() throws -> [UnfinishedUpload] { try catalog.unfinished() }
+        private func unfinished() throws -> [UnfinishedUpload] { try records.unfinished() }
 
         private func entries() throws -> [CatalogEntry] {
             var entries: [CatalogEntry] = []
-            try catalog.forEachEntry { entries.append($0) }
+            try records.forEachEntry { entries.append($0) }
             return entries
         }
 

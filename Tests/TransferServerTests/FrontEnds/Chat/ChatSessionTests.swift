@@ -361,7 +361,7 @@ import TransferTestSupport
     }
 
     /// Without mailboxes there is nothing for such clients.
-    @Test func noServerWithoutMailboxes() async throws {
+    @Test(.recordsInFiles) func noServerWithoutMailboxes() async throws {
         var foundations = ServerFoundations()
         foundations.openMail = { (_, _, _) throws(RecordsError) in
             throw RecordsError(.damaged, "The mailboxes are damaged.")
