@@ -104,6 +104,11 @@ class SpellingDisk:
                 return f"{program} is not installed"
         return None
 
+    @staticmethod
+    def drop_cached_names() -> None:
+        """Lets the kernel ask again for each name: it keeps for a second that a FUSE file system had no file of one spelling."""
+        Path("/proc/sys/vm/drop_caches").write_text("2\n")
+
     def close(self) -> None:
         """Lets go of it."""
         subprocess.run(["umount", "-l", str(self._place)], check=False, capture_output=True, env=ENVIRONMENT)
@@ -293,6 +298,8 @@ class Machines:
     def _look(self) -> None:
         """Looks for everything that was acknowledged. Raises Broken."""
         self._server.lose_clients()
+        if self._disk is not None:
+            self._disk.drop_cached_names()
         found: set[str] = set()
         for place in [self._server.directory, *(machine.files for machine in self._machines)]:
             found.update(content.digest_of(path) for path in _files(place, _NOT_KEPT))
