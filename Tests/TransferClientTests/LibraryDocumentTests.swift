@@ -2,15 +2,17 @@ import Testing
 import TransferClient
 import TransferTestSupport
 
-/// docs/reference/library.md shows code that is compiled.
+/// The library's documentation shows code that is compiled.
 @Suite struct LibraryDocumentTests {
     private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
+    private static let article = "Sources/TransferClient/Documentation.docc/TransferClient.md"
+
     @Test func everyExampleIsCompiled() throws {
-        let text = try #require(Files.read("\(Self.root)/docs/reference/library.md")).text
+        let text = try #require(Files.read("\(Self.root)/\(Self.article)")).text
         let compiled = try #require(Files.read("\(Self.root)/Tests/TransferClientTests/LibraryExamples.swift")).text
         let examples = text.split(separator: "```swift\n").dropFirst().compactMap { $0.split(separator: "\n```").first }
-        #expect(examples.count == 5)
+        #expect(examples.count == 6)
         for example in examples {
             #expect(compiled.split(separator: example, omittingEmptySubsequences: false).count == 2, "\(example)")
         }

@@ -1,5 +1,22 @@
 import TransferClient
 
+struct PushPhoto {
+    static func main() async {
+        guard let server = ServerAddress("nas.local") else { return }
+        do throws(TransferFailure) {
+            let client = try TransferClient(server: server)
+            for report in try await client.push(.path("photo.png")) {
+                switch report.result {
+                case .committed, .alreadyStored: print("stored as", report.storedPath ?? "")
+                default: print(report.result, report.message)
+                }
+            }
+        } catch {
+            print(error.message)
+        }
+    }
+}
+
 func push(_ paths: [String], to address: String) async throws -> Bool {
     guard let server = ServerAddress(address) else { return false }
     let client = try TransferClient(server: server)

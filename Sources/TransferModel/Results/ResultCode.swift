@@ -56,113 +56,114 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
 }
 
 extension ResultCode {
-    /// Verified, durable and published under the stored path.
+    /// The content is verified and published under the stored path, and durable if the acknowledgement says so.
     public static let committed = ResultCode(rawValue: 1)
     /// The same content was already stored under the stored path.
     public static let alreadyStored = ResultCode(rawValue: 2)
-    /// The name is taken and the client asked to leave it as it is; nothing was stored.
+    /// The name is taken and the client asked to leave it; nothing was stored. Choose another conflict policy to store
+    /// it.
     public static let skipped = ResultCode(rawValue: 3)
-    /// A part is verified and kept; its upload is neither complete nor durable.
+    /// A part is verified and kept; its upload is neither complete nor durable. Send the other parts.
     public static let staged = ResultCode(rawValue: 4)
-    /// What was asked for is done, all of it.
+    /// Everything that was asked for is done.
     public static let completed = ResultCode(rawValue: 5)
-    /// A server that speaks another protocol says that it has the content, and nothing shows that it is durable. Never on the
-    /// wire.
+    /// A server of another protocol says that it has the content; nothing shows that it is durable. Never on the wire.
     public static let stored = ResultCode(rawValue: 6)
 
-    /// A frame or a body that cannot be decoded.
+    /// A frame or a body cannot be decoded. One side has a fault: compare their versions.
     public static let malformedFrame = ResultCode(rawValue: 100)
-    /// A frame of another protocol version.
+    /// The frame has another protocol version. Update the older side.
     public static let unsupportedVersion = ResultCode(rawValue: 101)
-    /// A function code that this side does not know.
+    /// This side does not know the function code. Update it.
     public static let unsupportedFunction = ResultCode(rawValue: 102)
-    /// A body longer than its limit, on the wire or after inflating.
+    /// A body is longer than its limit, on the wire or inflated. One side has a fault: compare their versions.
     public static let frameTooLarge = ResultCode(rawValue: 103)
-    /// A frame that is not legal in the present state of the conversation.
+    /// The frame is not legal in this state of the conversation. One side has a fault: compare their versions.
     public static let unexpectedFrame = ResultCode(rawValue: 104)
-    /// A compressed body that is not one whole zlib stream or zstd frame.
+    /// A compressed body is not one whole zlib stream or zstd frame. Send it again.
     public static let corruptCompression = ResultCode(rawValue: 105)
-    /// A frame whose check does not match: it was damaged on its way.
+    /// The check of a frame does not match: it was damaged on its way. Send it again.
     public static let damagedFrame = ResultCode(rawValue: 106)
 
-    /// The server asks for credentials.
+    /// The server asks for credentials. Have your key added to its lists, or show a token.
     public static let authenticationRequired = ResultCode(rawValue: 200)
-    /// The credentials were not accepted.
+    /// The server did not accept the credentials. Show a key or token that is in its lists.
     public static let authenticationFailed = ResultCode(rawValue: 201)
-    /// This client may not do this.
+    /// This client may not do this. Ask the server's operator for the right.
     public static let forbidden = ResultCode(rawValue: 202)
-    /// The server takes encrypted connections only.
+    /// The server accepts encrypted connections only. Connect with TLS.
     public static let encryptionRequired = ResultCode(rawValue: 203)
 
-    /// A path that is not allowed; the message says why.
+    /// The path is not allowed; the message says why. Rename it.
     public static let invalidPath = ResultCode(rawValue: 300)
-    /// The name is taken by something that must not be replaced.
+    /// The name is taken by something that must not be replaced. Choose another name, or the conflict policy `keep-
+    /// both`.
     public static let pathConflict = ResultCode(rawValue: 301)
-    /// Larger than the server takes.
+    /// The content is larger than the server accepts. Ask its operator to raise the limit.
     public static let uploadTooLarge = ResultCode(rawValue: 302)
-    /// A digest algorithm that this side does not know.
+    /// This side does not know the digest algorithm. Choose another one.
     public static let unsupportedDigest = ResultCode(rawValue: 303)
     /// The sender took the upload back.
     public static let aborted = ResultCode(rawValue: 304)
-    /// There is nothing under the path.
+    /// There is nothing under the path. Check its spelling.
     public static let notFound = ResultCode(rawValue: 305)
-    /// Something else has the path than was asked for: a directory, a file, or neither.
+    /// The path has a directory where a file was expected, or the reverse. Choose another path.
     public static let wrongForm = ResultCode(rawValue: 306)
-    /// Nobody of that name has a mailbox on the server.
+    /// No mailbox on the server has that name. `transfer people` lists the names.
     public static let unknownRecipient = ResultCode(rawValue: 307)
 
-    /// More or fewer bytes arrived than were declared.
+    /// More or fewer bytes arrived than were declared. The client has a fault.
     public static let sizeMismatch = ResultCode(rawValue: 400)
-    /// The bytes that arrived have another digest than declared.
+    /// The bytes that arrived have another digest than declared. Send them again.
     public static let digestMismatch = ResultCode(rawValue: 401)
-    /// An upload id that was used for other content.
+    /// The upload ID was used for other content. Use a new one.
     public static let contentMismatch = ResultCode(rawValue: 402)
-    /// Parts of the upload are missing: the server never had them, or has given them up.
+    /// Parts of the upload are missing on the server. Send all of it again.
     public static let incomplete = ResultCode(rawValue: 403)
-    /// The stored file changed while it was read.
+    /// The stored file changed while it was read, or since it was listed. Fetch it again.
     public static let fileChanged = ResultCode(rawValue: 404)
 
-    /// The server's file system is full.
+    /// The server's file system is full. Push again when there is room.
     public static let insufficientStorage = ResultCode(rawValue: 500)
-    /// The quota is used up.
+    /// The quota is used up. Remove files, or ask the server's operator to raise it.
     public static let quotaExceeded = ResultCode(rawValue: 501)
-    /// The server's file system reported an error.
+    /// The server's file system reported an error. The server's log names it.
     public static let storageFailed = ResultCode(rawValue: 502)
-    /// The server has no capacity now.
+    /// The server has no capacity now. Try again after the time that it names.
     public static let busy = ResultCode(rawValue: 503)
-    /// The server is stopping.
+    /// The server is stopping. Try again when it is back.
     public static let shuttingDown = ResultCode(rawValue: 504)
-    /// The peer was silent, idle or too slow for too long.
+    /// The peer was silent, idle or too slow for too long. Try again.
     public static let timedOut = ResultCode(rawValue: 505)
 
-    /// The server's disk has lost the content that was stored.
+    /// The server's disk has lost the acknowledged content. Push it again; `transfer verify` on the server finds all
+    /// such files.
     public static let contentLost = ResultCode(rawValue: 506)
 
-    /// The source changed while it was read.
+    /// The source changed while it was read. Push it again when it is no longer written.
     public static let sourceChanged = ResultCode(rawValue: 600)
-    /// The source could not be read.
+    /// The source could not be read. Check its permissions and its disk.
     public static let sourceUnreadable = ResultCode(rawValue: 601)
     /// The source is not a regular file, a directory or a stream.
     public static let sourceSkipped = ResultCode(rawValue: 602)
-    /// The connection was lost and could not be made again in time.
+    /// The connection was lost and could not be made again in time. Run the same command again.
     public static let connectionLost = ResultCode(rawValue: 603)
-    /// The push was stopped before this upload was acknowledged.
+    /// The command was stopped before this upload was acknowledged. Run it again.
     public static let cancelled = ResultCode(rawValue: 604)
-    /// The content is stored, but the receipt that was asked for is missing or wrong.
+    /// The content is stored, but its receipt is missing or wrong. Push again for another receipt.
     public static let badReceipt = ResultCode(rawValue: 605)
-    /// What was fetched could not be stored on this machine.
+    /// Fetched content could not be stored on this machine. Check its disk and permissions.
     public static let targetFailed = ResultCode(rawValue: 606)
-    /// All of it was sent and no answer came, because there is none or because it was lost: nobody here knows whether it is
-    /// stored. To send it again can store it twice.
+    /// All was sent, and no answer came. Look on the server before you send it again, or it may be stored twice.
     public static let unacknowledged = ResultCode(rawValue: 607)
-    /// What is spoken cannot carry the content, or what else is to be kept of it.
+    /// The protocol cannot carry the content, or attributes that are to be kept. Use another protocol or other options.
     public static let unsuitable = ResultCode(rawValue: 608)
-    /// What was fetched is sealed, and this client cannot open it, or it is not what its sender has said.
+    /// Sealed content cannot be opened here, or is not what its sender signed. It stays in the mailbox.
     public static let unopened = ResultCode(rawValue: 609)
-    /// What is sealed is not signed by a key that is known as its sender's.
+    /// Sealed content is not signed with the known key of its sender. It stays in the mailbox; ask the sender.
     public static let wrongSigner = ResultCode(rawValue: 610)
 
-    /// Every code with its name, in the order of `docs/reference/protocol.md`.
+    /// Every code with its name, in the order of `docs/reference/results.md`, which takes its sentences from the comments above.
     package static let all: [(code: ResultCode, name: String)] = [
         (.committed, "committed"), (.alreadyStored, "alreadyStored"), (.skipped, "skipped"), (.staged, "staged"),
         (.completed, "completed"), (.stored, "stored"),

@@ -44,7 +44,7 @@ enum ReceiveFlags {
     ).text
 
     static let keeps = Flag(
-        name: "keep", help: "Store deliveries and leave them waiting: the server is not told that they are delivered."
+        name: "keep", help: "Store deliveries, and leave them waiting on the server as not delivered."
     ).isOn
 
     static let takesHidden = Flag(

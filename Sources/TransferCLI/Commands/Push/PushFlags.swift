@@ -28,7 +28,7 @@ enum PushFlags {
     static let text = Flag(name: "text", placeholder: "TEXT", help: "Send TEXT itself.").text
 
     static let kind = Flag(
-        name: "kind", placeholder: "KIND", help: "What the content is, for whoever looks at it later.",
+        name: "kind", placeholder: "KIND", help: "What the content is, for programs that show it later.",
         details: "Recognised from the content when not given. The bytes are treated alike."
     ).choice(of: ContentKind.self)
 

@@ -20,7 +20,8 @@ enum MailFlags {
         ).size(default: usual.mailboxQuota).sets(\.mailboxQuota),
         Flag(
             name: "expire-undelivered", placeholder: "DURATION",
-            help: "Remove what has waited for somebody for so long.", details: "Its sender is told.", isChangeable: true
+            help: "Remove deliveries that have waited for so long.", details: "Their senders learn of it.",
+            isChangeable: true
         ).interval(default: usual.keepMail).sets(\.keepMail),
     ]
 }

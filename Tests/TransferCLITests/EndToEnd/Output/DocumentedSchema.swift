@@ -21,6 +21,9 @@ struct DocumentedSchema {
         }
     }
 
+    /// The definition of that name.
+    subscript(name: String) -> JSONNode? { root["$defs"]?[name] }
+
     /// The definitions that describe a value, with no member that they don't.
     func matches(_ value: JSONNode) throws -> [String] {
         try names.filter { name in
@@ -42,7 +45,7 @@ struct DocumentedSchema {
 
     private func holds(_ keyword: String, _ rule: JSONNode, _ value: JSONNode) throws -> Bool {
         switch (keyword, rule) {
-        case ("description", _): return true
+        case ("description", _), ("title", _): return true
         case ("$ref", .string(let reference)):
             guard let name = reference.split(separator: "/").last, let target = root["$defs"]?[String(name)] else {
                 break

@@ -1,0 +1,224 @@
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferCLI
+
+/// The tables of results, settings and JSON objects in `docs/reference` are rendered from code; see `GeneratedParts`.
+@Suite struct ReferenceTests {
+    @Test func results() throws {
+        let sentences = try ResultSentences()
+        let rows = try ResultCode.all.map { code, name in
+            [
+                "\(code.rawValue)", "`\(name)`", "\(code.class)", code.isRetryable ? "yes" : "no", "\(code.exitCode)",
+                try #require(sentences[name], "\(name) has no comment"),
+            ]
+        }
+        let codes = ExitCode.allCases.map { ["\($0.rawValue)", $0.meaning] }
+        let parts = [
+            ("exit codes", GeneratedParts.table(["exit code", "meaning"], codes)),
+            ("results", GeneratedParts.table(["code", "name", "class", "retry", "exit", "meaning"], rows)),
+        ]
+        let difference = GeneratedParts.difference(of: "docs/reference/results.md", from: parts)
+        #expect(difference == nil)
+    }
+
+    @Test func settings() {
+        let difference = GeneratedParts.difference(
+            of: "docs/reference/configuration.md", from: [("settings", SettingsTable().text)])
+        #expect(difference == nil)
+    }
+
+    @Test func objects() throws {
+        let difference = GeneratedParts.difference(
+            of: "docs/reference/json.md", from: [("objects", try ObjectTables(DocumentedSchema()).text)])
+        #expect(difference == nil)
+    }
+}
+
+/// What `ResultCode` says of each code in the comments of its constants.
+private struct ResultSentences {
+    private var sentences: [String: String] = [:]
+
+    init() throws {
+        let path = "Sources/TransferModel/Results/ResultCode.swift"
+        let root = try #require(MarkdownDocument.directory(of: path))
+        let source = try #require(MarkdownDocument.read("\(root)/\(path)"))
+        var comment: [Substring] = []
+        for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
+            let text = line.drop { $0 == " " }
+            if text.hasPrefix("/// ") {
+                comment.append(text.dropFirst(4))
+            } else {
+                if text.hasPrefix("public static let "), let name = text.dropFirst(18).split(separator: " ").first {
+                    sentences[String(name)] = comment.joined(separator: " ")
+                }
+                comment = []
+            }
+        }
+    }
+
+    subscript(name: String) -> String? { sentences[name] }
+}
+
+/// All flags that files and variables can set: one row for each name and sentence, with the commands that have it.
+private struct SettingsTable {
+    private struct Setting {
+        let flag: Flag
+        var commands: [Command]
+    }
+
+    private let settings: [Setting]
+
+    init() {
+        var settings: [Setting] = []
+        for command in Commands.all {
+            for flag in command.flags where flag.reach != .nowhere {
+                let same = settings.firstIndex {
+                    ($0.flag.name, $0.flag.help, $0.flag.values) == (flag.name, flag.help, flag.values)
+                }
+                if let same {
+                    settings[same].commands.append(command)
+                } else {
+                    settings.append(Setting(flag: flag, commands: [command]))
+                }
+            }
+        }
+        self.settings = settings.enumerated()
+            .sorted { ($0.element.flag.name, $0.offset) < ($1.element.flag.name, $1.offset) }.map(\.element)
+    }
+
+    var text: String {
+        let rows = settings.map { setting in
+            let flag = setting.flag
+            return [
+                (flag.reach == .environment ? "" : "`\(flag.name)`"), variables(setting), commands(setting.commands),
+                flag.defaultValue.map { "`\($0)`" } ?? "",
+                flag.help + (flag.choices.map { " One of \(GeneratedParts.code($0))." } ?? ""),
+            ]
+        }
+        let talking = GeneratedParts.code(Self.talking.map(\.name))
+        return "*Clients* are the commands that talk to a server: \(talking).\n\n"
+            + GeneratedParts.table(["key", "variable", "commands", "default", "meaning"], rows)
+    }
+
+    /// The variable of each command, with a star in place of the command if there are several.
+    private func variables(_ setting: Setting) -> String {
+        let flag = setting.flag
+        let own = setting.commands.compactMap { $0.variables(of: flag).first }
+        let words = flag.name.uppercased().map { $0 == "-" ? "_" : $0 }
+        let name = own.count == 1 ? own[0] : "TRANSFER_*_" + String(words)
+        return GeneratedParts.code([name] + [flag.environment].compactMap(\.self))
+    }
+
+    private static let talking = Commands.all.filter { $0.serverFlag != nil }
+    private static let withFlags = Commands.all.filter { $0.flags.contains { $0.reach != .nowhere } }
+
+    private func commands(_ commands: [Command]) -> String {
+        guard commands.count < Self.withFlags.count else { return "all" }
+        let missing = Self.talking.filter { !commands.contains($0) }
+        guard commands.count > Self.talking.count / 2, missing.count < 4 else {
+            return GeneratedParts.code(commands.map(\.name))
+        }
+        let more = commands.filter { $0.serverFlag == nil }
+        return "clients" + (missing.isEmpty ? "" : " without \(GeneratedParts.code(missing.map(\.name)))")
+            + (more.isEmpty ? "" : ", \(GeneratedParts.code(more.map(\.name)))")
+    }
+}
+
+/// The members of all objects that the schema describes, each where it comes first.
+private struct ObjectTables {
+    private struct Row: Equatable {
+        let name: String
+        let type: String
+        let meaning: String
+    }
+
+    private let schema: DocumentedSchema
+    private(set) var text = ""
+
+    init(_ schema: DocumentedSchema) throws {
+        self.schema = schema
+        var known: [(title: String, rows: [Row])] = []
+        for name in schema.names {
+            let object = try #require(schema[name])
+            let title = try #require(string(object["title"]))
+            let identifier = string(object["properties"]?["schema"]?["const"])
+            text += "\(text.isEmpty ? "" : "\n")### \(title)\n\n"
+            text += (identifier.map { "`\($0)`. " } ?? "") + (string(object["description"]) ?? "") + "\n"
+            // Receipts have a page of their own.
+            guard identifier != nil else { continue }
+            var rows = rows(of: object, "").filter { $0.name != "schema" }
+            known.append((title, rows))
+            for (title, others) in known.dropLast() {
+                let same = rows.filter { $0.name != "event" && others.contains($0) }
+                guard !same.isEmpty else { continue }
+                rows.removeAll { same.contains($0) }
+                text += "\nAs in [\(title)](#\(anchor(title))): \(GeneratedParts.code(same.map(\.name))).\n"
+            }
+            guard !rows.isEmpty else { continue }
+            text += "\n" + GeneratedParts.table(["member", "type", "meaning"], joined(rows))
+        }
+    }
+
+    /// Members that stand together and differ only in their names share a row.
+    private func joined(_ rows: [Row]) -> [[String]] {
+        var groups: [(names: [String], row: Row)] = []
+        for row in rows {
+            if let last = groups.last?.row, (last.type, last.meaning) == (row.type, row.meaning) {
+                groups[groups.count - 1].names.append(row.name)
+            } else {
+                groups.append(([row.name], row))
+            }
+        }
+        return groups.map { [GeneratedParts.code($0.names), $0.row.type, $0.row.meaning] }
+    }
+
+    private func rows(of object: JSONNode, _ prefix: String) -> [Row] {
+        guard case .object(let members)? = object["properties"] else { return [] }
+        return members.flatMap { name, node in
+            let node = resolved(node)
+            let isOptional = string(object["title"]) != nil && !strings(object["required"]).contains(name)
+            let type = type(of: node) + (isOptional ? ", optional" : "")
+            let row = Row(name: prefix + name, type: type, meaning: string(node["description"]) ?? "")
+            let items = resolved(node["items"] ?? .null)
+            let inner = rows(of: node, "\(prefix)\(name).") + rows(of: items, "\(prefix)\(name)[].")
+            // An object whose members say everything needs no row.
+            return row.meaning.isEmpty && !inner.isEmpty ? inner : [row] + inner
+        }
+    }
+
+    /// The definition that a node refers to.
+    private func resolved(_ node: JSONNode) -> JSONNode {
+        guard let reference = string(node["$ref"]), let name = reference.split(separator: "/").last else { return node }
+        let definition = schema[String(name)] ?? .null
+        guard case .object(let members) = definition else { return .null }
+        // Its own description says where it stands.
+        return .object(members.filter { $0.key != "description" })
+    }
+
+    private func type(of node: JSONNode) -> String {
+        if let value = string(node["const"]) { return "`\(value)`" }
+        if case .array(let choices)? = node["enum"] {
+            let words = choices.compactMap { string($0) }
+            return GeneratedParts.code(words) + (words.count < choices.count ? " or null" : "")
+        }
+        let types = strings(node["type"])
+        let items = string(resolved(node["items"] ?? .null)["type"]) ?? "value"
+        return types.map { $0 == "array" ? "array of \(items)s" : $0 }.joined(separator: " or ")
+    }
+
+    private func anchor(_ title: String) -> String {
+        String(title.lowercased().compactMap { $0 == " " ? "-" : $0.isLetter || $0.isNumber || $0 == "-" ? $0 : nil })
+    }
+
+    private func string(_ node: JSONNode?) -> String? {
+        if case .string(let text)? = node { text } else { nil }
+    }
+
+    /// The strings of an array, or the one that stands alone.
+    private func strings(_ node: JSONNode?) -> [String] {
+        guard case .array(let nodes)? = node else { return [node].compactMap(string) }
+        return nodes.compactMap(string)
+    }
+}
