@@ -1,4 +1,4 @@
-"""What the documentation tells its readers to type or to write into files."""
+"""What the documentation tells its readers to type or to write into files. Documents are named by their paths below docs."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Proxy:
         subprocess.run(["openssl", *words], check=True, capture_output=True)
 
     def _nginx(self, buffers: bool) -> str:
-        block = documents.block("HTTP.md", "nginx", "upstream")
+        block = documents.block("guide/browsers.md", "nginx", "upstream")
         block = block.replace("listen 443 ssl", f"listen 127.0.0.1:{self.port} ssl")
         block = block.replace("/etc/ssl/files.pem", str(self.certificate)).replace("/etc/ssl/files.key", str(self._key))
         if buffers:
@@ -66,7 +66,7 @@ class Proxy:
     def _haproxy(self, buffers: bool, listener: int) -> str:
         both = self.directory / "both.pem"
         both.write_text(self.certificate.read_text() + self._key.read_text())
-        block = documents.block("HTTP.md", "haproxy", "frontend")
+        block = documents.block("reference/http.md", "haproxy", "frontend")
         block = block.replace("bind :443", f"bind fd@{listener}").replace("/etc/haproxy/files.pem", str(both))
         waits = "    timeout connect 5s\n    timeout client 1h\n    timeout server 1h\n"
         return f"defaults\n{waits}{'    option http-buffer-request' if buffers else ''}\n{block}"

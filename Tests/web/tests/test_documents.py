@@ -13,6 +13,7 @@ from web.case import WebCase, made
 
 _SERVER = "https://nas.local:5288"
 _LENGTH = 300_000
+_GUIDE, _REFERENCE = "guide/browsers.md", "reference/http.md"
 
 
 class DocumentTests(WebCase):
@@ -30,7 +31,7 @@ class DocumentTests(WebCase):
     def shell(self, text: str) -> str:
         """Runs it as a reader would, who has another address and the token."""
         # A token of ours is not taken from a URL, where others could read it.
-        for name in ("nas.local:5288", "files.example.com", "me:secret@dav.example.com"):
+        for name in ("nas.local:5288", "files.example.com", "dav.example.com"):
             text = text.replace(name, self.server.listening)
         return self.run_client(["bash", "-euo", "pipefail", "-c", text], self._work, **self._own)
 
@@ -45,18 +46,21 @@ class DocumentTests(WebCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
-    def test_every_block_is_run_here(self) -> None:
-        beginnings = [text.split()[0] for text in documents.blocks("HTTP.md", "sh")]
-        self.assertEqual(beginnings, ["openssl", "curl", "curl", "transfer"])
+    def test_every_block_of_the_reference_is_run_here(self) -> None:
+        beginnings = [text.split()[0] for text in documents.blocks(_REFERENCE, "sh")]
+        self.assertEqual(beginnings, ["curl", f"URL={_SERVER}", f"URL={_SERVER}", "curl"])
 
     def test_the_certificate_is_the_one_that_was_logged(self) -> None:
-        said = self.shell(documents.block("HTTP.md", "sh", "openssl") + 'echo "$CURL_CA_BUNDLE"\n')
+        (block,) = (text for text in documents.blocks(_GUIDE, "sh") if "openssl s_client" in text)
+        # The reader has a token already.
+        lines = [line for line in block.splitlines() if not line.startswith("transfer ")]
+        said = self.shell("\n".join([*lines, 'echo "$CURL_CA_BUNDLE"\n']))
         self.assertIn(self.server.log.events("browserCertificate")[0]["fingerprint"], said)
         self.assertEqual(Path(said.splitlines()[-1]).read_text(), self.server.certificate.read_text())
 
     def test_the_commands_for_curl(self) -> None:
         checks = self._checks()
-        lines = documents.block("HTTP.md", "sh", "curl -u").splitlines()
+        lines = documents.block(_GUIDE, "sh", "curl -u").splitlines()
         self.assertEqual(len(lines), len(checks))
         for line, (prepare, check) in zip(lines, checks):
             with self.subTest(line):
@@ -75,7 +79,6 @@ class DocumentTests(WebCase):
             ),
             (lambda: None, self._check_listing),
             (lambda: None, lambda _: self.assertFalse((files / "photos/photo.png").exists())),
-            (self._write_two, self._check_two),
             (lambda: self.write("build/out.o", self._photo), self._check_archive),
         ]
 
@@ -85,31 +88,41 @@ class DocumentTests(WebCase):
         self.assert_stored("photos/photo.png", self._photo)
 
     def _check_listing(self, said: str) -> None:
-        self.assertEqual([(entry["path"], entry["size"]) for entry in json.loads(said)], [("photos/photo.png", _LENGTH)])
-
-    def _write_two(self) -> None:
-        for name in "ab":
-            self.write(f"{name}.png", made(1000, name))
-
-    def _check_two(self, said: str) -> None:
-        self.assertEqual([told["result"] for told in json.loads(said)], ["committed", "committed"])
-        for name in "ab":
-            self.assert_stored(f"photos/{name}.png", made(1000, name))
+        self.assertIn(("photos/photo.png", _LENGTH), [(entry["path"], entry["size"]) for entry in json.loads(said)])
 
     def _check_archive(self, _: str) -> None:
         with tarfile.open(fileobj=io.BytesIO((self.server.directory / "build.tar").read_bytes())) as archive:
             self.assertIn("build/out.o", archive.getnames())
 
+    def test_the_command_for_forms(self) -> None:
+        for name in "ab":
+            self.write(f"{name}.png", made(1000, name))
+        said = self.shell(documents.block(_REFERENCE, "sh", "curl -u"))
+        self.assertEqual([told["result"] for told in json.loads(said)], ["committed", "committed"])
+        for name in "ab":
+            self.assert_stored(f"photos/{name}.png", made(1000, name))
+
+    def test_the_commands_for_resumable_uploads(self) -> None:
+        content = made(1_500_000, "resumable")
+        self.write("a.bin", content)
+        tus, ietf = (text for text in documents.blocks(_REFERENCE, "sh") if text.startswith("URL="))
+        for name, text in {"a.bin": tus, "b.bin": ietf}.items():
+            with self.subTest(name):
+                self.assertIn("transfer-result: committed", self.shell(text).lower())
+                self.assert_stored(f"photos/{name}", content)
+
     def test_the_command_for_events(self) -> None:
-        line = documents.block("HTTP.md", "sh", "curl -N").strip()
+        line = documents.block(_REFERENCE, "sh", "curl -N").strip()
         self.assertIn("retry:", self.shell(f"{line} --max-time 3 || true"))
 
     def test_the_commands_for_push(self) -> None:
         """The other server of these is one of ours here."""
         self.write("holiday/a.jpg", made(70_000, "holiday"))
-        self.write("build/out.o", self._photo)
-        for line in documents.block("HTTP.md", "sh", "transfer").splitlines():
+        self.write("photo.png", self._photo)
+        self.write("dav.token", self.server.token.encode())
+        (self._work / "dav.token").chmod(0o600)
+        for line in documents.block(_GUIDE, "sh", "transfer push holiday").splitlines():
             with self.subTest(line):
                 self.shell(line)
         self.assert_stored("inbox/holiday/a.jpg", made(70_000, "holiday"))
-        self._check_archive("")
+        self.assert_stored("photo.png", self._photo)
