@@ -66,22 +66,70 @@ private struct SettingsTable {
     private struct Setting {
         let flag: Flag
         var commands: [Command]
+        var sentence: Sentence
+
+        /// Takes another flag of the same name into the row, if one sentence can say both.
+        mutating func take(_ flag: Flag, of command: Command) -> Bool {
+            guard (self.flag.name, self.flag.values) == (flag.name, flag.values), sentence.take(flag.help) else {
+                return false
+            }
+            commands.append(command)
+            return true
+        }
+    }
+
+    /// Sentences that differ in a few words between the same ones.
+    private struct Sentence {
+        private let words: [Substring]
+        private var variants: [ArraySlice<Substring>]
+        private var common: (front: Int, back: Int)?
+
+        init(_ text: String) {
+            words = text.split(separator: " ")
+            variants = [words[...]]
+        }
+
+        mutating func take(_ text: String) -> Bool {
+            let other = text.split(separator: " ")
+            if variants.contains(where: { whole($0) == other }) { return true }
+            let front = zip(words, other).prefix { $0 == $1 }.count
+            let back = zip(words.dropFirst(front).reversed(), other.dropFirst(front).reversed()).prefix { $0 == $1 }
+                .count
+            let places = (front, back)
+            guard common.map({ $0 == places }) ?? true, front + back > 2 else { return false }
+            let middles = [words, other].map { $0.dropFirst(front).dropLast(back) }
+            guard middles.allSatisfy({ (1...3).contains($0.count) }) else { return false }
+            if common == nil { variants = [middles[0]] }
+            common = places
+            variants.append(middles[1])
+            return true
+        }
+
+        private func whole(_ variant: ArraySlice<Substring>) -> [Substring] {
+            guard let common else { return Array(variant) }
+            return words.prefix(common.front) + variant + words.suffix(common.back)
+        }
+
+        var text: String {
+            let middles = variants.map { $0.joined(separator: " ") }
+            // The full stop stands behind the last one.
+            let isAtEnd = common?.back == 0
+            let choice =
+                middles.map { isAtEnd ? String($0.dropLast()) : $0 }.joined(separator: "/") + (isAtEnd ? "." : "")
+            guard let common else { return choice }
+            return (words.prefix(common.front) + [Substring(choice)] + words.suffix(common.back)).joined(separator: " ")
+        }
     }
 
     private let settings: [Setting]
 
     init() {
         var settings: [Setting] = []
-        for command in Commands.all {
+        for command in Self.withFlags {
             for flag in command.flags where flag.reach != .nowhere {
-                let same = settings.firstIndex {
-                    ($0.flag.name, $0.flag.help, $0.flag.values) == (flag.name, flag.help, flag.values)
-                }
-                if let same {
-                    settings[same].commands.append(command)
-                } else {
-                    settings.append(Setting(flag: flag, commands: [command]))
-                }
+                let isTaken = settings.indices.contains { settings[$0].take(flag, of: command) }
+                guard !isTaken else { continue }
+                settings.append(Setting(flag: flag, commands: [command], sentence: Sentence(flag.help)))
             }
         }
         self.settings = settings.enumerated()
@@ -91,10 +139,11 @@ private struct SettingsTable {
     var text: String {
         let rows = settings.map { setting in
             let flag = setting.flag
+            let isInFiles = flag.reach == .environmentAndFiles && setting.commands.contains { $0.hasSettings }
             return [
-                (flag.reach == .environment ? "" : "`\(flag.name)`"), variables(setting), commands(setting.commands),
+                isInFiles ? "`\(flag.name)`" : "", variables(setting), commands(setting.commands),
                 flag.defaultValue.map { "`\($0)`" } ?? "",
-                flag.help + (flag.choices.map { " One of \(GeneratedParts.code($0))." } ?? ""),
+                setting.sentence.text + (flag.choices.map { " One of \(GeneratedParts.code($0))." } ?? ""),
             ]
         }
         let talking = GeneratedParts.code(Self.talking.map(\.name))
@@ -114,15 +163,16 @@ private struct SettingsTable {
     private static let talking = Commands.all.filter { $0.serverFlag != nil }
     private static let withFlags = Commands.all.filter { $0.flags.contains { $0.reach != .nowhere } }
 
+    /// Nearly all commands, or nearly all that talk to a server, are named by those that are not among them.
     private func commands(_ commands: [Command]) -> String {
-        guard commands.count < Self.withFlags.count else { return "all" }
-        let missing = Self.talking.filter { !commands.contains($0) }
-        guard commands.count > Self.talking.count / 2, missing.count < 4 else {
-            return GeneratedParts.code(commands.map(\.name))
+        for (name, group) in [("all", Self.withFlags), ("clients", Self.talking)] {
+            let missing = group.filter { !commands.contains($0) }
+            let more = commands.filter { !group.contains($0) }
+            guard missing.count + more.count < 4, commands.count > 9 else { continue }
+            return name + (missing.isEmpty ? "" : " without \(GeneratedParts.code(missing.map(\.name)))")
+                + (more.isEmpty ? "" : ", \(GeneratedParts.code(more.map(\.name)))")
         }
-        let more = commands.filter { $0.serverFlag == nil }
-        return "clients" + (missing.isEmpty ? "" : " without \(GeneratedParts.code(missing.map(\.name)))")
-            + (more.isEmpty ? "" : ", \(GeneratedParts.code(more.map(\.name)))")
+        return GeneratedParts.code(commands.map(\.name))
     }
 }
 
@@ -148,14 +198,16 @@ private struct ObjectTables {
             text += (identifier.map { "`\($0)`. " } ?? "") + (string(object["description"]) ?? "") + "\n"
             // Receipts have a page of their own.
             guard identifier != nil else { continue }
-            var rows = rows(of: object, "").filter { $0.name != "schema" }
+            var rows = rows(of: object, "").filter { !$0.type.isEmpty }
             known.append((title, rows))
+            var references: [String] = []
             for (title, others) in known.dropLast() {
-                let same = rows.filter { $0.name != "event" && others.contains($0) }
+                let same = rows.filter { !$0.meaning.isEmpty && others.contains($0) }
                 guard !same.isEmpty else { continue }
                 rows.removeAll { same.contains($0) }
-                text += "\nAs in [\(title)](#\(anchor(title))): \(GeneratedParts.code(same.map(\.name))).\n"
+                references.append("in [\(title)](#\(anchor(title))) \(GeneratedParts.code(same.map(\.name)))")
             }
+            if !references.isEmpty { text += "\nAs \(references.joined(separator: "; ")).\n" }
             guard !rows.isEmpty else { continue }
             text += "\n" + GeneratedParts.table(["member", "type", "meaning"], joined(rows))
         }
@@ -179,8 +231,9 @@ private struct ObjectTables {
         return members.flatMap { name, node in
             let node = resolved(node)
             let isOptional = string(object["title"]) != nil && !strings(object["required"]).contains(name)
-            let type = type(of: node) + (isOptional ? ", optional" : "")
-            let row = Row(name: prefix + name, type: type, meaning: string(node["description"]) ?? "")
+            let row = Row(
+                name: prefix + name, type: type(of: node) + (isOptional ? ", optional" : ""),
+                meaning: string(node["description"]) ?? "")
             let items = resolved(node["items"] ?? .null)
             let inner = rows(of: node, "\(prefix)\(name).") + rows(of: items, "\(prefix)\(name)[].")
             // An object whose members say everything needs no row.
@@ -198,14 +251,15 @@ private struct ObjectTables {
     }
 
     private func type(of node: JSONNode) -> String {
-        if let value = string(node["const"]) { return "`\(value)`" }
+        // The heading says it.
+        if node["const"] != nil { return "" }
         if case .array(let choices)? = node["enum"] {
             let words = choices.compactMap { string($0) }
-            return GeneratedParts.code(words) + (words.count < choices.count ? " or null" : "")
+            return GeneratedParts.code(words) + (words.count < choices.count ? ", null" : "")
         }
         let types = strings(node["type"])
         let items = string(resolved(node["items"] ?? .null)["type"]) ?? "value"
-        return types.map { $0 == "array" ? "array of \(items)s" : $0 }.joined(separator: " or ")
+        return types.map { $0 == "array" ? "\(items)[]" : $0 }.joined(separator: "/")
     }
 
     private func anchor(_ title: String) -> String {

@@ -23,7 +23,7 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
         case request = 3
         /// The content did not arrive as declared.
         case content = 4
-        /// The server could not, for now or until somebody mends it.
+        /// The server could not, for now or until its operator mends it.
         case server = 5
         /// The client could not; never on the wire.
         case client = 6
@@ -160,7 +160,7 @@ extension ResultCode {
     public static let unsuitable = ResultCode(rawValue: 608)
     /// Sealed content cannot be opened here, or is not what its sender signed. It stays in the mailbox.
     public static let unopened = ResultCode(rawValue: 609)
-    /// Sealed content is not signed with the known key of its sender. It stays in the mailbox; ask the sender.
+    /// Sealed content is not signed with its sender's known key. It stays in the mailbox; ask the sender.
     public static let wrongSigner = ResultCode(rawValue: 610)
 
     /// Every code with its name, in the order of `docs/reference/results.md`, which takes its sentences from the comments above.
@@ -197,6 +197,6 @@ extension ResultCode {
 }
 
 extension ResultCode: CustomStringConvertible {
-    /// The stable name.
+    /// The stable name, for logs and JSON.
     public var description: String { name }
 }

@@ -90,7 +90,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .buffersLimit: "Limit of these buffers."
         case .unsent: "Bytes that wait for clients to receive them."
         case .diskFree: "Bytes that the server may still write to its file system."
-        case .diskSize: "Size of its file system."
+        case .diskSize: "Size of that file system."
         case .quotaUsed: "Bytes that count against the quota."
         case .quotaLimit: "The quota."
         case .catalogUploads: "Uploads in the catalog."

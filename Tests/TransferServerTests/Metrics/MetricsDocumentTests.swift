@@ -31,7 +31,7 @@ import Testing
 
     @Test func theReferenceNamesNoOthers() throws {
         let names = Self.names(try Self.read("docs/reference/metrics.md"))
-        #expect(names == Self.known, "\(names.symmetricDifference(Self.known))")
+        #expect(!names.isEmpty && names.isSubset(of: Self.known), "\(names.subtracting(Self.known))")
     }
 
     @Test(arguments: ["alerts.yml", "dashboard.json"]) func whatIsAskedForIsThere(_ file: String) throws {

@@ -13,7 +13,7 @@ struct PushClassic {
     ).text
 
     static let recipient = Flag(
-        name: "for", placeholder: "NAME", help: "Whom it is for: they get it, and nobody else does.",
+        name: "for", placeholder: "NAME", help: "The people that it is for: they get it, and no one else does.",
         details:
             "People of the server's lists, as 'transfer people' shows them; several with commas between them, or by several "
             + "--for, and \\, stands for a comma in a name. It waits on the server until each of them has received it: see "

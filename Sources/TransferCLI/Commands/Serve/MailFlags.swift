@@ -9,7 +9,7 @@ enum MailFlags {
 
     static let effects: [FlagEffect<ServerConfiguration>] = [
         Flag(
-            name: "no-mailboxes", help: "Take nothing that is for somebody.",
+            name: "no-mailboxes", help: "Refuse uploads that are for people.",
             details:
                 "Otherwise everybody with a line in the lists of keys and tokens has a mailbox, unless the line is write-only, "
                 + "and they see one another's names."

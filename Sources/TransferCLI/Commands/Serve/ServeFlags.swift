@@ -165,7 +165,7 @@ enum ServeFlags {
         ).size(default: 1 << 10).sets(\.timeouts.minimumRate),
         Flag(
             name: "drain-timeout", placeholder: "DURATION",
-            help: "How long running uploads may take to finish when the server is told to stop.", isChangeable: true
+            help: "How long running uploads may take to finish when the server stops.", isChangeable: true
         ).interval(default: usual.drain, isPositive: false).sets(\.drain),
     ]
 }

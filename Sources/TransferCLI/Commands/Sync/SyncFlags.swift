@@ -71,7 +71,7 @@ enum SyncFlags {
 
     private static let mostDeletions = FlagKey<Int?, UsageError>(
         Flag(
-            name: "max-delete", placeholder: "N", help: "Remove nothing when it would be more than N.",
+            name: "max-delete", placeholder: "N", help: "Refuse to remove anything when it would be more than N.",
             details: "Files, folders and links count alike.")
     ) { (arguments, flag) throws(UsageError) in
         try arguments.values(of: flag).last.map { (text) throws(UsageError) in
