@@ -143,10 +143,10 @@ private struct SettingsTable {
             return [
                 isInFiles ? "`\(flag.name)`" : "", variables(setting), commands(setting.commands),
                 flag.defaultValue.map { "`\($0)`" } ?? "",
-                setting.sentence.text + (flag.choices.map { " One of \(GeneratedParts.code($0))." } ?? ""),
+                setting.sentence.text + (flag.choices.map { " \(GeneratedParts.code($0, separator: "/"))." } ?? ""),
             ]
         }
-        let talking = GeneratedParts.code(Self.talking.map(\.name))
+        let talking = GeneratedParts.code(Self.talking.map(\.name), separator: "/")
         return "*Clients* are the commands that talk to a server: \(talking).\n\n"
             + GeneratedParts.table(["key", "variable", "commands", "default", "meaning"], rows)
     }
@@ -169,10 +169,10 @@ private struct SettingsTable {
             let missing = group.filter { !commands.contains($0) }
             let more = commands.filter { !group.contains($0) }
             guard missing.count + more.count < 4, commands.count > 9 else { continue }
-            return name + (missing.isEmpty ? "" : " without \(GeneratedParts.code(missing.map(\.name)))")
-                + (more.isEmpty ? "" : ", \(GeneratedParts.code(more.map(\.name)))")
+            return name + (missing.isEmpty ? "" : " without \(GeneratedParts.code(missing.map(\.name), separator: "/"))")
+                + (more.isEmpty ? "" : ", \(GeneratedParts.code(more.map(\.name), separator: "/"))")
         }
-        return GeneratedParts.code(commands.map(\.name))
+        return GeneratedParts.code(commands.map(\.name), separator: "/")
     }
 }
 
@@ -255,13 +255,14 @@ private struct ObjectTables {
         if node["const"] != nil { return "" }
         if case .array(let choices)? = node["enum"] {
             let words = choices.compactMap { string($0) }
-            return GeneratedParts.code(words) + (words.count < choices.count ? ", null" : "")
+            return GeneratedParts.code(words, separator: "/") + (words.count < choices.count ? "/null" : "")
         }
         let types = strings(node["type"])
         let items = string(resolved(node["items"] ?? .null)["type"]) ?? "value"
         return types.map { $0 == "array" ? "\(items)[]" : $0 }.joined(separator: "/")
     }
 
+    /// The address of a heading within its page.
     private func anchor(_ title: String) -> String {
         String(title.lowercased().compactMap { $0 == " " ? "-" : $0.isLetter || $0.isNumber || $0 == "-" ? $0 : nil })
     }

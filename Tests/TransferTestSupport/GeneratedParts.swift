@@ -47,9 +47,9 @@ package enum GeneratedParts {
         }
     }
 
-    /// Words as code, with commas between them.
-    package static func code(_ words: some Sequence<String>) -> String {
-        words.map { "`\($0)`" }.joined(separator: ", ")
+    /// Words as code.
+    package static func code(_ words: some Sequence<String>, separator: String = ", ") -> String {
+        words.map { "`\($0)`" }.joined(separator: separator)
     }
 
     private static func write(_ text: String, to path: String) -> String? {
