@@ -56,12 +56,11 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
 }
 
 extension ResultCode {
-    /// The content is verified and published under the stored path, and durable if the acknowledgement says so.
+    /// The content is verified and published under the stored path, and durable if the answer says so.
     public static let committed = ResultCode(rawValue: 1)
     /// The same content was already stored under the stored path.
     public static let alreadyStored = ResultCode(rawValue: 2)
-    /// The name is taken and the client asked to leave it; nothing was stored. Choose another conflict policy to store
-    /// it.
+    /// The name is taken, and nothing was stored, as the client asked. Choose another conflict policy.
     public static let skipped = ResultCode(rawValue: 3)
     /// A part is verified and kept; its upload is neither complete nor durable. Send the other parts.
     public static let staged = ResultCode(rawValue: 4)
@@ -76,18 +75,18 @@ extension ResultCode {
     public static let unsupportedVersion = ResultCode(rawValue: 101)
     /// This side does not know the function code. Update it.
     public static let unsupportedFunction = ResultCode(rawValue: 102)
-    /// A body is longer than its limit, on the wire or inflated. One side has a fault: compare their versions.
+    /// A body is longer than its limit, on the wire or inflated. One side has a fault.
     public static let frameTooLarge = ResultCode(rawValue: 103)
-    /// The frame is not legal in this state of the conversation. One side has a fault: compare their versions.
+    /// The frame is not legal in this state of the conversation. One side has a fault.
     public static let unexpectedFrame = ResultCode(rawValue: 104)
     /// A compressed body is not one whole zlib stream or zstd frame. Send it again.
     public static let corruptCompression = ResultCode(rawValue: 105)
-    /// The check of a frame does not match: it was damaged on its way. Send it again.
+    /// A frame was damaged on its way: its check does not match. Send it again.
     public static let damagedFrame = ResultCode(rawValue: 106)
 
     /// The server asks for credentials. Have your key added to its lists, or show a token.
     public static let authenticationRequired = ResultCode(rawValue: 200)
-    /// The server did not accept the credentials. Show a key or token that is in its lists.
+    /// The server did not accept the credentials. Show a key or token from its lists.
     public static let authenticationFailed = ResultCode(rawValue: 201)
     /// This client may not do this. Ask the server's operator for the right.
     public static let forbidden = ResultCode(rawValue: 202)
@@ -96,10 +95,9 @@ extension ResultCode {
 
     /// The path is not allowed; the message says why. Rename it.
     public static let invalidPath = ResultCode(rawValue: 300)
-    /// The name is taken by something that must not be replaced. Choose another name, or the conflict policy `keep-
-    /// both`.
+    /// The name is taken by something that must not be replaced. Choose another name, or the policy `keep-both`.
     public static let pathConflict = ResultCode(rawValue: 301)
-    /// The content is larger than the server accepts. Ask its operator to raise the limit.
+    /// The content is larger than the server accepts. Its operator can raise the limit.
     public static let uploadTooLarge = ResultCode(rawValue: 302)
     /// This side does not know the digest algorithm. Choose another one.
     public static let unsupportedDigest = ResultCode(rawValue: 303)
@@ -107,7 +105,7 @@ extension ResultCode {
     public static let aborted = ResultCode(rawValue: 304)
     /// There is nothing under the path. Check its spelling.
     public static let notFound = ResultCode(rawValue: 305)
-    /// The path has a directory where a file was expected, or the reverse. Choose another path.
+    /// A directory has the path of a file, or the reverse. Choose another path.
     public static let wrongForm = ResultCode(rawValue: 306)
     /// No mailbox on the server has that name. `transfer people` lists the names.
     public static let unknownRecipient = ResultCode(rawValue: 307)
@@ -125,7 +123,7 @@ extension ResultCode {
 
     /// The server's file system is full. Push again when there is room.
     public static let insufficientStorage = ResultCode(rawValue: 500)
-    /// The quota is used up. Remove files, or ask the server's operator to raise it.
+    /// The quota is used up. Remove files, or have it raised.
     public static let quotaExceeded = ResultCode(rawValue: 501)
     /// The server's file system reported an error. The server's log names it.
     public static let storageFailed = ResultCode(rawValue: 502)
@@ -136,8 +134,7 @@ extension ResultCode {
     /// The peer was silent, idle or too slow for too long. Try again.
     public static let timedOut = ResultCode(rawValue: 505)
 
-    /// The server's disk has lost the acknowledged content. Push it again; `transfer verify` on the server finds all
-    /// such files.
+    /// The server's disk has lost the content. Push it again; `transfer verify` on the server finds all such files.
     public static let contentLost = ResultCode(rawValue: 506)
 
     /// The source changed while it was read. Push it again when it is no longer written.
@@ -146,9 +143,9 @@ extension ResultCode {
     public static let sourceUnreadable = ResultCode(rawValue: 601)
     /// The source is not a regular file, a directory or a stream.
     public static let sourceSkipped = ResultCode(rawValue: 602)
-    /// The connection was lost and could not be made again in time. Run the same command again.
+    /// The connection was lost for too long. Run the same command again.
     public static let connectionLost = ResultCode(rawValue: 603)
-    /// The command was stopped before this upload was acknowledged. Run it again.
+    /// The command was stopped before the acknowledgement. Run it again.
     public static let cancelled = ResultCode(rawValue: 604)
     /// The content is stored, but its receipt is missing or wrong. Push again for another receipt.
     public static let badReceipt = ResultCode(rawValue: 605)
@@ -156,7 +153,7 @@ extension ResultCode {
     public static let targetFailed = ResultCode(rawValue: 606)
     /// All was sent, and no answer came. Look on the server before you send it again, or it may be stored twice.
     public static let unacknowledged = ResultCode(rawValue: 607)
-    /// The protocol cannot carry the content, or attributes that are to be kept. Use another protocol or other options.
+    /// The protocol cannot carry the content or its attributes. Use other options.
     public static let unsuitable = ResultCode(rawValue: 608)
     /// Sealed content cannot be opened here, or is not what its sender signed. It stays in the mailbox.
     public static let unopened = ResultCode(rawValue: 609)
