@@ -46,7 +46,7 @@ extension ServerAddress {
         }
         guard reference.isOnlyRemote else { return nil }
         throw arguments.error(
-            "there is no remote '\(reference.name)'; 'transfer remote list' shows those that there are, and a host of that name is "
-                + "written \(reference.name):/")
+            "there is no remote '\(reference.name)'; 'transfer remote list' lists the remotes, and for a "
+                + "host of that name write \(reference.name):/")
     }
 }

@@ -103,9 +103,10 @@ package struct Command: Equatable, Sendable {
     /// Where else its flags may be given; nothing for a command that nobody sets up.
     var settingsNote: String? {
         guard hasSettings else { return nil }
-        return "Every flag can also be given by its variable in the environment, or below \(tableHeader) in "
-            + "~/.config/transfer/config.toml; the command line wins over the environment, that over the file, and --no-FLAG "
-            + "takes either back. 'transfer config show \(name)' says what is set where."
+        return "Flags can also be set by their environment variables, or below \(tableHeader) in "
+            + "~/.config/transfer/config.toml. The command line takes precedence over the environment, and the "
+            + "environment over the file; --no-FLAG overrides both. 'transfer config show \(name)' shows what "
+            + "is set where."
     }
 
     func flag(named name: some StringProtocol) -> Flag? { flags.first { $0.name == name } }

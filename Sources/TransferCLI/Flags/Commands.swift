@@ -6,7 +6,7 @@ enum Commands {
     /// Where `serve` listens and `push` sends when nothing else is said.
     static let defaultAddress = "127.0.0.1:\(ServerAddress.defaultPort)"
 
-    static let version = Flag(name: "version", short: "V", help: "Print the version and stop.", reach: .nowhere)
+    static let version = Flag(name: "version", short: "V", help: "Print the version and exit.", reach: .nowhere)
 
     /// What `transfer` itself takes in place of a command.
     static let program = Command(
@@ -16,7 +16,7 @@ enum Commands {
         outcomes: ExitCode.allCases.map { .init($0) })
 
     static let help = Command(
-        name: "help", summary: "Print what a command does and every flag it takes.", operands: "[COMMAND]",
+        name: "help", summary: "Describe a command and its flags.", operands: "[COMMAND]",
         description: ["Without a command, lists the commands."], flags: [.help],
         outcomes: [.init(.success, "the help was printed"), .init(.usage)], operandValue: .command)
 
@@ -77,7 +77,7 @@ enum Commands {
         let choices = CommandTree.words(after: stem).map(\.text)
         arguments = arguments.dropFirst(stem.split(separator: " ").count)
         guard let word = arguments.first, !word.hasPrefix("-") else {
-            let message = "'\(stem)' needs another word: \(choices.joined(separator: ", "))"
+            let message = "'\(stem)' needs a subcommand: \(choices.joined(separator: ", "))"
             throw UsageError(message, helpInvocation: "transfer help \(stem)")
         }
         let suggestion = Suggestion.closest(to: word, among: choices).map { "; did you mean '\(stem) \($0)'?" }
@@ -93,7 +93,7 @@ enum Commands {
         var rest = words[...]
         let command = try taken(from: &rest)
         guard let surplus = rest.first else { return command }
-        throw UsageError("'\(command.name)' is a command; '\(surplus.escapedForDisplay)' says nothing behind it")
+        throw UsageError("unexpected word '\(surplus.escapedForDisplay)' after '\(command.name)'")
     }
 
     /// The command of that name.

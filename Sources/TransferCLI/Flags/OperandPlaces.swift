@@ -21,22 +21,23 @@ package enum OperandPlaces: Equatable, Sendable {
         switch self {
         case .none: nil
         case .server:
-            "An operand may name the server, in place of \(flag): NAME: for a remote, HOST:, HOST:PORT: or "
-                + "transfer://HOST[:PORT], with a folder behind it where that means something."
+            "An operand can name the server instead of \(flag): NAME: for a remote, HOST:, HOST:PORT: or "
+                + "transfer://HOST[:PORT], followed by a folder where that makes sense."
         case .target:
-            "The last operand may say where to send to, in place of \(flag): \(Self.forms) \(Self.escape)"
+            "The last operand can name the target instead of \(flag): \(Self.forms) \(Self.escape)"
         case .sources:
-            "An operand may name the server itself, in place of \(flag): \(Self.forms) Then a last operand that names none is "
-                + "the place here. \(Self.escape)"
-        case .all: "An operand may name the server itself, in place of \(flag): \(Self.forms)"
-        case .any: "An operand may name the server itself, in place of \(flag): \(Self.forms) \(Self.escape)"
+            "Operands can name the server instead of \(flag): \(Self.forms) A last operand that names no "
+                + "server is then the local target. \(Self.escape)"
+        case .all: "Operands can name the server instead of \(flag): \(Self.forms)"
+        case .any: "Operands can name the server instead of \(flag): \(Self.forms) \(Self.escape)"
         }
     }
 
     private static let forms =
-        "NAME:/PATH for a remote, HOST:/PATH, HOST:PORT:/PATH or transfer://HOST[:PORT]/PATH. NAME:PATH is the same as "
-        + "NAME:/PATH, unless PATH begins with a number, which is a port."
+        "NAME:/PATH for a remote, HOST:/PATH, HOST:PORT:/PATH or transfer://HOST[:PORT]/PATH. NAME:PATH "
+        + "means NAME:/PATH, unless PATH begins with a number, which is taken as a port."
 
     private static let escape =
-        "As with scp, what has a colon before any slash is on a server: for a file here of such a name write ./NAME."
+        "As with scp, an operand with a colon before its first slash is remote; for a local file with "
+        + "such a name write ./NAME."
 }

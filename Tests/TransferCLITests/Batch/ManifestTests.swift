@@ -16,11 +16,11 @@ import TransferModel
 
     @Test(arguments: [
         ("a.jpg", "it is no JSON at character 1"), (#"{"path":"a""#, "it is no JSON: it ends too early"),
-        ("[]", "it is no object"), ("{}", "'path' is missing"),
-        (#"{"path":""}"#, "'path' has to be a text that is not empty"),
-        (#"{"path":1}"#, "'path' has to be a text that is not empty"),
-        (#"{"path":"secret\u0000.txt"}"#, "'path' has a zero byte, which no path has"),
-        (#"{"path":"a","name":"b\u0000"}"#, "'name' has a zero byte, which no path has"),
+        ("[]", "it is not an object"), ("{}", "'path' is missing"),
+        (#"{"path":""}"#, "'path' must be a string that is not empty"),
+        (#"{"path":1}"#, "'path' must be a string that is not empty"),
+        (#"{"path":"secret\u0000.txt"}"#, "'path' contains a NUL byte"),
+        (#"{"path":"a","name":"b\u0000"}"#, "'name' contains a NUL byte"),
         (#"{"pth":"a"}"#, "unknown member 'pth'; did you mean 'path'?"),
         (#"{"path":"a","kind":"photo"}"#, "unknown kind 'photo'; choose file, text, picture, audio, location"),
         (#"{"path":"a","path":"b"}"#, "a member is there twice"),

@@ -66,7 +66,7 @@ import TransferClient
         #expect(try ServerAddress(remote: "other", other) == nil)
         #expect(try ServerAddress(remote: "other:/x", Self.parse(["--to", "other:/x"])) == nil)
         let message =
-            "there is no remote 'other'; 'transfer remote list' shows those that there are, and a host of that name is written "
+            "there is no remote 'other'; 'transfer remote list' lists the remotes, and for a host of that name write "
             + "other:/"
         #expect(throws: UsageError(message, command: PushCommand.definition)) {
             try ServerAddress(remote: "other:", Self.parse(["--to", "other:"]))

@@ -89,8 +89,8 @@ import Testing
         (["--no-"], "unknown flag '--no-'"),
         (["--compress", "zlip"], "unknown value 'zlip' for '--compress'; did you mean 'zlib'?"),
         (["--compress", "brotli"], "unknown value 'brotli' for '--compress'; choose none, zlib"),
-        ([""], "operand 1 is empty; is a variable of a script not set? For the folder itself write '.'"),
-        (["a", "-q", ""], "operand 2 is empty; is a variable of a script not set? For the folder itself write '.'"),
+        ([""], "operand 1 is empty; is a script variable unset? For the folder itself write '.'"),
+        (["a", "-q", ""], "operand 2 is empty; is a script variable unset? For the folder itself write '.'"),
         (["--compress="], "unknown value '' for '--compress'; choose none, zlib"),
         (["--compress", "a\nb"], "unknown value 'a\\nb' for '--compress'; choose none, zlib"),
     ]) func refuses(_ arguments: [String], message: String) {

@@ -55,7 +55,7 @@ import TransferStore
         #expect(Commands.sharedFlags.compactMap(\.sharedKey).sorted() == ["dir", "server"])
     }
 
-    private static let empty = "is empty; is a variable of a script not set?"
+    private static let empty = "is empty; is a script variable unset?"
 
     /// `remove -r "$FOLDER"` without the variable must not remove everything.
     @Test(arguments: Commands.all.filter { $0.operands != nil && !$0.takesCommandLine })
@@ -75,7 +75,7 @@ import TransferStore
         let error = #expect(throws: UsageError.self) {
             try ArgumentParser.parse(["\(flag.spelling)="], command: command, environment: [:])
         }
-        #expect(error?.message.contains("'\(flag.spelling)' is given an empty value") == true)
+        #expect(error?.message.contains("'\(flag.spelling)' has an empty value") == true)
     }
 
     /// A shell asks for completions of a word that is not begun.

@@ -37,7 +37,7 @@ import Testing
         (["frobnicate"], "unknown command 'frobnicate'"), ([""], "unknown command ''"),
         (["a\u{7}b"], "unknown command 'a\\u{7}b'"), (["--hlep"], "unknown flag '--hlep'; did you mean '--help'?"),
         (["--"], "the command must come first"),
-        (["help", "push", "x"], "'push' is a command; 'x' says nothing behind it"),
+        (["help", "push", "x"], "unexpected word 'x' after 'push'"),
     ]) func refuses(_ arguments: [String], message: String) {
         #expect(throws: UsageError(message)) { try Self.name(arguments) }
     }

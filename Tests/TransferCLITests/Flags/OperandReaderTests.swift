@@ -72,37 +72,43 @@ import Testing
     @Test(arguments: [
         (["push", "home:/x", "."], "to fetch, write: transfer pull home:/x ."),
         (["push", "home:/x", "home:/y", "d"], "to fetch, write: transfer pull home:/x home:/y d"),
-        (["push", "a", "home:/x", "-q", "b"], "where to push to comes last; write: transfer push a -q b home:/x"),
-        (["push", "home:", "a", "b"], "where to push to comes last; write: transfer push a b home:"),
+        (
+            ["push", "a", "home:/x", "-q", "b"],
+            "the target must be the last operand; write: transfer push a -q b home:/x"
+        ),
+        (["push", "home:", "a", "b"], "the target must be the last operand; write: transfer push a b home:"),
         (["push", "a:b", "home:/x"], "to send a file of that name, write: transfer push ./a:b home:/x"),
         (["push", "-q", "a:it's", "home:/x"], "write: transfer push -q './a:it'\\''s' home:/x"),
         (["push", "home:/x"], "to fetch what is there, write: transfer pull home:/x; to send"),
         (["push", "a", "home:/x", "--to", "h", "-q"], "write: transfer push a home:/x -q"),
         (
             ["push", "a", "home:/x", "--to=h"],
-            "'home:/x' names a server, and so does --to; write: transfer push a home:/x"
+            "both 'home:/x' and --to name a server; write: transfer push a home:/x"
         ),
         (["push", "a:b", "--to", "h"], "to send a file of that name, write: transfer push ./a:b --to h"),
         (
             ["push", "a", "me@nas.local:/x"],
-            "has a user in it, and a server knows users by their keys; write: transfer push a nas.local:/x"
+            "contains a user name, but servers identify users by their keys; write: transfer push a nas.local:/x"
         ),
         (["pull", "a.jpg", "home:/x"], "to send, write: transfer push a.jpg home:/x"),
         (["pull", "two words", "home:"], "to send, write: transfer push 'two words' home:"),
-        (["pull", "home:/a", "b", "c"], "'b' names no server, and others do; write: transfer pull home:/a home:/b c"),
+        (
+            ["pull", "home:/a", "b", "c"],
+            "'b' names no server, but other operands do; write: transfer pull home:/a home:/b c"
+        ),
         (["pull", "home:/a", "b", "home:c"], "write: transfer pull home:/a home:/b home:c"),
-        (["pull", "home:/a", "nas:/b"], "the operands name several servers; a command talks to one"),
-        (["pull", "home:/a", "d", "-o", "e"], "'d' says where to put it, and so does --output; leave one of them out"),
+        (["pull", "home:/a", "nas:/b"], "the operands name several servers; give one"),
+        (["pull", "home:/a", "d", "-o", "e"], "both 'd' and --output name the target; give one of them"),
         (["list", "home:/x", "--from", "h"], "write: transfer list home:/x"),
-        (["stat", "a", "home:/b"], "'a' names no server, and others do; write: transfer stat home:/a home:/b"),
+        (["stat", "a", "home:/b"], "'a' names no server, but other operands do; write: transfer stat home:/a home:/b"),
         (["move", "home:/a", "b"], "write: transfer move home:/a home:/b"),
         (["move", "[::1]:/a", "b"], "write: transfer move '[::1]:/a' '[::1]:/b'"),
         (["whoami", "home"], "unexpected operand 'home'; to ask a server of that name, write: transfer whoami home:"),
-        (["inbox", "-q", "home:", "nas:"], "inbox asks one server; name one"),
+        (["inbox", "-q", "home:", "nas:"], "inbox takes one server"),
         (["trash", "list", "home:", "a"], "unexpected operand 'a'"),
-        (["trash", "list", "home:", "--from", "h"], "so does --from; write: transfer trash list home:"),
+        (["trash", "list", "home:", "--from", "h"], "and --from name a server; write: transfer trash list home:"),
         (["people", "me@nas.local:"], "users by their keys; write: transfer people nas.local:"),
-        (["watch", "home:/x", "d"], "and watch sends what is here; to fetch, write: transfer pull home:/x d"),
+        (["watch", "home:/x", "d"], "but watch sends local files; to fetch, write: transfer pull home:/x d"),
         (["stat", "\u{1B}", "home:/b"], "write: transfer stat $'home:/\\033' home:/b"),
     ]) func saysWhatToWrite(_ line: [String], _ message: String) {
         let error = #expect(throws: UsageError.self) {

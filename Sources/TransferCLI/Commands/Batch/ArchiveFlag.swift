@@ -3,17 +3,20 @@ internal import TransferClient
 /// `--archive` of a push and of a pull.
 enum ArchiveFlag {
     static let push = effect(
-        "Send folders, links and all attributes, too.",
+        "Also send folders, links and all attributes.",
         details:
-            "Folders, also empty ones, symbolic links as links, hard links, exact permissions, times of folders, extended "
-            + "attributes of users, and owners where the server is root; another server keeps the right to read what it stores. A link that is named is sent itself; with a slash at "
-            + "its end, the directory that it leads to. What the server has already gets its attributes as well.")
+            "Includes empty folders, symbolic links as links, hard links, exact permissions, times of "
+            + "folders, user extended attributes, and owners if the server runs as root; any other server "
+            + "keeps the right to read what it stores. A symbolic link given as PATH is sent as a link; "
+            + "with a trailing slash, the directory that it points to is sent. Attributes of what the "
+            + "server already has are updated, too.")
 
     static let pull = effect(
-        "Fetch folders, links and all attributes, too.",
+        "Also fetch folders, links and all attributes.",
         details:
-            "Folders, also empty ones, symbolic links as links, hard links, exact permissions, times of folders, extended "
-            + "attributes of users, and owners where this user is root; another user keeps the right to read what is here. What is here already gets its attributes as well."
+            "Includes empty folders, symbolic links as links, hard links, exact permissions, times of "
+            + "folders, user extended attributes, and owners if this user is root; any other user keeps "
+            + "the right to read what is here. Attributes of what is already here are updated, too."
     )
 
     private static func effect(_ help: String, details: String) -> FlagEffect<ClientConfiguration> {

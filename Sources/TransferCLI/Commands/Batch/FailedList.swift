@@ -36,7 +36,7 @@ final class FailedList: @unchecked Sendable {
         do throws(SystemError) {
             try self.init(path, form, folder: folder)
         } catch {
-            throw arguments.error("cannot open '\(path.escapedForDisplay)' for what fails: \(error.reason)")
+            throw arguments.error("cannot open '\(path.escapedForDisplay)' for the list of failures: \(error.reason)")
         }
     }
 
@@ -160,15 +160,15 @@ final class FailedList: @unchecked Sendable {
         do throws(SystemError) {
             try write()
         } catch {
-            return .lost("cannot write what failed to '\(shown)': \(error.reason)")
+            return .lost("cannot write the list of failures to '\(shown)': \(error.reason)")
         }
         guard unlisted == 0 else {
-            let others = isEmpty ? "" : "; what else failed is listed there"
+            let others = isEmpty ? "" : "; the other failures are listed there"
             return .lost(
-                "cannot list \(unlisted == 1 ? "a path" : "\(unlisted) paths") that failed in '\(shown)', because of line feeds "
-                    + "in names, which a list with --null can hold\(others)")
+                "cannot list \(unlisted == 1 ? "a path" : "\(unlisted) paths") that failed in "
+                    + "'\(shown)', because of line feeds in names; use --null\(others)")
         }
-        return isEmpty ? .empty : .written("what failed is listed in '\(shown)'")
+        return isEmpty ? .empty : .written("failures are listed in '\(shown)'")
     }
 
     /// As it is done by `close`.

@@ -76,7 +76,7 @@ struct Manifest {
     static func entry(_ line: [UInt8], for reader: Reader) throws(Fault) -> Entry {
         let members: [(key: String, value: JSONNode)]
         do throws(JSONFault) {
-            guard case .object(let object) = try JSONReader.read(line) else { throw JSONFault("it is no object") }
+            guard case .object(let object) = try JSONReader.read(line) else { throw JSONFault("it is not an object") }
             members = object
         } catch {
             throw Fault(message: error.message)
@@ -88,10 +88,10 @@ struct Manifest {
                 throw Fault(message: "unknown member '\(key.escapedForDisplay)'\(suggestion)")
             }
             guard case .string(let text) = value, !text.isEmpty else {
-                throw Fault(message: "'\(key)' has to be a text that is not empty")
+                throw Fault(message: "'\(key)' must be a string that is not empty")
             }
             // What opens a path would take what is in front of it for all of it.
-            guard !text.utf8.contains(0) else { throw Fault(message: "'\(key)' has a zero byte, which no path has") }
+            guard !text.utf8.contains(0) else { throw Fault(message: "'\(key)' contains a NUL byte") }
             values[key] = text
         }
         guard let path = values["path"] else { throw Fault(message: "'path' is missing") }

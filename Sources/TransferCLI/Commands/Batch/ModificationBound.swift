@@ -24,7 +24,7 @@ struct ModificationBound: Equatable {
         } else {
             var status = stat()
             guard stat(text, &status) == 0 else {
-                throw Fault(message: "is no duration, no date, and no file: \(String(cString: strerror(errno)))")
+                throw Fault(message: "is not a duration, a date or a file: \(String(cString: strerror(errno)))")
             }
             self.init(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
         }

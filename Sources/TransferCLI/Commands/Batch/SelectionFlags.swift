@@ -22,24 +22,24 @@ struct SelectionFlags: Sendable {
     ///   - others: flags that make sense in this direction only.
     private init(verb: String, participle: String, patterns: String, others: [FlagEffect<Selection>] = []) {
         let ignoreCase: FlagEffect<Selection> = Flag(
-            name: "ignore-case", help: "Let \(patterns) match whatever the case of letters is.",
-            details: "Then *.jpg also stands for what a camera calls IMG_1.JPG."
+            name: "ignore-case", help: "Ignore case in \(patterns).",
+            details: "For example, *.jpg then also matches IMG_1.JPG."
         ).isOn.sets(\.ignoresCase)
         include =
             Flag(
-                name: "include", placeholder: "GLOB", help: "\(verb) the files that match.",
+                name: "include", placeholder: "GLOB", help: "\(verb) files that match GLOB.",
                 details:
-                    "The first --include or --exclude that matches decides. What none matches is \(participle), unless all "
-                    + "are --include. In a pattern, * and ? stand for anything but a slash, [a-z] for one of several "
-                    + "characters, ** for directories. A slash in front makes it match from the directory that is "
-                    + "\(participle), otherwise it matches from any component of a path on; one at the end makes it match "
-                    + "directories."
+                    "The first --include or --exclude that matches decides. Files that match none are "
+                    + "\(participle), unless there are only --include rules. In a pattern, * and ? match "
+                    + "anything but a slash, [a-z] one of several characters, ** directories. A leading "
+                    + "slash anchors the pattern at the directory that is \(participle); otherwise it can "
+                    + "match from any component of a path on. A trailing slash makes it match directories."
             ).texts
         exclude =
             Flag(
                 name: "exclude", placeholder: "GLOB",
-                help: "Leave out the files that match, and all in directories that match.",
-                details: "A file that an earlier --include matches is \(participle) all the same."
+                help: "Exclude files that match GLOB, and everything in directories that match.",
+                details: "A file that matches an earlier --include is still \(participle)."
             ).texts
         self.others = [ignoreCase] + others + [Self.leastSize, Self.mostSize, Self.newer]
         all = [include.flag, exclude.flag] + self.others.map(\.flag)
@@ -56,7 +56,7 @@ struct SelectionFlags: Sendable {
         }
         for effect in others { try effect(arguments, on: &selection) }
         if let least = selection.minimumSize, let most = selection.maximumSize, least > most {
-            throw arguments.error("--min-size is more than --max-size, which leaves no file; give a smaller one")
+            throw arguments.error("--min-size is greater than --max-size, so no file would be left")
         }
         return selection
     }
@@ -64,17 +64,17 @@ struct SelectionFlags: Sendable {
 
 extension SelectionFlags {
     private static let ignoreFiles: FlagEffect<Selection> = Flag(
-        name: "no-ignore", help: "Send also what .transferignore files leave out.",
-        details: "They stand in directories that are sent, and are written as .gitignore files are."
+        name: "no-ignore", help: "Also send what .transferignore files exclude.",
+        details: "They are read in directories that are sent, and have the syntax of .gitignore files."
     ).isOn.sets { selection, isOn in selection.ignoreFile = isOn ? nil : Selection.defaultIgnoreFile }
 
     private static let leastSize: FlagEffect<Selection> = Flag(
-        name: "min-size", placeholder: "SIZE", help: "Leave out files that are smaller.",
+        name: "min-size", placeholder: "SIZE", help: "Exclude files smaller than SIZE.",
         details: SizeNotation.description
     ).size.sets(\.minimumSize)
 
     private static let mostSize: FlagEffect<Selection> = Flag(
-        name: "max-size", placeholder: "SIZE", help: "Leave out files that are larger.",
+        name: "max-size", placeholder: "SIZE", help: "Exclude files larger than SIZE.",
         details: SizeNotation.description
     ).size.sets(\.maximumSize)
 
@@ -84,10 +84,11 @@ extension SelectionFlags {
 
     private static let bound = FlagKey<ModificationBound?, UsageError>(
         Flag(
-            name: "newer", placeholder: "WHEN", help: "Leave out files that were not modified after WHEN.",
+            name: "newer", placeholder: "WHEN", help: "Exclude files that were not modified after WHEN.",
             details:
-                "A duration before now, such as 7d; a date, such as 2026-01-31 or 2026-01-31T18:30:00Z, without the Z in "
-                + "local time; or a file, whose time of modification counts. A file that is called so is ./7d.")
+                "WHEN is a duration before now, such as 7d; a date, such as 2026-01-31 or "
+                + "2026-01-31T18:30:00Z, in local time without the Z; or a file, whose modification time "
+                + "is used. For a file named 7d write ./7d.")
     ) { (arguments, flag) throws(UsageError) in
         guard let text = arguments[flag.text] else { return nil }
         do throws(ModificationBound.Fault) {

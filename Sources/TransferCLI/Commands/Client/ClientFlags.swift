@@ -20,11 +20,12 @@ enum ClientFlags {
     static let retryFor: FlagEffect<ClientConfiguration> = {
         let key = Flag(
             name: "retry-for", placeholder: "DURATION",
-            help: "How long to try again after a lost connection before giving up.",
+            help: "How long to retry after a lost connection.",
             details:
-                "When it is given, the first connection is tried for that long as well, and once otherwise. A server that gives "
-                + "signs of life and does not answer is given up after \(DurationNotation.text(usual.answerTimeout)), or after this "
-                + "time where it is longer. " + DurationNotation.description
+                "If given, the first connection is retried for that long, too; otherwise it is tried "
+                + "once. A server that keeps the connection alive but does not answer is given up after "
+                + "\(DurationNotation.text(usual.answerTimeout)), or after DURATION if that is longer. "
+                + DurationNotation.description
         ).duration(default: usual.retryFor)
         return FlagEffect(key.flag) { (arguments, configuration) throws(UsageError) in
             configuration.retryFor = try arguments[key]
@@ -36,7 +37,7 @@ enum ClientFlags {
     static func lanes(_ what: String) -> FlagEffect<ClientConfiguration> {
         let flag = Flag(
             name: "lanes", placeholder: "N|auto",
-            help: "Connections to use at most, 1 to \(ClientConfiguration.mostLanes).", details: what)
+            help: "Use at most N connections, 1 to \(ClientConfiguration.mostLanes).", details: what)
         let key = flag.text(default: "auto")
         return FlagEffect(key.flag) { (arguments, configuration) throws(UsageError) in
             let text = arguments[key]
@@ -46,63 +47,66 @@ enum ClientFlags {
     }
 
     static func compression(_ details: String) -> FlagEffect<ClientConfiguration> {
-        Flag(name: "compress", placeholder: "METHOD", help: "Compress content on its way.", details: details)
+        Flag(name: "compress", placeholder: "METHOD", help: "Compress content in transit.", details: details)
             .choice(default: usual.compression).sets(\.compression)
     }
 
     /// Of what the server sends.
     static let serverCompression = compression(
-        "What is stored is the same. The server decides when that pays: on a slow network, and only what gets smaller. auto "
-            + "lets it use zlib or zstd, each of these only itself, and none nothing.")
+        "Does not change what is stored. The server compresses when it helps: on a slow network, and "
+            + "only content that gets smaller. auto allows zlib and zstd, zlib and zstd allow only themselves, "
+            + "none disables compression.")
 
     static let digest: FlagEffect<ClientConfiguration> = Flag(
-        name: "digest", placeholder: "FUNCTION", help: "How both sides make sure that the content is the same.",
+        name: "digest", placeholder: "FUNCTION", help: "Hash function to verify content with.",
         details:
-            "xxh128 is fast and finds every accident; sha256 also withstands an attacker. The default is sha256 with --for, "
-            + "because recipients sign for nothing else, and xxh128 otherwise."
+            "xxh128 is fast and detects every accidental change; sha256 also resists an attacker. The "
+            + "default is sha256 with --for, because recipients sign nothing else, and xxh128 otherwise."
     ).choice(of: DigestFunction.self).sets(\.digest)
 
     static let conflict: FlagEffect<ClientConfiguration> = Flag(
-        name: "on-conflict", placeholder: "POLICY", help: "What to do when the name is taken by other content.",
-        details: "keep-both stores beside it under a numbered name, overwrite replaces it, skip leaves it and "
-            + "counts as success, fail leaves it and counts as a failure."
+        name: "on-conflict", placeholder: "POLICY", help: "What to do if the name is taken by different content.",
+        details: "keep-both stores the new file under a numbered name, overwrite replaces the old file, skip "
+            + "keeps it and counts as success, fail keeps it and counts as a failure."
     ).choice(default: usual.conflict).sets(\.conflict)
 
     /// - Parameter help: in which direction.
     static func bandwidth(_ help: String) -> FlagEffect<ClientConfiguration> {
         let key = Flag(
             name: "bandwidth", placeholder: "RATE", help: help,
-            details: "\(SizeNotation.text(ClientConfiguration.leastBandwidth)) at least. \(SizeNotation.description) "
-                + "Progress and the summary count in powers of 1000: 4MB is shown as 4.0 MB/s, and 4M as 4.2 MB/s.",
+            details: "At least \(SizeNotation.text(ClientConfiguration.leastBandwidth)). "
+                + "\(SizeNotation.description) Progress and the summary count in powers of 1000: 4MB is shown "
+                + "as 4.0 MB/s, and 4M as 4.2 MB/s.",
             value: .size
         ).size
         return FlagEffect(key.flag) { (arguments, configuration) throws(UsageError) in
             guard let rate = try arguments[key] else { return }
             let least = ClientConfiguration.leastBandwidth
             guard rate >= least else {
-                throw arguments.error("\(key.flag.spelling) must be \(SizeNotation.text(least)) or more")
+                throw arguments.error("\(key.flag.spelling) must be at least \(SizeNotation.text(least))")
             }
             configuration.bandwidth = rate
         }
     }
 
     static let null = Flag(
-        name: "null", short: "0", help: "Paths in --files-from and --failed-to end with a NUL byte, not with a line."
+        name: "null", short: "0",
+        help: "End paths in --files-from and --failed-to with a NUL byte instead of a line feed."
     ).isOn
 
     // MARK: Output
 
-    static let quiet = Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed.").isOn
+    static let quiet = Flag(name: "quiet", short: "q", help: "Print only errors, and the objects of --json.").isOn
 
     static let progress = Flag(
         name: "progress", placeholder: "STYLE", help: "How to show progress on standard error.",
         details:
-            "bar draws it on a terminal, plain prints a line now and then, json prints objects for programs, none "
-            + "nothing. auto is bar on a terminal and none elsewhere."
+            "bar draws on a terminal, plain prints a line now and then, json prints JSON objects, none "
+            + "shows nothing. auto is bar on a terminal and none elsewhere."
     ).choice(default: ProgressStyle.auto)
 
     static let colour = Flag(
-        name: "color", placeholder: "WHEN", help: "Whether results have colours.",
-        details: "auto is on a terminal, unless NO_COLOR is set or TERM is dumb."
+        name: "color", placeholder: "WHEN", help: "When to colour results.",
+        details: "auto colours them on a terminal, unless NO_COLOR is set or TERM is dumb."
     ).choice(default: ColourChoice.auto)
 }

@@ -10,8 +10,8 @@ enum SecurityFlags {
 
     static let serverKey = FlagKey<KeyFingerprint?, UsageError>(
         Flag(
-            name: "server-key", placeholder: "FINGERPRINT", help: "Talk to the server with this key and to no other.",
-            details: "As the server logs it when it starts: SHA256: and 43 characters.")
+            name: "server-key", placeholder: "FINGERPRINT", help: "Accept only the server with this key.",
+            details: "The fingerprint that the server logs when it starts: SHA256: and 43 characters.")
     ) { (arguments, flag) throws(UsageError) in
         guard let text = arguments[flag.text] else { return nil }
         guard let key = KeyFingerprint(text) else {
@@ -22,20 +22,21 @@ enum SecurityFlags {
     }
 
     static let trustsNew = Flag(
-        name: "trust-new", help: "Trust an unknown server, now and from now on, without asking.",
-        details: "A known server whose key has changed is refused all the same."
+        name: "trust-new", help: "Trust an unknown server without asking, and remember its key.",
+        details: "A known server whose key has changed is still refused."
     ).isOn
 
     static let tokenFile = Flag(
-        name: "token-file", placeholder: "FILE", help: "Show the server the token in FILE.",
-        details: "Without it, the one in the variable TRANSFER_TOKEN. A token is never an argument.", value: .file
+        name: "token-file", placeholder: "FILE", help: "Authenticate with the token in FILE.",
+        details: "By default, the token in the variable TRANSFER_TOKEN is used. A token cannot be given as an "
+            + "argument.", value: .file
     ).text
 
-    static let asksToken = Flag(name: "ask-token", help: "Ask for a token at the terminal.").isOn
+    static let asksToken = Flag(name: "ask-token", help: "Prompt for a token on the terminal.").isOn
 
     static let plaintext = Flag(
-        name: "plaintext", help: "Talk without encryption, to a server that was started with --plaintext.",
+        name: "plaintext", help: "Connect without encryption, to a server that was started with --plaintext.",
         details:
-            "Who can reach the network between can then read and change everything."
+            "Anyone on the network in between can then read and change everything."
     ).isOn
 }

@@ -3,16 +3,17 @@ extension PullCommand: ProgramCommand {
         name: "pull", aliases: ["get"], summary: "Fetch files and folders from the server.",
         operands: "[PATH...] [DIR]",
         description: [
-            "Fetches every PATH into the directory of --output, a folder with everything in it. A file has its name when all of it "
-                + "is there, verified and on disk, and not before. Times of modification and permissions are those on the "
-                + "server. Empty folders come as well; --archive also keeps links, and all that folders and files have.",
-            "A PATH under which there is nothing can be a pattern, as of --include: '*.jpg', 'photos/**/*.jpg'. Everything that "
-                + "it matches is fetched, under its path from the first wildcard on. Put it between quotes, so that the shell "
-                + "leaves it alone.",
-            "A file that is here already is not fetched: one with the size and time of modification of that on the server, or "
-                + "with its content. After a lost connection, and when the same "
-                + "command is run again after it was interrupted, a long file goes on where it was: what has arrived "
-                + "waits in the folder .transfer-parts.",
+            "Fetches every PATH into the directory of --output, folders with everything in them. A file "
+                + "appears under its name only when it is complete, verified and on disk. Modification times "
+                + "and permissions are those on the server. Empty folders are created, too; --archive also "
+                + "keeps links and all attributes.",
+            "A PATH that does not exist on the server can be a pattern, as for --include: '*.jpg', "
+                + "'photos/**/*.jpg'. Everything that matches is fetched, under its path from the first "
+                + "wildcard on. Quote patterns, so that the shell does not expand them.",
+            "A file is not fetched if it is already here, with the size and modification time or with "
+                + "the content of that on the server. After a lost connection, and when the same command is "
+                + "run again after an interruption, a large file is resumed; what has arrived is in the folder "
+                + ".transfer-parts.",
             FilesFlags.aboutAccess,
         ],
         flags: PullFlags.all,
@@ -23,14 +24,16 @@ extension PullCommand: ProgramCommand {
                 caption: "Fetch a folder from another machine",
                 line: "transfer pull nas.local:/photos/holiday pictures"),
             .init(
-                caption: "Fetch the pictures of all folders, also those that a camera calls .JPG",
+                caption: "Fetch the pictures of all folders, .JPG as well as .jpg",
                 line: "transfer pull 'photos/**/*.jpg' --ignore-case"),
             .init(
                 caption: "Fetch a folder as it is, with links and attributes",
                 line: "transfer pull --archive project"),
-            .init(caption: "See what of a folder is not here yet", line: "transfer pull --dry-run holiday"),
-            .init(caption: "Fetch everything, as it is now", line: "transfer pull / -o copy --on-conflict overwrite"),
+            .init(caption: "See which files of a folder are not here yet", line: "transfer pull --dry-run holiday"),
+            .init(
+                caption: "Fetch everything, and replace what differs",
+                line: "transfer pull / -o copy --on-conflict overwrite"),
         ],
-        outcomes: [.init(.success, "everything is here")] + FilesFlags.failures,
+        outcomes: [.init(.success, "everything was fetched, or was already here")] + FilesFlags.failures,
         places: .sources(into: PullFlags.output.flag))
 }

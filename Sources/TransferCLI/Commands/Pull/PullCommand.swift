@@ -24,7 +24,7 @@ struct PullCommand {
         isPreview = arguments[PullFlags.isPreview]
         guard !isPreview || !arguments.isSet(PullFlags.failedTo.flag) else {
             throw arguments.error(
-                "--dry-run writes nothing here, so it goes with no --failed-to; leave one of them out")
+                "--dry-run and --failed-to exclude each other")
         }
         let selection = try SelectionFlags.pull.selection(arguments)
         ignoresCase = selection.ignoresCase

@@ -12,11 +12,12 @@ enum PullFlags {
         ]
 
     static let output = Flag(
-        name: "output", short: "o", placeholder: "DIR|FILE|-", help: "Where to put everything.",
+        name: "output", short: "o", placeholder: "DIR|FILE|-", help: "Where to put what is fetched.",
         details:
-            "A directory, which is made if it is missing. If one file is pulled by its name, and there is no such directory, "
-            + "it is the file; a slash at its end makes it a directory. - is standard output, for one file, "
-            + "and so is a device, a FIFO, /dev/stdout or /dev/fd/N: the content is written into it.",
+            "A directory, which is created if missing. If a single file is fetched by its name and there "
+            + "is no such directory, it names the file; a trailing slash makes it a directory. For a "
+            + "single file it can also be - for standard output, a device, a FIFO, /dev/stdout or "
+            + "/dev/fd/N, to which the content is written.",
         value: .file
     ).text(default: ".")
 
@@ -26,30 +27,31 @@ enum PullFlags {
 
     static let filesFrom = Flag(
         name: "files-from", placeholder: "FILE",
-        help: "Fetch what FILE lists, a path on each line; - is standard input.",
+        help: "Fetch the paths listed in FILE, one per line; - is standard input.",
         details:
-            "A file is put under its path as it stands there, from behind the last . in it: a/b.txt and x/./a/b.txt both "
-            + "become a/b.txt. These paths are no patterns.", value: .file
+            "A file is put under its path as listed, or the part after the last . in it: a/b.txt and "
+            + "x/./a/b.txt both become a/b.txt. These paths are not patterns.", value: .file
     ).text
 
     static let manifest = Flag(
-        name: "manifest", placeholder: "FILE", help: "Fetch what FILE describes, a JSON object on each line.",
+        name: "manifest", placeholder: "FILE",
+        help: "Fetch the downloads described in FILE, one JSON object per line; - is standard input.",
         details:
-            "It has a path on the server, and may have a name and a folder to put it under here, as in {\"path\": "
-            + "\"photos/1.jpg\", \"name\": \"cover.jpg\", \"folder\": \"album\"}. These paths are no patterns. Nothing is "
-            + "fetched if a line is wrong; - is standard input.",
+            "An object has a path on the server, and optionally a name and a folder to put it under "
+            + "here, as in {\"path\": \"photos/1.jpg\", \"name\": \"cover.jpg\", \"folder\": \"album\"}. "
+            + "These paths are not patterns. Nothing is fetched if a line is wrong.",
         value: .file
     ).text
 
     static let failedTo = Flag(
         name: "failed-to", placeholder: "FILE",
-        help: "Write the paths of what failed to FILE, as --files-from takes them.",
-        details: "With --manifest, as that takes them. Without failures the file is empty.", value: .file
+        help: "Write the paths of failed downloads to FILE, for --files-from.",
+        details: "With --manifest, write its lines instead. FILE is empty if nothing failed.", value: .file
     ).text
 
     static let isPreview = Flag(
-        name: "dry-run", short: "n", help: "Print what would be fetched, and change nothing here.",
-        details: "What is here is compared as it would be, also by its content."
+        name: "dry-run", short: "n", help: "Print what would be fetched, without changing anything here.",
+        details: "Local files are compared as usual, also by their content."
     ).isOn
 
     // MARK: How it travels
@@ -58,16 +60,16 @@ enum PullFlags {
         ClientFlags.conflict,
         ClientFlags.serverCompression,
         ClientFlags.lanes(
-            "Several carry several files at once. auto uses up to 4, one on a machine with a single core, and "
-                + "only as many as there is work for."),
+            "Several connections fetch several files at once. auto uses up to 4 (1 on a machine with a "
+                + "single core), and only as many as there is work for."),
         ClientFlags.digest,
         Flag(
-            name: "checksum", help: "Compare the content of files that are here with that on the server.",
+            name: "checksum", help: "Compare local files with those on the server by their content.",
             details:
-                "Otherwise a file with the size and time of modification of the one on the server is taken for the "
-                + "same, without reading it."
+                "By default, a file with the size and modification time of that on the server is taken "
+                + "as the same, without reading it."
         ).isOn.sets(\.comparesContent),
-        ClientFlags.bandwidth("Receive no more than RATE bytes a second, all connections together."),
+        ClientFlags.bandwidth("Limit receiving to RATE bytes per second, over all connections."),
     ]
 
     // MARK: What is printed

@@ -58,7 +58,7 @@ actor PullReporter: Asker {
         } else if !tally.isEmpty {
             lines.talk(tally.summary(output.traffic))
         } else if failure == nil {
-            lines.talk("there was no file to pull")
+            lines.talk("no files to pull")
         }
         let isFailedListLost = lines.finish(failedList)
         let code = failure?.reason.exitCode ?? tally.results.exitCode
@@ -68,7 +68,7 @@ actor PullReporter: Asker {
     /// Says that what fails could not be listed with the name that it was to have here.
     func refuseName() -> ExitCode {
         lines.complain(
-            "transfer: --failed-to cannot keep the name that -o gives a file; put a slash behind it to make it a directory"
+            "transfer: --failed-to cannot record the file name of -o; append a slash to make it a directory"
         )
         return .usage
     }
@@ -76,7 +76,7 @@ actor PullReporter: Asker {
     private func keep(_ source: String, to target: String?, isPattern: Bool) {
         guard let failedList else { return }
         guard !isPattern else {
-            return lines.talk("'\(source.escapedForDisplay)' is a pattern, which no list can have; name it again")
+            return lines.talk("'\(source.escapedForDisplay)' is a pattern and cannot be listed; give it again")
         }
         failedList.settle(source, to: target, hasFailed: true)
     }

@@ -71,11 +71,12 @@ struct PullTally {
         let pace = traffic.pace(over: Double(monotonicNanoseconds() - started) / 1e9)
         let size = ByteFormat.size(fetched.bytes)
         var text =
-            isPreview ? "\(fetched.files) would be fetched, \(size)" : "\(fetched.files) fetched, \(size) in \(pace)"
+            isPreview
+            ? "dry run: \(fetched.files) would be fetched, \(size)" : "\(fetched.files) fetched, \(size) in \(pace)"
         for words in entries.words { text += ", \(words)" }
         if present.files > 0 { text += ", \(present.files) already here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
         if let failures = results.failures { text += ", \(failures)" }
-        return isPreview ? "\(text); nothing was" : text
+        return text
     }
 }

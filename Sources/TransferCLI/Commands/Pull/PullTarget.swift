@@ -34,7 +34,7 @@ enum PullTarget: Equatable {
         case .standardOutput: return .output
         case .descriptor(let number, let path):
             guard let sink = ContentSink(open: number, name: path) else {
-                throw arguments.error("-o \(path): nothing can be written there; it is not open, or only for reading")
+                throw arguments.error("-o \(path): it cannot be written to; it is not open, or only for reading")
             }
             return sink
         case .stream(let path):
@@ -75,12 +75,12 @@ enum PullTarget: Equatable {
     ) throws(UsageError) {
         guard downloads.only != nil else {
             throw arguments.error(
-                "-o \(text) prints one file; 'transfer cat' prints several, and -o DIR puts them into DIR")
+                "-o \(text) takes a single file; 'transfer cat' prints several, and -o DIR puts them into DIR")
         }
         let senseless =
             [PullFlags.json, PullFlags.isPreview].map(\.flag) + [PullFlags.failedTo.flag, ArchiveFlag.pull.flag]
         for flag in senseless + SelectionFlags.pull.all where arguments.isSet(flag) {
-            throw arguments.error("\(flag.spelling) goes with no -o \(text), which prints the file; give -o DIR")
+            throw arguments.error("\(flag.spelling) cannot be combined with -o \(text); use -o DIR")
         }
     }
 

@@ -63,7 +63,7 @@ struct DeliveryWait {
         guard open == 0 else {
             let count = open == 1 ? "1 delivery is" : "\(open) deliveries are"
             StandardStream.error.write(
-                "\(count) not known to have arrived; 'transfer sent' shows what becomes of them\n")
+                "\(count) not confirmed yet; 'transfer sent' shows their state\n")
             return .undelivered
         }
         return progress.failures > 0 ? .uploadsFailed : code

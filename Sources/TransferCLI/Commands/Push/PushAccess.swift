@@ -34,17 +34,17 @@ struct PushAccess {
         self.isQuiet = isQuiet
         let key = try arguments[SecurityFlags.serverKey] ?? target.key
         guard target.key == nil || target.key == key else {
-            throw arguments.error("--server-key is another key than that of the link")
+            throw arguments.error("--server-key differs from the key in the link")
         }
         let isPlain = target.server.web.map { !$0.isSecure } ?? false
         guard !isPlain, !arguments[SecurityFlags.plaintext] else {
             let remedy = isPlain ? "use https://" : "drop --plaintext"
             guard key == nil, !arguments[SecurityFlags.trustsNew] else {
-                throw arguments.error("without encryption no server can be told from another; \(remedy)")
+                throw arguments.error("without encryption a server cannot prove its identity; \(remedy)")
             }
             guard case .none = secret else {
                 throw arguments.error(
-                    "without encryption whoever listens in could use the token; \(remedy), or drop the token")
+                    "without encryption anyone on the network could use the token; \(remedy), or drop the token")
             }
             (security, notice) = (.plaintext, nil)
             return
@@ -56,14 +56,14 @@ struct PushAccess {
         case .key(let announced)?: trust.announced = announced
         case .withoutEncryption?:
             throw arguments.failure(
-                "The server \(target.server.server) that answered has no encryption, as it says itself. Push with --plaintext "
-                    + "if nobody can listen in, or give the address of the server that you mean.", .accessRefused)
+                "The server \(target.server.server) says that it has no encryption. Use --plaintext if "
+                    + "you trust the network, or give the address of the server that you mean.", .accessRefused)
         case nil: break
         }
         if arguments[SecurityFlags.trustsNew] {
             guard trust.known != nil else {
                 throw arguments.error(
-                    "--trust-new needs a place for the list of known servers: "
+                    "--trust-new cannot save the key: "
                         + ConfigurationFolder.absence.escapedForDisplay)
             }
             trust.firstContact = .trust
@@ -82,12 +82,12 @@ struct PushAccess {
         if let path = arguments[SecurityFlags.tokenFile] { return .given(try TokenFile.read(path, arguments)) }
         guard !arguments[SecurityFlags.asksToken] else {
             guard let question = TokenQuestion() else {
-                throw arguments.error("--ask-token needs a terminal; give it by --token-file or TRANSFER_TOKEN")
+                throw arguments.error("--ask-token needs a terminal; use --token-file or TRANSFER_TOKEN")
             }
             return .asked(question)
         }
         guard let text = Environment.value(of: Self.variable) else { return .none }
-        guard let secret = AccessSecret(text) else { throw arguments.error("\(Self.variable) has no token in it") }
+        guard let secret = AccessSecret(text) else { throw arguments.error("\(Self.variable) is not a token") }
         return .given(secret)
     }
 
@@ -123,7 +123,7 @@ struct PushAccess {
         do throws(KeyPair.Fault) {
             return try key.open().pair
         } catch {
-            if !isQuiet { StandardStream.error.write("No server will know this client: \(error.message)\n") }
+            if !isQuiet { StandardStream.error.write("No server will recognise this client: \(error.message)\n") }
             return nil
         }
     }
@@ -133,6 +133,6 @@ extension ServerTrust {
     /// A sentence when a link has another key than the one that is known, which it will replace.
     fileprivate func notice(of key: KeyFingerprint, at address: String) -> String? {
         guard let before = try? known?.fingerprint(of: address), before != key else { return nil }
-        return "\(address.escapedForDisplay) was known by \(before) before; the link says \(key)."
+        return "The known key of \(address.escapedForDisplay) was \(before); the link has \(key)."
     }
 }

@@ -6,30 +6,31 @@ extension PushClassic {
     private static let unmet = UnmetWishes(
         place: "with --classic",
         refused: [
-            (PushFlags.receipts.flag, "such a server signs nothing"),
-            (PushFlags.deletesSources.flag, "such a server proves nothing, so the source stays"),
-            (ArchiveFlag.push.flag, "such a server takes files alone"),
-            (PushFlags.seals.flag, "such a server has no mailboxes"),
+            (PushFlags.receipts.flag, "such servers issue no receipts"),
+            (PushFlags.deletesSources.flag, "such servers do not prove what they have stored"),
+            (ArchiveFlag.push.flag, "such servers take only files"),
+            (PushFlags.seals.flag, "such servers have no mailboxes"),
             (SecurityFlags.serverKey.flag, "such a server has no key"),
             (SecurityFlags.trustsNew.flag, "such a server has no key"),
             (SecurityFlags.tokenFile.flag, "without encryption whoever listens in could use the token"),
             (SecurityFlags.asksToken.flag, "without encryption whoever listens in could use the token"),
         ],
         unknown: ["on-conflict", "digest", "compress-level", "retry", "bandwidth"],
-        reason: ": such a server doesn't know it")
+        reason: ": such servers do not support it")
 
     /// - Throws: `UsageError` for a flag whose wish nobody would meet.
     static func check(_ arguments: ParsedArguments, _ configuration: ClientConfiguration) throws(UsageError) {
         try unmet.check(arguments)
         guard Environment.value(of: PushAccess.variable) == nil else {
             throw arguments.error(
-                "\(PushAccess.variable) cannot be met with --classic: without encryption whoever listens in could use it"
+                "\(PushAccess.variable) cannot be used with --classic: without encryption anyone on the "
+                    + "network could use it"
             )
         }
         let isOneLane = configuration.lanes == .auto || configuration.lanes == .fixed(1)
         let lanes = PushFlags.handling.map(\.flag).filter { $0.name == "lanes" }
         guard isOneLane || !lanes.contains(where: { UnmetWishes.isOnCommandLine($0, arguments) }) else {
-            throw arguments.error("--lanes cannot be met with --classic: there is one connection")
+            throw arguments.error("--lanes cannot be used with --classic: there is one connection")
         }
     }
 
@@ -38,12 +39,12 @@ extension PushClassic {
         _ framing: ClassicFraming, _ arguments: ParsedArguments, _ configuration: ClientConfiguration
     ) throws(UsageError) -> Bool {
         guard configuration.compression != .zstd else {
-            throw arguments.error("--compress zstd cannot be met with --classic: no such server knows it")
+            throw arguments.error("--compress zstd cannot be used with --classic: no such server supports it")
         }
         guard configuration.compression == .zlib else { return false }
         guard framing.isCompressible else {
             throw arguments.error(
-                "--compress zlib cannot be met with --classic \(framing.name), which has no compression")
+                "--compress zlib cannot be used with --classic \(framing.name), which has no compression")
         }
         return true
     }

@@ -13,17 +13,18 @@ struct PushClassic {
     ).text
 
     static let recipient = Flag(
-        name: "for", placeholder: "NAME", help: "The people that it is for: they get it, and no one else does.",
+        name: "for", placeholder: "NAME", help: "Deliver to NAME only, and not to a folder.",
         details:
-            "People of the server's lists, as 'transfer people' shows them; several with commas between them, or by several "
-            + "--for, and \\, stands for a comma in a name. It waits on the server until each of them has received it: see "
-            + "'transfer sent'. With --classic \(ClassicFraming.chats), the one client that the server hands it on to.",
+            "NAME is one of the people that 'transfer people' lists. Separate several by commas, or "
+            + "repeat --for; \\, is a comma in a name. The upload waits on the server until each of them "
+            + "has received it: see 'transfer sent'. With --classic \(ClassicFraming.chats), the one "
+            + "client that the server forwards it to.",
         value: .person
     ).texts
 
     static let sender = Flag(
-        name: "as", placeholder: "WHO", help: "What this client calls itself, with --classic \(ClassicFraming.chats).",
-        details: "USER@HOST when not given. A server gives what has come for that name to whoever uses it."
+        name: "as", placeholder: "WHO", help: "Name of this client, with --classic \(ClassicFraming.chats).",
+        details: "USER@HOST if not given. A server hands what is addressed to a name to any client that uses it."
     ).text
 
     static let flags = [framing.flag, recipient.flag, sender.flag]
@@ -32,9 +33,10 @@ struct PushClassic {
 
     /// - Parameter framings: those that push speaks.
     static func details(of framings: [ClassicFraming]) -> String {
-        "NAME is \(ClassicFraming.names(framings)). Behind it may follow, each after a comma: "
-            + "\(ClassicFraming.choices(framings)). It needs --to HOST:PORT, and beyond this machine --plaintext: these "
-            + "framings know no encryption. What such a server says is told as it is: see docs/reference/dialects.md."
+        "NAME is \(ClassicFraming.names(framings)), followed by options, each after a comma: "
+            + "\(ClassicFraming.choices(framings)). Needs --to HOST:PORT and, for another machine, "
+            + "--plaintext: these framings have no encryption. Answers of such a server are printed as they "
+            + "are: see docs/reference/dialects.md."
     }
 
     let target: ClassicTarget
@@ -46,7 +48,7 @@ struct PushClassic {
         guard let text = arguments[Self.framing] else {
             guard !arguments.isSet(Self.sender.flag) else {
                 throw arguments.error(
-                    "\(arguments.source(of: Self.sender.flag)) is for --classic \(ClassicFraming.chats)")
+                    "\(arguments.source(of: Self.sender.flag)) needs --classic \(ClassicFraming.chats)")
             }
             return nil
         }
@@ -56,7 +58,7 @@ struct PushClassic {
         let isPlaintext = arguments[SecurityFlags.plaintext]
         guard isPlaintext || server.endpoint.mayBeLocal else {
             throw arguments.error(
-                "\(framing.name) knows no encryption; where nobody can listen in, push with --plaintext")
+                "\(framing.name) has no encryption; on a network that you trust, push with --plaintext")
         }
         target = ClassicTarget(
             framing,
@@ -75,7 +77,7 @@ struct PushClassic {
         let text = ClassicText(text)
         let framing = try text.framing(text.first, try text.options(arguments), arguments)
         guard framing.hasClient else {
-            throw text.fault("push speaks \(ClassicFraming.names(spoken))", arguments)
+            throw text.fault("push supports only \(ClassicFraming.names(spoken))", arguments)
         }
         return framing
     }
@@ -88,8 +90,8 @@ struct PushClassic {
         guard let endpoint = framing.endpoint(text) else {
             let form = framing.defaultPort == nil ? "HOST:PORT" : "HOST[:PORT]"
             throw arguments.error(
-                "'\(text.escapedForDisplay)' is not where a server of \(framing.name) can be; give \(form) or unix:PATH, "
-                    + "without a folder")
+                "'\(text.escapedForDisplay)' is not an address of a \(framing.name) server; give \(form) "
+                    + "or unix:PATH, without a folder")
         }
         return ServerAddress(endpoint, folder: "")
     }
@@ -99,12 +101,12 @@ struct PushClassic {
     ) throws(UsageError) -> String {
         guard framing.isChat else {
             for flag in [recipient.flag, sender.flag] where arguments.isSet(flag) {
-                throw arguments.error("\(arguments.source(of: flag)) is for --classic \(ClassicFraming.chats)")
+                throw arguments.error("\(arguments.source(of: flag)) needs --classic \(ClassicFraming.chats)")
             }
             return ""
         }
         guard let name = arguments[recipient].last else {
-            throw arguments.error("--classic \(framing.name) needs --for WHO: its servers hand on what they get")
+            throw arguments.error("--classic \(framing.name) needs --for NAME: its servers forward what they receive")
         }
         return try client(name, recipient.flag, arguments)
     }
@@ -122,7 +124,7 @@ struct PushClassic {
         _ name: String, _ flag: Flag, _ arguments: ParsedArguments
     ) throws(UsageError) -> String {
         guard (1...Limits.sender).contains(name.utf8.count), !name.utf8.contains(0) else {
-            throw arguments.error("\(arguments.source(of: flag)) is a name of 1 to \(Limits.sender) bytes")
+            throw arguments.error("\(arguments.source(of: flag)) must be a name of 1 to \(Limits.sender) bytes")
         }
         return name
     }

@@ -56,14 +56,14 @@ struct PushCommand {
         if classic == nil { configuration.recipients = try Self.recipients(arguments) }
         waits = try arguments[PushFlags.waits]
         guard waits == nil || !configuration.recipients.isEmpty else {
-            throw arguments.error("--wait-delivered waits for the people of --for, and there are none")
+            throw arguments.error("--wait-delivered needs --for")
         }
         configuration.seals = arguments[PushFlags.seals]
         guard !configuration.seals || !configuration.recipients.isEmpty else {
-            throw arguments.error("--seal encrypts for the people of --for, and there are none")
+            throw arguments.error("--seal needs --for")
         }
         guard !configuration.seals || !arguments[SecurityFlags.plaintext] else {
-            throw arguments.error("--seal needs this user's key, which --plaintext shows nobody")
+            throw arguments.error("--seal needs this user's key, which is not used with --plaintext")
         }
         // These make files, so they come behind all that may refuse the command.
         receipts = try isDryRun ? nil : Self.receipts(arguments)
@@ -172,19 +172,21 @@ struct PushCommand {
         guard !names.isEmpty else { return [] }
         guard names.reduce(0, { $0 + 1 + $1.utf8.count }) <= ClientConfiguration.mostRecipientBytes else {
             throw arguments.error(
-                "--for names more people than fit; \(ClientConfiguration.mostRecipientBytes) bytes of names do")
+                "--for names too many people; all names together may have "
+                    + "\(ClientConfiguration.mostRecipientBytes) bytes")
         }
         guard !arguments.isSet(PushFlags.receipts) else {
             throw arguments.error(
-                "--receipts keeps what the server signs; what the people of --for sign, 'transfer sent --receipts FILE' "
-                    + "keeps")
+                "--receipts cannot be combined with --for; 'transfer sent --receipts FILE' keeps the "
+                    + "receipts of recipients")
         }
         guard !arguments.isSet(ArchiveFlag.push.flag) else {
-            throw arguments.error("--archive goes with no --for: a mailbox takes files alone")
+            throw arguments.error("--archive cannot be combined with --for: a mailbox takes only files")
         }
         guard !arguments[PushFlags.deletesSources] else {
             throw arguments.error(
-                "--delete-source goes with no --for: until somebody has received it, nobody but the server has it")
+                "--delete-source cannot be combined with --for: until a recipient has received the file, "
+                    + "only the server has it")
         }
         return names
     }

@@ -13,30 +13,33 @@ enum PushFlags {
     // MARK: What is sent, and where
 
     static let to = ClientFlags.server(
-        "to", help: "The server, and a folder there to put uploads in.",
+        "to", help: "The server to send to, and the folder to store uploads in.",
         details:
-            "An IPv6 address stands in brackets. HOST:/FOLDER is the same as HOST/FOLDER. Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER, "
-            + "where a name that is configured wins over a host of that name. Or a URL, https://HOST[:PORT]/FOLDER/, of any server that "
-            + "speaks tus or takes PUT: see docs/reference/http.md. Or discover:NAME, which 'transfer discover' finds. Or a link that the server's operator gave you, transfer://... between "
-            + "single quotes: its code has this user's key let in, and the server is known from then on.")
+            "Write an IPv6 address in brackets. HOST:/FOLDER is the same as HOST/FOLDER. Also accepted: "
+            + "a remote made with 'transfer remote add', NAME or NAME:/FOLDER, which takes precedence over "
+            + "a host of that name; a URL, https://HOST[:PORT]/FOLDER/, of a server that supports tus or "
+            + "PUT (see docs/reference/http.md); discover:NAME, a server that 'transfer discover' finds; a "
+            + "link from the server's operator, transfer://..., in single quotes, which gives this user's "
+            + "key access and makes the server a known one.")
 
     static let name = Flag(
         name: "name", placeholder: "NAME", help: "The name to store the upload under.",
         details: "For a single file, directory, text or standard input."
     ).text
 
-    static let text = Flag(name: "text", placeholder: "TEXT", help: "Send TEXT itself.").text
+    static let text = Flag(name: "text", placeholder: "TEXT", help: "Send TEXT as the content.").text
 
     static let kind = Flag(
-        name: "kind", placeholder: "KIND", help: "What the content is, for programs that show it later.",
-        details: "Recognised from the content when not given. The bytes are treated alike."
+        name: "kind", placeholder: "KIND", help: "Label the upload with the kind of its content.",
+        details: "Detected from the content by default. It does not affect how the content is sent or stored."
     ).choice(of: ContentKind.self)
 
     static let seals = Flag(
-        name: "seal", help: "Encrypt it for those of --for: the server can neither read it nor sees its name.",
+        name: "seal", help: "Encrypt for the recipients of --for; the server can read neither content nor name.",
         details:
-            "For the keys that they have published with 'transfer whoami', and which are known from the first time on. What is "
-            + "encrypted is a file of age(1), is not compressed, and is sent under the name sealed.age."
+            "Uses the keys that the recipients have published with 'transfer whoami'; the first keys of "
+            + "a recipient are remembered. The result is an age(1) file, sent uncompressed under the name "
+            + "sealed.age."
     ).isOn
 
     /// Minutes that a person may take who is there and looks.
@@ -45,8 +48,8 @@ enum PushFlags {
     static let waits = FlagKey<Double?, UsageError>(
         Flag(
             name: "wait-delivered", placeholder: "DURATION",
-            help: "Wait until all of --for have it, for so long at most.",
-            details: "Prints what became of it for each of them. \(DurationNotation.description)", bareValue: usualWait,
+            help: "Wait up to DURATION until all recipients of --for have received it.",
+            details: "Prints the outcome for each of them. \(DurationNotation.description)", bareValue: usualWait,
             value: .duration)
     ) { (arguments, flag) throws(UsageError) in
         try arguments[flag.text].map { (text) throws(UsageError) in try arguments.duration(text, of: flag) }
@@ -61,69 +64,72 @@ enum PushFlags {
 
     static let filesFrom = Flag(
         name: "files-from", placeholder: "FILE",
-        help: "Send what FILE lists, a path on each line; - is standard input.",
+        help: "Send the paths listed in FILE, one per line; - is standard input.",
         details:
-            "A file is stored under its path as it stands there, from behind the last . or .. in it: a/b.txt and "
-            + "/x/./a/b.txt both become a/b.txt.", value: .file
+            "A file is stored under its path as listed, or the part after the last . or .. in it: "
+            + "a/b.txt and /x/./a/b.txt are both stored as a/b.txt.", value: .file
     ).text
 
     static let manifest = Flag(
-        name: "manifest", placeholder: "FILE", help: "Send what FILE describes, a JSON object on each line.",
+        name: "manifest", placeholder: "FILE",
+        help: "Send the uploads described in FILE, one JSON object per line; - is standard input.",
         details:
-            "It has a path, and may have a name, a folder and a kind, as in {\"path\": \"a.jpg\", \"name\": \"1.jpg\", "
-            + "\"folder\": \"photos\", \"kind\": \"picture\"}. Nothing is sent if a line is wrong; - is standard input.",
+            "An object has a path, and optionally a name, a folder and a kind, as in {\"path\": "
+            + "\"a.jpg\", \"name\": \"1.jpg\", \"folder\": \"photos\", \"kind\": \"picture\"}. Nothing is "
+            + "sent if a line is wrong.",
         value: .file
     ).text
 
     static let failedTo = Flag(
         name: "failed-to", placeholder: "FILE",
-        help: "Write the paths of what failed to FILE, as --files-from takes them.",
-        details: "With --manifest, write the lines of it that failed. Without failures the file is empty.",
+        help: "Write the paths of failed uploads to FILE, for --files-from.",
+        details: "With --manifest, write its lines instead. FILE is empty if nothing failed.",
         value: .file
     ).text
 
     static let stopsAtFailure = Flag(name: "fail-fast", help: "Stop at the first failure.").isOn
 
     static let isDryRun = Flag(
-        name: "dry-run", short: "n", help: "Print what would be sent, and connect to nothing."
+        name: "dry-run", short: "n", help: "Print what would be sent, without connecting to the server."
     ).isOn
 
     static let deletesSources = Flag(
         name: "delete-source",
-        help: "Remove each file when the server has made it durable and it is still the same.",
-        details: whatStays("Directories are left, unless --archive is given and they are empty then")
+        help: "Remove each file once the server has stored it durably, unless it has changed.",
+        details: whatStays("Directories are kept, unless --archive is given and they are empty then")
     ).isOn
 
     /// - Parameter directories: the beginning of a sentence.
     static func whatStays(_ directories: String) -> String {
-        "\(directories), and so is what is reached through a symbolic link. So is a file that somebody has open for writing, one "
-            + "that lies in the server's own directory, and one of which the server will not say whether it does."
+        "\(directories). Also kept are files reached through a symbolic link, files that another process "
+            + "has open for writing, and files that are in the server's own directory, or for which the server "
+            + "does not say whether they are."
     }
 
     // MARK: How it travels
 
     static let handling: [FlagEffect<ClientConfiguration>] = [
         ClientFlags.compression(
-            "What is stored is the same. auto compresses while that makes the content arrive sooner: on a slow "
-                + "network, and only what gets smaller. It uses zlib or zstd, whichever is faster over that network. An older "
-                + "server takes only zlib, and gets that for zstd as well."),
+            "Does not change what is stored. auto compresses while that makes the transfer faster: on a "
+                + "slow network, and only content that gets smaller. It uses zlib or zstd, whichever is faster "
+                + "on that network. An older server supports only zlib, which then replaces zstd."),
         Flag(
-            name: "compress-level", placeholder: "LEVEL", help: "How hard to compress, 1 (fast) to 9 (small).",
-            details: "With auto it is that of zlib; for zstd auto finds its own."
+            name: "compress-level", placeholder: "LEVEL", help: "Compression level, 1 (fast) to 9 (small).",
+            details: "With auto it applies to zlib; auto chooses the level of zstd itself."
         ).count(in: 1...9, default: ClientFlags.usual.compressionLevel).sets(\.compressionLevel),
         ClientFlags.lanes(
-            "Several carry several files at once, and a long file in parts. auto uses up to 4, one on a "
-                + "machine with a single core, and only as many as there is work for; up to 32 over a far line that loses "
-                + "packets, where more carry more."),
+            "Several connections send several files at once, and a large file in parts. auto uses up to "
+                + "4 (1 on a machine with a single core), only as many as there is work for, and up to 32 on a "
+                + "long-distance network that loses packets, where more are faster."),
         ClientFlags.digest,
         ClientFlags.conflict,
         ClientFlags.retryFor,
         Flag(
             name: "retry", placeholder: "N",
-            help: "How often to send an upload again when the server says that it may help.",
-            details: "After results such as busy or digestMismatch, 0 to 1000."
+            help: "Resend an upload up to N times if the server says that it may help.",
+            details: "Applies to results such as busy or digestMismatch; 0 to 1000."
         ).count(in: 0...1000, default: ClientFlags.usual.retries).sets(\.retries),
-        ClientFlags.bandwidth("Send no more than RATE bytes a second, all connections together."),
+        ClientFlags.bandwidth("Limit sending to RATE bytes per second, over all connections."),
     ]
 
     // MARK: What is printed
@@ -133,19 +139,19 @@ enum PushFlags {
         ClientFlags.colour.flag,
     ]
 
-    static let json = Flag(name: "json", help: "Print one JSON object a line for every upload.").isOn
+    static let json = Flag(name: "json", help: "Print one JSON object per line for every upload.").isOn
 
     static let verbose = Flag(
-        name: "verbose", short: "v", help: "Print also what the server had already.",
+        name: "verbose", short: "v", help: "Also print what the server already had.",
         details:
-            "Files of directories and lists that were there already are only counted otherwise. What is named on the command "
-            + "line is always printed, and so is every change and every failure. With --json everything is printed."
+            "By default, files of directories and lists that the server already had are only counted. "
+            + "Operands, changes and failures are always printed; --json prints everything."
     ).isOn
 
     static let receipts = Flag(
         name: "receipts", placeholder: "FILE", help: "Append a signed receipt for every stored upload to FILE.",
         details:
-            "One JSON object a line, on disk when the push ends; 'transfer receipt verify' checks them. Fails before "
-            + "anything is sent if the server gives no receipts.", value: .file
+            "One JSON object per line, on disk when the push ends; 'transfer receipt verify' checks "
+            + "them. The push fails before anything is sent if the server issues no receipts.", value: .file
     ).text
 }

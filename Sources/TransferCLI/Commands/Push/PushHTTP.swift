@@ -9,13 +9,13 @@ enum PushHTTP {
         place: "over HTTP",
         refused: [
             (PushFlags.receipts.flag, "there are no receipts"),
-            (PushFlags.deletesSources.flag, "nothing proves what the server has, so the source stays"),
-            (ArchiveFlag.push.flag, "it carries files alone"),
+            (PushFlags.deletesSources.flag, "nothing proves what the server has stored"),
+            (ArchiveFlag.push.flag, "it carries only files"),
             (PushFlags.seals.flag, "there are no mailboxes"),
             (PushClassic.recipient.flag, "there are no mailboxes"),
             (PushFlags.waits.flag, "there are no mailboxes"),
         ],
-        unknown: ["compress", "compress-level", "digest", "lanes"], reason: ", which has nothing like it")
+        unknown: ["compress", "compress-level", "digest", "lanes"], reason: ", which does not support it")
 
     /// Does nothing for a server that speaks this protocol.
     ///
@@ -32,10 +32,10 @@ enum PushHTTP {
             return
         }
         guard !server.hasPassword else {
-            throw arguments.error("without encryption whoever listens in could use the password; use https://")
+            throw arguments.error("without encryption anyone on the network could use the password; use https://")
         }
         guard isPlaintext || server.endpoint.mayBeLocal else {
-            throw arguments.error("http:// has no encryption; where nobody can listen in, push with --plaintext")
+            throw arguments.error("http:// has no encryption; on a network that you trust, push with --plaintext")
         }
         configuration.isPlainOnlyHere = !isPlaintext
     }

@@ -33,8 +33,8 @@ struct PushTarget {
         }
         guard !ArgumentSecrets.isSecret(in: text) else {
             throw arguments.error(
-                "\(source) has a pairing code in it, but is no link; give all of it, from "
-                    + "\(TransferLink.scheme) on and between single quotes")
+                "\(source) contains a pairing code, but is not a link; give all of the link, from "
+                    + "\(TransferLink.scheme) on, in single quotes")
         }
         let text = ServerPlace.canonical(text)
         if let wanted = DiscoveredAddress(text) {
@@ -50,7 +50,8 @@ struct PushTarget {
             // Not with the text in it, which may have a password.
             guard !ServerAddress.isURL(text) else {
                 throw arguments.error(
-                    "\(source) is no URL to push to; give https://[USER:PASSWORD@]HOST[:PORT]/FOLDER/, without ? and #")
+                    "\(source) is not a URL to push to; give "
+                        + "https://[USER:PASSWORD@]HOST[:PORT]/FOLDER/, without ? and #")
             }
             // Behind a sign that no address has, there may be a part of a code.
             let address = String(text.prefix { $0 != "#" })
@@ -60,8 +61,8 @@ struct PushTarget {
         self.server = server
         guard let name = RemoteReference(text)?.name else { return }
         nameAdvice =
-            "There is no remote '\(name)' either: 'transfer remote list' shows those that there are, and 'transfer remote add "
-            + "\(name) HOST' makes it. "
+            "There is no remote '\(name)' either: 'transfer remote list' lists the remotes, and "
+            + "'transfer remote add \(name) HOST' adds it. "
     }
 
     private init(server: ServerAddress, code: AccessSecret?, key: KeyFingerprint?) {

@@ -14,7 +14,8 @@ enum TokenFile {
     /// - Throws: `UsageError`, which has nothing of the content in it.
     static func read(_ path: String, _ arguments: ParsedArguments) throws(UsageError) -> AccessSecret {
         guard path != "-" else {
-            throw arguments.error("--token-file takes no standard input, which may be what is pushed; name a file")
+            throw arguments.error(
+                "--token-file does not read standard input, which may be the content to push; name a file")
         }
         let (text, isOpenToAll): (String, Bool)
         do throws(SystemError) {
@@ -30,7 +31,7 @@ enum TokenFile {
         let words = text.utf8.split { $0 <= 0x20 }
         guard words.count == 1, let word = words.first, let secret = AccessSecret(String(decoding: word, as: UTF8.self))
         else {
-            throw arguments.error("the token file '\(path.escapedForDisplay)' has something else than a token in it")
+            throw arguments.error("the token file '\(path.escapedForDisplay)' must contain one token and nothing else")
         }
         return secret
     }

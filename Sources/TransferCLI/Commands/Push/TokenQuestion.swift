@@ -31,7 +31,7 @@ struct TokenQuestion: Sendable {
         switch answer {
         case .success(let line?):
             guard let secret = AccessSecret(line) else {
-                throw TransferFailure(reason: .refused, message: "What was typed is no token. Nothing was sent.")
+                throw TransferFailure(reason: .refused, message: "That is not a token. Nothing was sent.")
             }
             return secret
         case .success(nil): throw TransferFailure(reason: .cancelled, message: "It was stopped.")

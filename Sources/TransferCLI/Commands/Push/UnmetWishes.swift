@@ -15,11 +15,11 @@ struct UnmetWishes {
     /// - Throws: `UsageError` for the first flag whose wish nobody would meet.
     func check(_ arguments: ParsedArguments) throws(UsageError) {
         for (flag, reason) in refused where arguments.isSet(flag) {
-            throw arguments.error("\(arguments.source(of: flag)) cannot be met \(place): \(reason)")
+            throw arguments.error("\(arguments.source(of: flag)) cannot be used \(place): \(reason)")
         }
         for flag in PushFlags.handling.map(\.flag)
         where unknown.contains(flag.name) && Self.isOnCommandLine(flag, arguments) {
-            throw arguments.error("\(flag.spelling) cannot be met \(place)\(reason)")
+            throw arguments.error("\(flag.spelling) cannot be used \(place)\(reason)")
         }
     }
 

@@ -63,34 +63,39 @@ struct WatchCommand {
 
 extension WatchCommand: ProgramCommand {
     static let definition = Command(
-        name: "watch", summary: "Send what appears in a directory, until it is stopped.", operands: "DIR",
+        name: "watch", summary: "Send files that appear in a directory, until stopped.", operands: "DIR",
         description: [
-            "Sends every file that is in DIR and below, and whatever appears there or changes later, when it has come to rest. "
-                + "DIR/a/b.jpg is stored as a/b.jpg in the folder of --to. A file that changes is sent again; by default it is "
-                + "stored beside the older one. Nothing that is removed here is removed there.",
-            "What was acknowledged is remembered, so the same command goes on where it was stopped or killed, and asks the server only "
-                + "about what is new. With --delete-source and --move-to it asks about everything that is still there.",
-            "Names of what is still being written are left out, such as *.part, *.tmp, *.crdownload, *~ and .#*; an --include brings them "
-                + "back. docs/design/watch.md has the list. Symbolic links are not followed.",
-            "It goes on for ever: when the server cannot be reached, and when DIR is not there, such as that of a card which was taken "
-                + "out. SIGTERM and SIGINT end it, with success, when what is acknowledged is remembered; with --once it dies of them.",
-            "The connection is protected as with 'transfer push', and this user may need a key or token that the server knows.",
+            "Sends every file in and below DIR, then every file that appears or changes there, once it "
+                + "has stopped changing. DIR/a/b.jpg is stored as a/b.jpg in the folder of --to. A changed "
+                + "file is sent again; by default it is stored beside the older one. Files removed here are "
+                + "not removed on the server.",
+            "Watch remembers what was acknowledged: started again after it was stopped or killed, it "
+                + "continues, and asks the server only about new files. With --delete-source or --move-to it "
+                + "asks about every file that is still in DIR.",
+            "Files that are still being written are recognised by names such as *.part, *.tmp, "
+                + "*.crdownload, *~ and .#*, and excluded unless an --include matches them; "
+                + "docs/design/watch.md has the list. Symbolic links are not followed.",
+            "Watch runs until stopped, also while the server cannot be reached or DIR does not exist, as "
+                + "when a memory card is removed. On SIGTERM or SIGINT it saves what was acknowledged and "
+                + "exits with 0; with --once the signal kills it.",
+            "The connection is protected as with 'transfer push', and this user may need a key or token "
+                + "that the server accepts.",
         ],
         flags: WatchFlags.all,
         examples: [
             .init(
-                caption: "Send what a camera card has, whenever it is put in",
+                caption: "Send the files of a camera card whenever it is inserted",
                 line: "transfer watch /media/card/DCIM --to home:/camera"),
             .init(
                 caption: "Empty the folder of a scanner",
                 line: "transfer watch /srv/scans --to home:/scans --move-to /srv/scans/done"),
             .init(
-                caption: "Send once what is there, from cron",
+                caption: "Send what is there once, from cron",
                 line: "transfer watch --once --quiet outbox --to nas.local"),
         ],
         outcomes: [
-            .init(.success, "it was stopped; with --once, everything that was there is stored"),
-            .init(.uploadsFailed, "with --once, something was not sent; or DIR or --move-to cannot be used"),
+            .init(.success, "stopped; with --once, every file is stored"),
+            .init(.uploadsFailed, "with --once, a file was not sent; or DIR or --move-to cannot be used"),
         ] + ExitCode.allCases.dropFirst(2).filter { $0 != .unacknowledged && $0 != .undelivered }.map { .init($0) },
         operandValue: .folder, places: .target)
 }

@@ -4,11 +4,11 @@ private import TransferModel
 /// The flags of `transfer watch`.
 enum WatchFlags {
     static let to = ClientFlags.server(
-        "to", help: "The server, and a folder there to put everything in.",
+        "to", help: "The server to send to, and the folder to store files in.",
         details:
-            "An IPv6 address stands in brackets. Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER. Or "
-            + "discover:NAME, which 'transfer discover' finds. Or a link that the server's operator gave you, transfer://... "
-            + "between single quotes.")
+            "Write an IPv6 address in brackets. Also accepted: a remote made with 'transfer remote add', "
+            + "NAME or NAME:/FOLDER; discover:NAME, a server that 'transfer discover' finds; a link from "
+            + "the server's operator, transfer://..., in single quotes.")
 
     static let settle = FlagKey<Double, UsageError>(durationOfSettling.flag) { (arguments, flag) throws(UsageError) in
         let seconds = try arguments[durationOfSettling]
@@ -17,34 +17,34 @@ enum WatchFlags {
     }
 
     private static let durationOfSettling = Flag(
-        name: "settle", placeholder: "DURATION", help: "How long a file rests before it is sent.",
-        details: "Its size, its time of modification and its inode are the same before and after that. "
+        name: "settle", placeholder: "DURATION", help: "Send a file once it has not changed for DURATION.",
+        details: "Its size, modification time and inode must stay the same. "
             + DurationNotation.description
     ).duration(default: WatchOptions().settle)
 
     static let moveTo = Flag(
-        name: "move-to", placeholder: "FOLDER", help: "Move each file to FOLDER when the server has acknowledged it.",
+        name: "move-to", placeholder: "FOLDER", help: "Move each file to FOLDER once the server has acknowledged it.",
         details:
-            "It has to be on the file system of DIR, and is made if it is missing. A file keeps its path below DIR, and gets a "
-            + "number where that is taken. What has changed since it was sent stays, and is sent again. FOLDER may be in DIR: what is "
-            + "in it is not sent.", value: .folder
+            "FOLDER must be on the file system of DIR, and is created if missing. A file keeps its path "
+            + "below DIR, with a number added if that is taken. A file that has changed since it was sent "
+            + "stays, and is sent again. FOLDER may be in DIR; files in it are not sent.", value: .folder
     ).text
 
     /// A watch knows no `--archive`.
     static let deletesSources = Flag(
         name: PushFlags.deletesSources.flag.name, help: PushFlags.deletesSources.flag.help,
-        details: PushFlags.whatStays("Directories are left")
+        details: PushFlags.whatStays("Directories are kept")
     ).isOn
 
     static let endsWhenSent = Flag(
-        name: "once", help: "Send what is there when it rests, and stop; for cron(8)."
+        name: "once", help: "Send what is there once it has stopped changing, and exit; for cron(8)."
     ).isOn
 
     static let retryFor = FlagKey<Double?, UsageError>(
         Flag(
             name: "retry-for", placeholder: "DURATION",
-            help: "How long to try a server again that cannot be reached; for ever when not given.",
-            details: "With --once a minute when not given. \(DurationNotation.description)", value: .duration)
+            help: "How long to retry a server that cannot be reached; forever if not given.",
+            details: "With --once, one minute if not given. \(DurationNotation.description)", value: .duration)
     ) { (arguments, flag) throws(UsageError) in
         try arguments[flag.text].map { (text) throws(UsageError) in try arguments.duration(text, of: flag) }
     }

@@ -19,9 +19,9 @@ actor WatchReporter {
         case .watching(let directory, let known):
             talk("watching \(directory.escapedForDisplay), known to be stored: \(known)")
         case .gone(let directory):
-            talk("\(directory.escapedForDisplay) is not there; it is watched when it is")
+            talk("\(directory.escapedForDisplay) does not exist; waiting for it")
         case .lost(let reason):
-            talk("no connection: \(reason.asClause.escapedForDisplay); it is tried again until there is one")
+            talk("no connection: \(reason.asClause.escapedForDisplay); retrying until there is one")
         case .back(let seconds): talk("connected again after \(DurationFormat.clock(seconds))")
         case .finished(let report, let fate): show(report, fate)
         case .held(let source, let reason):

@@ -78,7 +78,7 @@ struct ArgumentParser {
         if let flag = command.flagForEmptyOperands, values[flag.name] != nil { return }
         guard !command.takesCommandLine, let index = operands.firstIndex(of: "") else { return }
         throw error(
-            "operand \(index + 1) is empty; is a variable of a script not set? For the folder itself write '.'")
+            "operand \(index + 1) is empty; is a script variable unset? For the folder itself write '.'")
     }
 
     private mutating func take(long text: Substring) throws(UsageError) {
@@ -121,7 +121,7 @@ struct ArgumentParser {
 
     private mutating func add(_ value: String, to flag: Flag) throws(UsageError) {
         if value.isEmpty, flag.value.isPlace {
-            throw error("'\(flag.spelling)' is given an empty value; is a variable of a script not set?")
+            throw error("'\(flag.spelling)' has an empty value; is a script variable unset?")
         }
         if let fault = flag.fault(of: value, from: flag.spelling) { throw error(fault) }
         values[flag.name] = flag.isRepeatable ? values[flag.name, default: []] + [value] : [value]

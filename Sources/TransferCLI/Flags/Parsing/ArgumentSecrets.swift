@@ -7,9 +7,9 @@ enum ArgumentSecrets {
         for argument in arguments {
             guard let token = secrets(in: argument).first(where: { $0.kind == .token }) else { continue }
             throw UsageError(
-                "there is an access token among the arguments, where every user of this machine can read it; have it taken "
-                    + "back with 'transfer access token revoke \(token.id)', and give a new one with --token-file, "
-                    + "--ask-token or TRANSFER_TOKEN")
+                "an access token was given as an argument, which every user of this machine can read; "
+                    + "revoke it with 'transfer access token revoke \(token.id)', and give a new one with "
+                    + "--token-file, --ask-token or TRANSFER_TOKEN")
         }
     }
 

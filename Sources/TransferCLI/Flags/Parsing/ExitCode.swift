@@ -15,14 +15,14 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     /// One line for the help.
     var meaning: String {
         switch self {
-        case .success: "everything was committed, or the command did what it was asked to"
+        case .success: "all uploads are stored, or the command succeeded"
         case .uploadsFailed: "some uploads failed"
-        case .usage: "the command line or the configuration was wrong"
+        case .usage: "error in the command line or the configuration"
         case .unreachable: "could not connect to the server"
-        case .accessRefused: "the server refused access, or is not one that is trusted"
+        case .accessRefused: "the server refused access or is not trusted"
         case .fault: "protocol or server fault"
-        case .unacknowledged: "all was sent, and nothing acknowledged, as with --classic"
-        case .undelivered: "all was sent, and not all delivered in the time of --wait-delivered"
+        case .unacknowledged: "everything was sent, but nothing acknowledged, as with --classic"
+        case .undelivered: "everything was sent, but not all delivered within --wait-delivered"
         }
     }
 }

@@ -37,7 +37,7 @@ struct OperandReader {
         }
         try checkForm()
         guard named.allSatisfy({ $0.serverName.hasSameBytes(as: first.serverName) }) else {
-            throw error("the operands name several servers; a command talks to one")
+            throw error("the operands name several servers; give one")
         }
         guard !isGiven(server) else { throw doubled(server) }
         var reading = Reading(
@@ -54,7 +54,7 @@ struct OperandReader {
             guard places.last == .some(nil), let place = reading.operands.popLast() else { break }
             guard !isGiven(flag) else {
                 throw error(
-                    "'\(place.escapedForDisplay)' says where to put it, and so does \(flag.spelling); leave one of them out"
+                    "both '\(place.escapedForDisplay)' and \(flag.spelling) name the target; give one of them"
                 )
             }
             reading.settings[flag.name] = Setting(values: [place], origin: .operand)
@@ -74,7 +74,9 @@ struct OperandReader {
             guard rest.first == UInt8(ascii: "@") else { continue }
             let text = String(Substring(rest.dropFirst()))
             guard ServerPlace(text) != nil else { continue }
-            let what = "'\(operands[index].escapedForDisplay)' has a user in it, and a server knows users by their keys"
+            let what =
+                "'\(operands[index].escapedForDisplay)' contains a user name, but servers identify users by "
+                + "their keys"
             throw error(what, write: line.replacing(index, with: text))
         }
     }
@@ -87,7 +89,7 @@ struct OperandReader {
             guard operands.count == 1, Remote.isName(text), !Self.mayHaveSecret(text) else { throw error(what) }
             throw error(what, write: line.replacing(index, with: "\(text):"), to: "ask a server of that name")
         }
-        guard operands.count <= 1 else { throw error("\(command.name) asks one server; name one") }
+        guard operands.count <= 1 else { throw error("\(command.name) takes one server") }
     }
 
     /// Whether places stand where the command wants some.
@@ -101,7 +103,7 @@ struct OperandReader {
         case .sources:
             let isLast = places.last.flatMap(\.self) != nil
             guard !isLast || names.count != operands.count - 1 || names.isEmpty else {
-                throw error("pull fetches", write: CommandLineText(PushCommand.definition, operands), to: "send")
+                throw error("pull cannot send", write: CommandLineText(PushCommand.definition, operands), to: "send")
             }
             try checkAll(isLast ? names : names.filter { $0 != operands.count - 1 })
         case .all: try checkAll(names)
@@ -112,18 +114,18 @@ struct OperandReader {
     private func checkAll(_ names: [Int]) throws(UsageError) {
         guard let first = names.first, let place = named.first else { return }
         let mended = names.reduce(line) { $0.replacing($1, with: place.beside(operands[$1])) }
-        throw error("'\(operands[first].escapedForDisplay)' names no server, and others do", write: mended)
+        throw error("'\(operands[first].escapedForDisplay)' names no server, but other operands do", write: mended)
     }
 
     /// A source of a push that is on a server.
     private func notHere(_ index: Int) -> UsageError {
         let text = operands[index]
-        let what = "'\(text.escapedForDisplay)' is on a server, and \(command.name) sends what is here"
+        let what = "'\(text.escapedForDisplay)' is on a server, but \(command.name) sends local files"
         if places.last.flatMap(\.self) == nil, places.dropLast().allSatisfy({ $0 != nil }), Self.isPath(text) {
             return error(what, write: CommandLineText(PullCommand.definition, operands), to: "fetch")
         }
         guard named.count > 1 || !Self.isPath(text) else {
-            return error("where to push to comes last", write: line.moving(index))
+            return error("the target must be the last operand", write: line.moving(index))
         }
         return error(what, write: line.replacing(index, with: "./\(text)"), to: "send a file of that name")
     }
@@ -131,7 +133,7 @@ struct OperandReader {
     /// Both the operand and the flag name a server.
     private func doubled(_ flag: Flag) -> UsageError {
         let index = places.firstIndex { $0 != nil } ?? 0
-        let what = "'\(operands[index].escapedForDisplay)' names a server, and so does \(flag.spelling)"
+        let what = "both '\(operands[index].escapedForDisplay)' and \(flag.spelling) name a server"
         guard command.places == .target, !Self.isPath(operands[index]) else {
             return error(what, write: line.without(flag))
         }
@@ -154,7 +156,7 @@ struct OperandReader {
     /// - Parameter purpose: of the command line that is right.
     private func error(_ what: String, write line: CommandLineText, to purpose: String? = nil) -> UsageError {
         guard !operands.contains(where: Self.mayHaveSecret) else {
-            return error("the operands name a server where none can stand, or not everywhere that one has to")
+            return error("an operand names a server where none is allowed, or lacks one where it is required")
         }
         return error("\(what); \(purpose.map { "to \($0), " } ?? "")write: \(line.text)")
     }

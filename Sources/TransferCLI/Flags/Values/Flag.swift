@@ -63,18 +63,20 @@ package struct Flag: Equatable, Sendable {
             + (placeholder.map { bareValue == nil ? " \($0)" : "[=\($0)]" } ?? "")
     }
 
-    static let help = Flag(name: "help", short: "h", help: "Print this text and stop.", reach: .nowhere)
+    static let help = Flag(name: "help", short: "h", help: "Print this help and exit.", reach: .nowhere)
 
     static let insecurePermissions = Flag(
-        name: FileTrust.flagName, help: "Believe files of settings and keys that others can write.",
+        name: FileTrust.flagName, help: "Accept configuration and key files that other users can write.",
         details:
-            "Otherwise the configuration files, known_servers and known_people have to belong to this user or to root, and only "
-            + "their owner may write them and the folder that they lie in: who can write them can have commands run, and be any server.",
+            "By default, the configuration files, known_servers and known_people must belong to this "
+            + "user or root, and only their owner may have write access to them and their folder: anyone "
+            + "who can write them can run commands and impersonate any server.",
         environment: "TRANSFER_INSECURE_PERMISSIONS", reach: .environment)
 
     /// For programs that are started with a configuration of their own. A file names no other file.
     static let config = Flag(
-        name: "config", placeholder: "FILE", help: "Take settings from FILE, before those of the user's own file.",
+        name: "config", placeholder: "FILE",
+        help: "Read settings from FILE; they take precedence over the user's own file.",
         details: "docs/reference/configuration.md describes both.", value: .file, reach: .environment)
 }
 

@@ -162,7 +162,7 @@ import TransferTestSupport
         try second.program.waitForOutput("'\n")
         let push = try second.push(to: try Self.link(second.program.outputText))
         #expect(push.end == .exited(0), "\(push.errors)")
-        #expect(push.errors.contains("127.0.0.1:\(port) was known by \(before) before; the link says "))
+        #expect(push.errors.contains("The known key of 127.0.0.1:\(port) was \(before); the link has "))
         #expect(try second.push(to: "127.0.0.1:\(port)").end == .exited(0))
     }
 
@@ -205,7 +205,7 @@ import TransferTestSupport
         ("transfer://h#code=pair_1", "the link of --to has a pairing code that is cut or mistyped"),
         ("transfer://h#pair_01234567_0123456789", "the link of --to has something in it"),
         ("transfr://h#code=pair_01234567_0123", "'transfr://h' is not a server"),
-        ("h/f#code=pair_01234567_01234567012345670123456701234567", "has a pairing code in it, but is no link"),
+        ("h/f#code=pair_01234567_01234567012345670123456701234567", "contains a pairing code, but is not a link"),
         ("transfer://", "the link of --to does not begin with"),
     ])
     func noMessageHasALink(_ text: String, _ message: String) throws {

@@ -78,7 +78,7 @@ import TransferTestSupport
         let push = try asked()
         try push.type("swordfish")
         #expect(try push.wait() == .exited(4))
-        #expect(push.errorText.contains("What was typed is no token.") && !push.errorText.contains("swordfish"))
+        #expect(push.errorText.contains("That is not a token.") && !push.errorText.contains("swordfish"))
     }
 
     @Test(arguments: [SIGINT, SIGTERM]) func whoIsAskedMayLeave(_ signal: Int32) throws {
@@ -170,9 +170,9 @@ import TransferTestSupport
     @Test func theCommandLineIsWrong() throws {
         try keep("two", Array((token + token).utf8))
         let cases: [([String], String)] = [
-            (["--token-file", "-"], "--token-file takes no standard input"),
+            (["--token-file", "-"], "--token-file does not read standard input"),
             (["--token-file", server.home.path("none")], "cannot be read: No such file or directory"),
-            (["--token-file", server.home.path("two")], "has something else than a token in it"),
+            (["--token-file", server.home.path("two")], "must contain one token and nothing else"),
             (["--token-file", server.home.path("token"), "--ask-token"], "exclude each other"),
             (["--ask-token"], "--ask-token needs a terminal"),
         ]

@@ -55,7 +55,7 @@ import TransferTestSupport
         #expect(
             run.errors == """
                 sourceUnreadable  /nonexistent: There is no such file or directory.
-                4 would be sent, 25 B, 1 cannot be sent; nothing was
+                dry run: 4 would be sent, 25 B, 1 cannot be sent
 
                 """)
     }

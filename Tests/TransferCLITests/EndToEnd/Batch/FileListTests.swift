@@ -36,7 +36,7 @@ import TransferTestSupport
         let operands = ["in", files.home.path("missing/d"), "c", "gone"]
         let first = try server.push(operands + ["--failed-to", "failed"] + flags, to: "/f", files.here)
         #expect(first.end == .exited(1))
-        #expect(first.errors.contains("\nwhat failed is listed in 'failed'\n"), "\(first.errors)")
+        #expect(first.errors.contains("\nfailures are listed in 'failed'\n"), "\(first.errors)")
         let end = isNullSeparated ? "\0" : "\n"
         #expect(try files.text("failed") == "\(files.home.path("missing"))/./d\(end)gone\(end)")
         for path in ["missing/d", "gone"] { try files.add(path) }
@@ -82,7 +82,7 @@ import TransferTestSupport
         connection.close()
         let refused = try Finished(arguments + list, files.here)
         #expect(refused.end == .exited(3))
-        #expect(refused.errors.hasSuffix("what failed is listed in 'list'\n"), "\(refused.errors)")
+        #expect(refused.errors.hasSuffix("failures are listed in 'list'\n"), "\(refused.errors)")
         #expect(try files.text("list").split(separator: "\n").sorted() == ["c", "in/a", "x/./gone"])
         let directory = try Finished(arguments + ["in", "--failed-to", "other", "--exclude", "b"], files.here)
         #expect(directory.end == .exited(3))
@@ -115,14 +115,14 @@ import TransferTestSupport
     @Test func anEmptyListIsNoFailure() throws {
         let server = try RunningServer()
         let push = try server.push(["--files-from", "/dev/null"])
-        #expect(push.end == .exited(0) && push.errors == "there was no file to push\n")
+        #expect(push.end == .exited(0) && push.errors == "no files to push\n")
     }
 
     @Test func aListThatCannotBeWritten() throws {
         let server = try RunningServer()
         let push = try server.push(["/nonexistent", photo, "--failed-to", "/dev/full"])
         #expect(push.end == .exited(1))
-        let sentence = "transfer: cannot write what failed to '/dev/full': No space left on device\n"
+        let sentence = "transfer: cannot write the list of failures to '/dev/full': No space left on device\n"
         #expect(push.errors.hasSuffix(sentence), "\(push.errors)")
         #expect(server.visibleFiles == ["demo.png"])
     }
@@ -132,13 +132,13 @@ import TransferTestSupport
         (["--files-from", "/"], "--files-from: / cannot be read: Is a directory"),
         (["--files-from", "-", "--manifest", "-"], "standard input can be read only once"),
         (["--files-from", "-", "-", "--name", "a"], "--name is for a single upload"),
-        (["a", "--name", "b", "--failed-to", "c"], "--failed-to cannot keep --name; use --manifest"),
+        (["a", "--name", "b", "--failed-to", "c"], "--failed-to cannot be combined with --name; use --manifest"),
         (
             ["a", "--failed-to", "/nonexistent/a"],
-            "cannot open '/nonexistent/a' for what fails: No such file or directory"
+            "cannot open '/nonexistent/a' for the list of failures: No such file or directory"
         ),
         (["a", "--exclude", ""], "--exclude: The pattern is empty."),
-        (["a", "--newer", "soon"], "--newer: 'soon' is no duration, no date, and no file: No such file or directory"),
+        (["a", "--newer", "soon"], "--newer: 'soon' is not a duration, a date or a file: No such file or directory"),
         (["a", "--bandwidth", "1K"], "--bandwidth must be 16K or more"),
         (["a", "--retry", "-1"], "--retry: '-1' is not a whole number"),
     ])

@@ -52,7 +52,7 @@ import TransferTestSupport
         let before = facts(here.path("t"))
         let foreseen = try run("push", "-a", "-n", "t", place)
         #expect(foreseen.end == .exited(0) && foreseen.lines.contains("would send  t/hollow -> in/t/hollow/"))
-        #expect(foreseen.errors.contains("2 would be sent, 70.0 KB, 3 folders, 2 links, 1 hard link; nothing was"))
+        #expect(foreseen.errors.contains("2 would be sent, 70.0 KB, 3 folders, 2 links, 1 hard link"))
         let first = try run("push", "-a", "t", place)
         #expect(first.end == .exited(0), "\(first.errors)")
         #expect(
@@ -171,10 +171,10 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (["push", "-a", "--for", "anna", "t"], "--archive goes with no --for"),
-        (["push", "-a", "t", "--to", "http://127.0.0.1:1/"], "--archive cannot be met over HTTP"),
-        (["push", "-a", "t", "--classic", "sized", "--to", "127.0.0.1:1"], "--archive cannot be met with --classic"),
-        (["pull", "-a", "t", "-o", "-"], "--archive goes with no -o -"),
+        (["push", "-a", "--for", "anna", "t"], "--archive cannot be combined with --for"),
+        (["push", "-a", "t", "--to", "http://127.0.0.1:1/"], "--archive cannot be used over HTTP"),
+        (["push", "-a", "t", "--classic", "sized", "--to", "127.0.0.1:1"], "--archive cannot be used with --classic"),
+        (["pull", "-a", "t", "-o", "-"], "--archive cannot be combined with -o -"),
     ])
     func whatMakesNoSenseIsSaid(_ arguments: [String], _ words: String) throws {
         let finished = try Finished(arguments, Surroundings(directory: here.path))

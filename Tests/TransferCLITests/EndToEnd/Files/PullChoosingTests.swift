@@ -94,8 +94,8 @@ import TransferTestSupport
         ]
         let first = try Finished(arguments + end + flags, Surroundings(directory: here.path))
         #expect(
-            first.end == .exited(1) && first.errors.contains("what failed is listed in 'failed'\n"), "\(first.errors)")
-        #expect(first.errors.contains("'*.zip' is a pattern, which no list can have; name it again\n"))
+            first.end == .exited(1) && first.errors.contains("failures are listed in 'failed'\n"), "\(first.errors)")
+        #expect(first.errors.contains("'*.zip' is a pattern and cannot be listed; give it again\n"))
         let separator = UInt8(ascii: isNullSeparated ? "\0" : "\n")
         let failed = try readFile(here.path("failed")).split(separator: separator).map {
             String(decoding: $0, as: UTF8.self)
@@ -212,7 +212,7 @@ import TransferTestSupport
         #expect(pull.end == .exited(1) && pull.errors.contains("notFound  gone: "))
         #expect(access(here.path("file.jpg"), F_OK) != 0)
         let named = try self.pull("top.jpg", "-o", "cover.jpg", "--failed-to", "failed")
-        #expect(named.end == .exited(2) && named.errors.contains("put a slash behind it"), "\(named.errors)")
+        #expect(named.end == .exited(2) && named.errors.contains("append a slash"), "\(named.errors)")
     }
 
     @Test func standardOutput() throws {
@@ -234,7 +234,7 @@ import TransferTestSupport
                 "would fetch  in/b.txt -> b.txt  8 B", "would fetch  in/d/IMG.JPG -> d/IMG.JPG  12 B",
             ])
         #expect(dry.errors.hasPrefix("notFound  gone: There is nothing under gone.\n"))
-        let summary = "2 would be fetched, 20 B, 1 already here, 1 failed (1 notFound); nothing was\n"
+        let summary = "dry run: 2 would be fetched, 20 B, 1 already here, 1 failed (1 notFound)\n"
         #expect(dry.errors.hasSuffix(summary), "\(dry.errors)")
         #expect(found("") == ["out/a.jpg", "out/b.txt"])
         let object = try pull("in/b.txt", "-o", "new", "--dry-run", "--json").object()
@@ -260,28 +260,31 @@ import TransferTestSupport
 
     @Test(arguments: [
         ([], "nothing to pull; name files or folders"),
-        (["a", "b", "-o", "-"], "-o - prints one file; 'transfer cat' prints several, and -o DIR puts them into DIR"),
-        (["a", "-o", "-", "--json"], "--json goes with no -o -, which prints the file; give -o DIR"),
-        (["a", "-o", "-", "--exclude", "b"], "--exclude goes with no -o -, which prints the file; give -o DIR"),
-        (["a", "-o", "-", "-n"], "--dry-run goes with no -o -, which prints the file; give -o DIR"),
+        (
+            ["a", "b", "-o", "-"],
+            "-o - takes a single file; 'transfer cat' prints several, and -o DIR puts them into DIR"
+        ),
+        (["a", "-o", "-", "--json"], "--json cannot be combined with -o -; use -o DIR"),
+        (["a", "-o", "-", "--exclude", "b"], "--exclude cannot be combined with -o -; use -o DIR"),
+        (["a", "-o", "-", "-n"], "--dry-run cannot be combined with -o -; use -o DIR"),
         (
             ["--files-from", "/dev/null", "-o", "-"],
-            "-o - prints one file; 'transfer cat' prints several, and -o DIR puts them into DIR"
+            "-o - takes a single file; 'transfer cat' prints several, and -o DIR puts them into DIR"
         ),
         (
             ["a", "-n", "--failed-to", "b"],
-            "--dry-run writes nothing here, so it goes with no --failed-to; leave one of them out"
+            "--dry-run and --failed-to exclude each other"
         ),
         (
             ["a", "--min-size", "2", "--max-size", "1"],
-            "--min-size is more than --max-size, which leaves no file; give a smaller one"
+            "--min-size is greater than --max-size, so no file would be left"
         ),
         (["a", "--include", ""], "--include: The pattern is empty."),
         (["a", "--bandwidth", "1K"], "--bandwidth must be 16K or more"),
         (["--files-from", "/nonexistent"], "--files-from: /nonexistent cannot be read: No such file or directory"),
         (
             ["a", "--failed-to", "/nonexistent/a"],
-            "cannot open '/nonexistent/a' for what fails: No such file or directory"
+            "cannot open '/nonexistent/a' for the list of failures: No such file or directory"
         ),
     ])
     func theCommandLineIsWrong(_ arguments: [String], _ message: String) throws {

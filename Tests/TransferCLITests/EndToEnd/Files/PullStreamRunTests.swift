@@ -64,7 +64,8 @@ import TransferTestSupport
         for flag in ["--json", "--dry-run", "--archive"] {
             let wrong = try pull("/dev/null", [flag])
             #expect(
-                wrong.end == .exited(2) && wrong.errors.contains("\(flag) goes with no -o /dev/null"), "\(wrong.errors)"
+                wrong.end == .exited(2) && wrong.errors.contains("\(flag) cannot be combined with -o /dev/null"),
+                "\(wrong.errors)"
             )
         }
         let several = try server.run(["pull", "a", "b", "-o", "/dev/null"])

@@ -108,7 +108,7 @@ import TransferTestSupport
     @Test func receiptsThatCannotBeKeptAreAFailure() throws {
         let server = try RunningServer()
         let push = try server.push([photo, "--receipts", "/dev/full"])
-        #expect(push.end == .exited(1) && push.errors.contains("cannot keep the receipts"))
+        #expect(push.end == .exited(1) && push.errors.contains("cannot write the receipts"))
         #expect(server.visibleFiles == ["demo.png"])
     }
 

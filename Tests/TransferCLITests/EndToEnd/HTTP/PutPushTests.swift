@@ -232,10 +232,10 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (["--receipts", "r"], "--receipts cannot be met over HTTP"), (["--seal"], "--seal cannot be met over HTTP"),
-        (["--for", "bob"], "--for cannot be met over HTTP"), (["--lanes", "2"], "--lanes cannot be met over HTTP"),
-        (["--compress", "zlib"], "--compress cannot be met over HTTP"),
-        (["--delete-source"], "--delete-source cannot be met"),
+        (["--receipts", "r"], "--receipts cannot be used over HTTP"), (["--seal"], "--seal cannot be used over HTTP"),
+        (["--for", "bob"], "--for cannot be used over HTTP"), (["--lanes", "2"], "--lanes cannot be used over HTTP"),
+        (["--compress", "zlib"], "--compress cannot be used over HTTP"),
+        (["--delete-source"], "--delete-source cannot be used"),
         (["--plaintext"], "drop --plaintext"),
     ])
     func whatContradicts(_ arguments: [String], _ message: String) throws {
@@ -245,7 +245,7 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        ("http://192.0.2.1/", "push with --plaintext"), ("https://me:secret@h/?q", "is no URL to push to"),
+        ("http://192.0.2.1/", "push with --plaintext"), ("https://me:secret@h/?q", "is not a URL to push to"),
         ("http://me:secret@localhost/", "could use the password"),
     ])
     func urlsThatAreRefused(_ url: String, _ message: String) throws {

@@ -112,7 +112,7 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (["push", "--seal", "a"], "--seal encrypts for the people of --for, and there are none"),
+        (["push", "--seal", "a"], "--seal needs --for"),
         (["push", "--seal", "--for", "b", "--plaintext", "a"], "--seal needs this user's key"),
         (["people", "--trust", "a", "--forget", "b"], "--trust and --forget exclude each other"),
         (["people", "--trust", "a", "--json"], "go with neither --names nor --json"),

@@ -13,7 +13,7 @@ import TransferTestSupport
         push.signal(SIGINT)
         let finished = try Finished(push)
         #expect(finished.end == .killed(by: SIGINT))
-        let sentence = "1 delivery is not known to have arrived; 'transfer sent' shows what becomes of them\n"
+        let sentence = "1 delivery is not confirmed yet; 'transfer sent' shows their state\n"
         #expect(finished.errors.hasSuffix(sentence), "\(finished.errors)")
         #expect(try mail.stored.count == 1)
     }

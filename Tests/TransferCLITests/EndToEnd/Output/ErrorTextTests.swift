@@ -121,7 +121,7 @@ import TransferTestSupport
         let push = try server.push([photo])
         #expect(push.end == .exited(1))
         #expect(push.errors.hasPrefix("quotaExceeded  \(photo): "), "\(push.errors)")
-        #expect(push.errors.contains(" Whoever runs the server can raise the quota; then push it again.\n"))
+        #expect(push.errors.contains(" Ask the server's operator to raise the quota, and push it again.\n"))
     }
 
     @Test func diskFullHere() throws {
@@ -130,8 +130,8 @@ import TransferTestSupport
         #expect(push.end == .exited(1) && push.output.hasPrefix("committed  "))
         #expect(
             push.errors == Self.summary(of: push, "1 stored, ", end: "\n") + """
-                transfer: cannot keep the receipts in '/dev/full': No space left on device. What is stored stays so; make \
-                room and push again for new receipts.
+                transfer: cannot write the receipts to '/dev/full': No space left on device. What is stored stays \
+                stored; make room and push again for new receipts.
 
                 """, "\(push.errors)")
     }

@@ -45,21 +45,21 @@ import TransferTestSupport
 
     @Test(arguments: [
         (["--classic", "sized"], "--classic needs --to HOST:PORT"),
-        (["--classic", "text", "--to", "localhost"], "push speaks header7, sized, tagged37, jsonline"),
+        (["--classic", "text", "--to", "localhost"], "push supports only header7, sized, tagged37, jsonline"),
         (["--classic", "header7", "--to", "localhost"], "give HOST:PORT or unix:PATH"),
         (["--classic", "sized", "--to", "localhost/folder"], "without a folder"),
         (["--classic", "sized,total=half", "--to", "localhost"], "whole or content"),
         (["--classic", "sized,total", "--to", "localhost"], "not of the form OPTION=VALUE"),
         (["--classic", "sized", "--to", "192.0.2.1"], "push with --plaintext"),
-        (["--classic", "sized", "--to", "localhost", "--lanes", "2"], "--lanes cannot be met with --classic"),
-        (["--classic", "sized", "--to", "localhost", "--delete-source"], "--delete-source cannot be met"),
-        (["--classic", "sized", "--to", "localhost", "--receipts", "r"], "--receipts cannot be met"),
-        (["--classic", "sized", "--to", "localhost", "--trust-new"], "--trust-new cannot be met"),
-        (["--classic", "sized", "--to", "localhost", "--on-conflict", "skip"], "--on-conflict cannot be met"),
+        (["--classic", "sized", "--to", "localhost", "--lanes", "2"], "--lanes cannot be used with --classic"),
+        (["--classic", "sized", "--to", "localhost", "--delete-source"], "--delete-source cannot be used"),
+        (["--classic", "sized", "--to", "localhost", "--receipts", "r"], "--receipts cannot be used"),
+        (["--classic", "sized", "--to", "localhost", "--trust-new"], "--trust-new cannot be used"),
+        (["--classic", "sized", "--to", "localhost", "--on-conflict", "skip"], "--on-conflict cannot be used"),
         (["--classic", "sized", "--to", "localhost", "--compress", "zlib"], "has no compression"),
-        (["--classic", "header7", "--to", "localhost:1", "--compress", "zstd"], "--compress zstd cannot be met"),
-        (["--classic", "sized", "--to", "localhost", "--for", "bob"], "--for is for --classic jsonline"),
-        (["--classic", "jsonline", "--to", "localhost"], "needs --for WHO"),
+        (["--classic", "header7", "--to", "localhost:1", "--compress", "zstd"], "--compress zstd cannot be used"),
+        (["--classic", "sized", "--to", "localhost", "--for", "bob"], "--for needs --classic jsonline"),
+        (["--classic", "jsonline", "--to", "localhost"], "needs --for NAME"),
     ])
     func whatContradicts(_ arguments: [String], _ message: String) throws {
         let finished = try Finished(["push", photo] + arguments)

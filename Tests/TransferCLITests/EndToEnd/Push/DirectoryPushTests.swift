@@ -63,7 +63,7 @@ import TransferTestSupport
         let server = try RunningServer()
         let sources = try TemporaryDirectory()
         let push = try server.push([sources.path])
-        #expect(push.end == .exited(0) && push.errors == "there was no file to push\n")
+        #expect(push.end == .exited(0) && push.errors == "no files to push\n")
     }
 
     @Test func oneOddNameFailsAlone() throws {

@@ -116,7 +116,8 @@ import TransferTestSupport
         let server = try SecureServer()
         // Nobody can make anything there, not even the superuser.
         let push = try server.push(["--server-key", server.fingerprint], ["XDG_CONFIG_HOME": "/proc"])
-        #expect(push.end == .exited(0) && push.errors.contains("No server will know this client: "), "\(push.errors)")
+        #expect(
+            push.end == .exited(0) && push.errors.contains("No server will recognise this client: "), "\(push.errors)")
     }
 
     @Test func whoIsLetInIsSaid() throws {

@@ -128,7 +128,7 @@ import TransferTestSupport
     @Test(arguments: [
         (["add", "a"], "give HOST[:PORT] FINGERPRINT"), (["add", "a", "SHA256:x"], "'SHA256:x' is not a fingerprint"),
         (["remove"], "give HOST[:PORT]"), (["remove", "a/b"], "'a/b' is not a server"),
-        (["list", "a"], "unexpected operand 'a'"), ([], "'trust' needs another word"),
+        (["list", "a"], "unexpected operand 'a'"), ([], "'trust' needs a subcommand"),
     ])
     func theCommandLineIsWrong(_ arguments: [String], _ message: String) throws {
         var surroundings = Surroundings()

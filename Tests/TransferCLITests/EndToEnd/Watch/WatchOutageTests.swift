@@ -114,7 +114,7 @@ import TransferTestSupport
         let watch = try card.watching(server, "--delete-source")
         try watch.waitForLines(1)
         #expect(rmdir(card.path) == 0)
-        try watch.waitForError("card is not there; it is watched when it is\n")
+        try watch.waitForError("card does not exist; waiting for it\n")
         try card.add("b")
         try watch.waitForLines(2)
         #expect(rmdir(card.path) == 0)
@@ -142,7 +142,7 @@ import TransferTestSupport
         #expect(attempts < 100_000)
         inside = nil
         try card.add("below")
-        try watch.waitForError("card is not there; it is watched when it is\n")
+        try watch.waitForError("card does not exist; waiting for it\n")
         TemporaryDirectory.remove(card.path)
         inside = SmallFileSystem(card.path)
         try card.add("b")

@@ -57,7 +57,7 @@ struct PushPlan {
         if !output.isQuiet {
             var words = ["\(counts.files) would be sent", ByteFormat.size(counts.bytes)] + entries.words
             if counts.failed > 0 { words.append("\(counts.failed) cannot be sent") }
-            StandardStream.error.write("\(words.joined(separator: ", ")); nothing was\n")
+            StandardStream.error.write("dry run: \(words.joined(separator: ", "))\n")
         }
         guard let lost else { return counts.failed > 0 ? .uploadsFailed : .success }
         StandardStream.error.write("transfer: cannot write the results to standard output: \(lost.reason)\n")

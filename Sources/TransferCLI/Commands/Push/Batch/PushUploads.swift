@@ -52,7 +52,7 @@ struct PushUploads: Sequence, Sendable {
         let inputs = (lists + arguments.operands).filter { $0 == "-" }
         guard inputs.count <= 1 else { throw arguments.error("standard input can be read only once") }
         guard !arguments.isSet(PushFlags.name) || !arguments.isSet(PushFlags.failedTo) else {
-            throw arguments.error("--failed-to cannot keep --name; use --manifest")
+            throw arguments.error("--failed-to cannot be combined with --name; use --manifest")
         }
     }
 

@@ -24,15 +24,15 @@ extension PushReporter {
             for line in tally.repeatedFailures { talk(line) }
             if let undo = server.flatMap({ tally.undo(from: $0) }) { talk(undo) }
         } else if failure == nil {
-            talk("there was no file to push")
+            talk("no files to push")
         }
         if canGoOn, let hint = failure?.remedy?.line() { talk(hint) }
         let isFailedListLost = losesFailedList()
         if let receipts, let loss = receipts.close() {
             let path = receipts.path.escapedForDisplay
             complain(
-                "cannot keep the receipts in '\(path)': \(loss.reason). What is stored stays so; make room and push again "
-                    + "for new receipts.")
+                "cannot write the receipts to '\(path)': \(loss.reason). What is stored stays stored; "
+                    + "make room and push again for new receipts.")
             return .uploadsFailed
         }
         if let lostOutput { complain("cannot write the results to standard output: \(lostOutput.reason)") }

@@ -31,14 +31,14 @@ extension UploadReport {
     private var advice: String? {
         switch result {
         case .insufficientStorage: "Push it again when there is room on the server's disk."
-        case .quotaExceeded: "Whoever runs the server can raise the quota; then push it again."
+        case .quotaExceeded: "Ask the server's operator to raise the quota, and push it again."
         case .storageFailed: "The server's log says more."
-        case .contentLost: "'transfer verify' on the server says which files are."
-        case .unacknowledged: "Look there before it is pushed again."
-        case .uploadTooLarge: "Whoever runs the server can raise the limit."
+        case .contentLost: "'transfer verify' on the server lists the files that are."
+        case .unacknowledged: "Check the server before you push it again."
+        case .uploadTooLarge: "Ask the server's operator to raise the limit."
         case .invalidPath: "Rename it, and push it again."
-        case .pathConflict where form == .folder: "Something that is no folder is in its place there."
-        case .pathConflict: "To store it beside that, push it with --on-conflict keep-both."
+        case .pathConflict where form == .folder: "Something else than a folder has its path there."
+        case .pathConflict: "To store both, push it with --on-conflict keep-both."
         case .busy, .timedOut: "Push it again later."
         default: nil
         }
