@@ -90,7 +90,7 @@ import TransferStore
         let error = #expect(throws: UsageError.self) {
             try RemoveCommand(try ArgumentParser.parse(["-r", operand], command: command, environment: [:]))
         }
-        #expect(error?.message.contains("names a server and no path") == true)
+        #expect(error?.message.contains("names a server without a path") == true)
         #expect(throws: Never.self) {
             try RemoveCommand(try ArgumentParser.parse(["-r", "h:1:/"], command: command, environment: [:]))
         }

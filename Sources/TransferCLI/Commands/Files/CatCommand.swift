@@ -24,8 +24,8 @@ extension CatCommand: ProgramCommand {
     static let definition = Command(
         name: "cat", summary: "Print the content of files on the server.", operands: "PATH...",
         description: [
-            "Writes each file to standard output, piece by piece: a piece of up to 4 MiB when it is verified, and no byte before. "
-                + "When the exit code is not 0, what was written is not all of it.",
+            "Writes each file to standard output in pieces of up to 4 MiB, each after it was verified. "
+                + "If the exit code is not 0, the output is incomplete.",
             FilesFlags.aboutAccess,
         ],
         flags: [FilesFlags.from.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [

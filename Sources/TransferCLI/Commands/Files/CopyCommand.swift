@@ -16,7 +16,7 @@ struct CopyCommand {
             let pairs = try await given.pairs(client)
             let unlisted = UnlistedCount()
             var reports = ChangeReports(verb: "copied to", isJSON: given.isJSON, isQuiet: given.isQuiet)
-            if !isRecursive { reports.folderAdvice = "Say --recursive to copy it." }
+            if !isRecursive { reports.folderAdvice = "Use --recursive to copy it." }
             reports.isSummed = isRecursive
             reports.server = given.access.serverName
             let code = try await reports.show(
@@ -31,20 +31,21 @@ struct CopyCommand {
 
 extension CopyCommand: ProgramCommand {
     private static let recursive = Flag(
-        name: "recursive", short: "r", help: "Copy folders with all that is in them."
+        name: "recursive", short: "r", help: "Copy folders with their content."
     ).isOn
 
     static let definition = Command(
         name: "copy", aliases: ["cp"], summary: "Copy files and folders on the server.", operands: "SOURCE... TARGET",
         description: [
-            "Copies a SOURCE to the path TARGET, or each into the folder TARGET: if that is there already, ends with a slash, or if "
-                + "there are several. Nothing of it travels. Where the server's file system can, both share the content on disk; "
-                + "elsewhere it is read, and compared with the digest that it was acknowledged with. A copy is on disk when it is "
-                + "reported, and counts against quotas. Missing folders are made.",
-            "A copy of a folder has all that the server keeps of it: symbolic links as links, names of one file as names of one "
-                + "copy, permissions, times and extended attributes, and owners where the server runs as root. This user must be "
-                + "allowed to remove, too, to make links and to give folders permissions and times. A folder that is there already "
-                + "keeps what is in it, and gets the rest.",
+            "Copies SOURCE to the path TARGET, or each SOURCE into the folder TARGET if that exists, "
+                + "ends with a slash, or there are several. The content does not leave the server. If the "
+                + "server's file system supports it, both files share the content on disk; otherwise it is "
+                + "read and compared with the acknowledged digest. A copy is on disk when it is reported, and "
+                + "counts against quotas. Missing folders are created.",
+            "A copy of a folder keeps symbolic links, hard links among its files, permissions, times and "
+                + "extended attributes, and owners if the server runs as root. Links, and permissions and "
+                + "times of folders, need the right to remove. An existing folder keeps its content, and the "
+                + "copy is merged into it.",
             FilesFlags.aboutAccess,
         ],
         flags: [
@@ -55,7 +56,8 @@ extension CopyCommand: ProgramCommand {
         examples: [
             .init(caption: "Copy a file", line: "transfer copy nas.local:/draft.txt nas.local:/draft-2.txt"),
             .init(
-                caption: "Keep a folder as it is today", line: "transfer copy -r nas.local:/work nas.local:/work-monday"
+                caption: "Keep a copy of a folder as it is today",
+                line: "transfer copy -r nas.local:/work nas.local:/work-monday"
             ),
         ],
         outcomes: [.init(.success, "all were copied")] + FilesFlags.failures, places: .all)

@@ -22,7 +22,7 @@ struct FilesAccess {
     ) throws(UsageError) {
         let target = try PushTarget(server, arguments)
         guard target.server.web == nil else {
-            throw arguments.error("over HTTP this client only pushes; give HOST[:PORT][/FOLDER]")
+            throw arguments.error("only push works over HTTP; give HOST[:PORT][/FOLDER]")
         }
         self.server = folder.isEmpty ? target.server : target.server.below(folder)
         access = try PushAccess(arguments, target, isQuiet: arguments[quiet])

@@ -20,7 +20,7 @@ struct ListCommand {
     private let unlisted = UnlistedCount()
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        guard arguments.operands.count <= 1 else { throw arguments.error("one folder can be listed at once") }
+        guard arguments.operands.count <= 1 else { throw arguments.error("give one folder to list") }
         completions = arguments[Self.completes] ? PlaceCompletions(arguments) : nil
         let forms: [(FlagKey<Bool, Never>, Form)] = [(Self.long, .long), (Self.json, .json), (Self.tree, .tree)]
         let given = forms.filter { arguments[$0.0] }
@@ -29,7 +29,7 @@ struct ListCommand {
         }
         form = given.first?.1 ?? .plain
         isSorted = !arguments[Self.unsorted]
-        guard isSorted || form != .tree else { throw arguments.error("--tree cannot be --unsorted") }
+        guard isSorted || form != .tree else { throw arguments.error("--tree and --unsorted exclude each other") }
         isRecursive = form == .tree || arguments[Self.recursive]
         folder = arguments.operands.first ?? ""
         isFolderAlone = arguments.places.isEmpty
@@ -111,7 +111,7 @@ struct ListCommand {
 
 extension ListCommand: ProgramCommand {
     private static let long = Flag(
-        name: "long", short: "l", help: "Print size, time of modification (UTC), kind and path."
+        name: "long", short: "l", help: "Print size, modification time (UTC), kind and path."
     ).isOn
 
     private static let json = FilesFlags.json("entry")
@@ -119,24 +119,26 @@ extension ListCommand: ProgramCommand {
     private static let tree = Flag(name: "tree", help: "Draw the folder and all below it as a tree.").isOn
 
     private static let recursive = Flag(
-        name: "recursive", short: "R", help: "List the folders in it as well."
+        name: "recursive", short: "R", help: "List subfolders, too."
     ).isOn
 
     private static let unsorted = Flag(
-        name: "unsorted", short: "U", help: "Print entries as they come, in no order."
+        name: "unsorted", short: "U", help: "Print entries as they arrive, unsorted."
     ).isOn
 
     private static let completes = Flag(
-        name: "completions", help: "Print what a shell can complete FOLDER to, and say nothing else.",
-        details: "Remotes, or what is in a folder on a server: NAME:/FOLDER/BEGINNING. Ends after 2 s.", reach: .nowhere
+        name: "completions", help: "Print completions of FOLDER for a shell, and no errors.",
+        details: "Remotes, or entries of a folder on a server: NAME:/FOLDER/BEGINNING. Stops after 2 s.",
+        reach: .nowhere
     ).isOn
 
     static let definition = Command(
-        name: "list", aliases: ["ls"], summary: "List what is in a folder on the server.", operands: "[FOLDER]",
+        name: "list", aliases: ["ls"], summary: "List a folder on the server.", operands: "[FOLDER]",
         description: [
-            "Prints what is in FOLDER, or in the folder of --from, a path a line. A slash stands behind a folder. Lists are "
-                + "sorted by name, for which they are held in memory, some 250 bytes for each entry; --unsorted prints at once "
-                + "and holds nothing. Names that no path can have are not listed; how many those are is said behind the list.",
+            "Prints the entries of FOLDER, or of the folder of --from, one path per line; folders end "
+                + "with a slash. Lists are sorted by name in memory, at some 250 bytes per entry; --unsorted "
+                + "prints entries at once and keeps none. Names that no path can have are not listed; a "
+                + "message at the end counts them.",
             FilesFlags.aboutAccess,
         ],
         flags: [
@@ -145,11 +147,11 @@ extension ListCommand: ProgramCommand {
             recursive.flag, unsorted.flag, completes.flag, ClientFlags.retryFor.flag,
         ] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
-            .init(caption: "See what is on the server of this machine", line: "transfer list"),
+            .init(caption: "List what is on the server of this machine", line: "transfer list"),
             .init(
-                caption: "See a folder on another machine", line: "transfer list --long nas.local:/photos/2024"),
+                caption: "List a folder on another machine", line: "transfer list --long nas.local:/photos/2024"),
             .init(
-                caption: "Keep the digests of all files for a script to read",
+                caption: "Save the digests of all files for a script",
                 line: "transfer list --recursive --json --from nas.local > files.jsonl"),
         ],
         outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures,

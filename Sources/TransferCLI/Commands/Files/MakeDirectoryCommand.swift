@@ -28,14 +28,15 @@ extension MakeDirectoryCommand: ProgramCommand {
     private static let json = FilesFlags.json("path")
 
     static let definition = Command(
-        name: "mkdir", summary: "Make folders on the server.", operands: "PATH...",
+        name: "mkdir", summary: "Create folders on the server.", operands: "PATH...",
         description: [
-            "Makes each folder, with those above it. What is reported is on the server's disk. A folder that is there already is "
-                + "no failure. A push needs none of this: it makes the folders that it stores in.",
+            "Creates each folder, and its missing parents. A folder is on the server's disk when it is "
+                + "reported. An existing folder is not an error. 'transfer push' creates the folders that it "
+                + "needs.",
             FilesFlags.aboutAccess,
         ],
         flags: [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all
             + [FilesFlags.quiet.flag, .insecurePermissions, .help],
-        examples: [.init(caption: "Make a folder", line: "transfer mkdir nas.local:/photos/2026")],
-        outcomes: [.init(.success, "all are there")] + FilesFlags.failures, places: .all)
+        examples: [.init(caption: "Create a folder", line: "transfer mkdir nas.local:/photos/2026")],
+        outcomes: [.init(.success, "all folders exist")] + FilesFlags.failures, places: .all)
 }

@@ -28,10 +28,11 @@ extension MoveCommand: ProgramCommand {
         name: "move", aliases: ["mv"], summary: "Move or rename files and folders on the server.",
         operands: "SOURCE... TARGET",
         description: [
-            "Gives a SOURCE the path TARGET, or puts each into the folder TARGET: if that is there already, ends with a slash, or if "
-                + "there are several. Each is one step on the server, and on its disk when it is reported. Missing folders are made.",
-            "The server still knows the digest of what was moved, and what it was told of it. A later push of the same source stores it "
-                + "again where it says.",
+            "Renames SOURCE to the path TARGET, or moves each SOURCE into the folder TARGET if that "
+                + "exists, ends with a slash, or there are several. Each move is one step on the server, and "
+                + "on its disk when it is reported. Missing folders are created.",
+            "The server keeps the digest of a moved file and what else it has recorded about it. A later "
+                + "push of the same source stores it again under its own path.",
             FilesFlags.aboutAccess,
         ],
         flags: [
@@ -40,7 +41,7 @@ extension MoveCommand: ProgramCommand {
             + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Rename a file", line: "transfer move nas.local:/draft.txt nas.local:/final.txt"),
-            .init(caption: "Put photos into a folder", line: "transfer move a.jpg b.jpg photos/ --from nas.local"),
+            .init(caption: "Move photos into a folder", line: "transfer move a.jpg b.jpg photos/ --from nas.local"),
         ],
         outcomes: [.init(.success, "all were moved")] + FilesFlags.failures, places: .all)
 }

@@ -30,7 +30,7 @@ struct RemovalForesight {
         guard terms.goesToTrash || unlisted.count == before else {
             return RemovalReport(
                 path: found.path, result: .pathConflict,
-                message: "It would not become empty: something in it has a name that no client can give.")
+                message: "It cannot be emptied: something in it has a name that no path can have.")
         }
         return RemovalReport(
             path: found.path, result: .completed, files: UInt64(usage.total.files), isInTrash: terms.goesToTrash)

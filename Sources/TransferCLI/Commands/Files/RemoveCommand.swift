@@ -27,7 +27,7 @@ struct RemoveCommand {
     private static func refuseBareServer(_ word: String, _ arguments: ParsedArguments) throws(UsageError) {
         guard let place = ServerPlace(word), place.path == "/", word.utf8.last != UInt8(ascii: "/") else { return }
         throw arguments.error(
-            "'\(word.escapedForDisplay)' names a server and no path; to remove all that is there, write '/' behind it")
+            "'\(word.escapedForDisplay)' names a server without a path; to remove everything there, append '/'")
     }
 
     func run() async -> ExitCode {
@@ -73,7 +73,7 @@ struct RemoveCommand {
         if isJSON {
             printer.print(report.json(isDryRun: isDryRun).text)
         } else if !report.result.isSuccess {
-            let advice = report.result == .wrongForm && !isRecursive ? " Say --recursive to remove that." : ""
+            let advice = report.result == .wrongForm && !isRecursive ? " Use --recursive to remove it." : ""
             let reason = report.message.escapedForDisplay + advice
             // What came before is read before.
             printer.flush()
@@ -114,23 +114,24 @@ extension RemoveCommand: ProgramCommand {
     private static let json = FilesFlags.json("path")
 
     private static let recursive = Flag(
-        name: "recursive", short: "r", help: "Remove folders with all that is in them."
+        name: "recursive", short: "r", help: "Remove folders with their content."
     ).isOn
 
     private static let dryRun = Flag(
-        name: "dry-run", short: "n", help: "Look, print what would be removed, and remove nothing."
+        name: "dry-run", short: "n", help: "Print what would be removed, without removing anything."
     ).isOn
 
     private static let trash = Flag(
-        name: "trash", help: "Put it into the server's trash, from where it can come back for a while.",
-        details: "A server that was started with --trash puts all there that is removed. See 'transfer help trash'."
+        name: "trash", help: "Move it to the server's trash, from which it can be restored for a while.",
+        details: "A server started with --trash does so with everything that is removed. See 'transfer help trash'."
     ).isOn
 
     static let definition = Command(
         name: "remove", aliases: ["rm"], summary: "Remove files and folders on the server.", operands: "PATH...",
         description: [
-            "Removes each PATH for good, unless --trash or the server puts it into a trash. What is reported as removed for good is "
-                + "gone from the server's disk, and what it took of a quota is free. A folder is removed with --recursive only.",
+            "Removes each PATH permanently, unless --trash is given or the server has a trash. What is "
+                + "reported as removed is gone from the server's disk, and no longer counts against a quota. "
+                + "Folders are removed only with --recursive.",
             FilesFlags.aboutAccess,
         ],
         flags: [
@@ -139,8 +140,8 @@ extension RemoveCommand: ProgramCommand {
         ] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Remove a file", line: "transfer remove nas.local:/photos/blurred.jpg"),
-            .init(caption: "See how much is in a folder", line: "transfer remove -nr nas.local:/photos/2019"),
+            .init(caption: "See how many files are in a folder", line: "transfer remove -nr nas.local:/photos/2019"),
             .init(caption: "Remove a folder", line: "transfer remove --recursive nas.local:/photos/2019"),
         ],
-        outcomes: [.init(.success, "all are removed")] + FilesFlags.failures, places: .all)
+        outcomes: [.init(.success, "all were removed")] + FilesFlags.failures, places: .all)
 }

@@ -62,10 +62,10 @@ extension StatCommand: ProgramCommand {
     private static let json = FilesFlags.json("path")
 
     static let definition = Command(
-        name: "stat", summary: "Print what the server knows of files and folders.", operands: "PATH...",
+        name: "stat", summary: "Print what the server knows about files and folders.", operands: "PATH...",
         description: [
-            "Prints size, time of modification, permissions, and for files that were pushed there and have not changed since "
-                + "their kind, digest and the time when they were stored.",
+            "Prints size, modification time and permissions, and for files that were pushed and have not "
+                + "changed since, kind, digest and the time when they were stored.",
             FilesFlags.aboutAccess,
         ],
         flags: [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [
@@ -74,7 +74,7 @@ extension StatCommand: ProgramCommand {
         examples: [
             .init(caption: "Look at a file", line: "transfer stat nas.local:/photos/one.jpg"),
             .init(
-                caption: "Read a file's digest in a script", line: "transfer stat --json photo.png > photo.json"),
+                caption: "Save a file's digest for a script", line: "transfer stat --json photo.png > photo.json"),
         ],
         outcomes: [.init(.success, "all were found")] + FilesFlags.failures, places: .all)
 }

@@ -12,14 +12,14 @@ struct TargetArguments {
     static let json = FilesFlags.json("path")
 
     static let overwrites = Flag(
-        name: "overwrite", help: "Replace a file that has the new path already.",
-        details: "Only a file takes the place of a file; a folder is never replaced."
+        name: "overwrite", help: "Replace an existing file at the new path.",
+        details: "Only a file can replace a file; folders are never replaced."
     ).isOn
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.count >= 2, let last = arguments.operands.last else {
             let name = arguments.command.name
-            throw arguments.error("give what to \(name) and where to: transfer \(name) SOURCE... TARGET")
+            throw arguments.error("give sources and a target: transfer \(name) SOURCE... TARGET")
         }
         (sources, target) = (Array(arguments.operands.dropLast()), last)
         replaces = arguments[Self.overwrites]

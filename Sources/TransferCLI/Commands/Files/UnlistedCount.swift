@@ -40,8 +40,8 @@ final class UnlistedCount: Sendable {
         let place = "'\(folder)'\(hasMore ? " and other folders" : "")"
         let (names, them) = count == 1 ? ("1 name is", "it") : ("\(count) names are", "them")
         StandardStream.error.write(
-            "transfer: \(names) not listed in \(place): no path can have \(them) (not UTF-8, too long, or Transfer's own); "
-                + "rename \(them) on the server\n")
+            "transfer: \(names) not listed in \(place): not valid in a path (not UTF-8, too long, or "
+                + "reserved by Transfer); rename \(them) on the server\n")
     }
 
     /// The same, and an object for each folder.

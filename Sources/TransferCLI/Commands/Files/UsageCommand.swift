@@ -71,26 +71,29 @@ extension UsageCommand: ProgramCommand {
     private static let json = FilesFlags.json("path")
 
     private static let depth = Flag(
-        name: "depth", placeholder: "N", help: "Levels of folders that have a line of their own."
+        name: "depth", placeholder: "N", help: "Print subfolders down to N levels."
     ).count(in: 0...128, default: 1)
 
-    private static let summarizes = Flag(name: "summarize", short: "s", help: "One line for each PATH; as --depth 0.")
-        .isOn
+    private static let summarizes = Flag(
+        name: "summarize", short: "s", help: "Print one line for each PATH, like --depth 0."
+    )
+    .isOn
 
     static let definition = Command(
-        name: "du", summary: "Say how much files and folders on the server take.", operands: "[PATH...]",
+        name: "du", summary: "Show how much space files and folders on the server take.", operands: "[PATH...]",
         description: [
-            "Prints the bytes of the content of all files in each PATH, or in the folder of --from, and how many these are; before "
-                + "that the same of the folders in it. A file of several names counts once for each. "
-                + "What has a name that no path can have is not counted; how many those are is said behind the rest.",
+            "Prints number and total size of all files in each PATH, or in the folder of --from, after "
+                + "those of its subfolders. Sizes are those of the content. A file with several hard links "
+                + "counts once for each. Names that no path can have are not counted; a message at the end "
+                + "says how many there are.",
             FilesFlags.aboutAccess,
         ],
         flags: [
             FilesFlags.from.flag, depth.flag, summarizes.flag, json.flag, ClientFlags.retryFor.flag,
         ] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help],
         examples: [
-            .init(caption: "See what takes the room", line: "transfer du nas.local:/photos"),
-            .init(caption: "One number for all of it", line: "transfer du -s nas.local:/photos"),
+            .init(caption: "See what takes space", line: "transfer du nas.local:/photos"),
+            .init(caption: "Print one total", line: "transfer du -s nas.local:/photos"),
         ],
-        outcomes: [.init(.success, "all were looked at")] + FilesFlags.failures, places: .all)
+        outcomes: [.init(.success, "all were counted")] + FilesFlags.failures, places: .all)
 }

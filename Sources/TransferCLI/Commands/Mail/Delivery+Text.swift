@@ -98,8 +98,8 @@ extension ReceiveReport {
     fileprivate static func words(unsigned delivery: Delivery, _ seal: DeliverySeal?) -> String {
         let person = delivery.person.escapedForDisplay
         return seal == .unsigned
-            ? "sealed, and not signed: anybody can have sealed it; the server names \(person) as the sender"
-            : "not opened, so nobody has compared it with what is signed; the server names \(person) as the sender"
+            ? "sealed but not signed, so anyone could have sealed it; the server names \(person) as the sender"
+            : "not opened, so its signature was not checked; the server names \(person) as the sender"
     }
 }
 

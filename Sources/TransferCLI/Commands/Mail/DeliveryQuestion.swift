@@ -20,8 +20,9 @@ struct DeliveryQuestion: Sendable {
 
     func ask(_ delivery: Delivery, _ reporter: some Asker) async -> ReceiveOptions.Choice {
         await reporter.ask(
-            "\(delivery.nameOrSeal), \(ByteFormat.size(delivery.shownSize)), \(delivery.shownKind.name), from "
-                + "\(delivery.personForDisplay). Take it? (y takes it, n declines it, Enter leaves it) ")
+            "\(delivery.nameOrSeal), \(ByteFormat.size(delivery.shownSize)), \(delivery.shownKind.name), "
+                + "from \(delivery.personForDisplay). Accept it? (y accepts it, n declines it, Enter leaves "
+                + "it) ")
         let answer = await Self.answer()
         await reporter.answered()
         return switch answer {

@@ -21,7 +21,7 @@ struct InboxCommand {
             for try await delivery in deliveries {
                 if isJSON { printer.print(delivery.json(isSent: false).text) } else { rows.append(delivery.row) }
             }
-            if rows.isEmpty, !isJSON, !isQuiet { StandardStream.error.write("nothing waits\n") }
+            if rows.isEmpty, !isJSON, !isQuiet { StandardStream.error.write("no deliveries are waiting\n") }
             StandardStream.output.write(TextTable.lines(rows))
             return printer.finish()
         } catch {
@@ -42,16 +42,17 @@ extension InboxCommand: ProgramCommand {
     private static let json = FilesFlags.json("delivery")
 
     static let definition = Command(
-        name: "inbox", summary: "Show what waits for this user.", operands: "[SERVER]",
+        name: "inbox", summary: "List the deliveries that wait for this user.", operands: "[SERVER]",
         description: [
-            "Prints a line for every delivery that waits on the server: who has sent it, its size, how long ago, what kind of "
-                + "content it is, and its name. 'transfer receive' fetches them.",
-            "What is sealed, nobody but its recipients can read: size, kind and name are then what its sender has signed. Where "
-                + "that cannot be opened, or is signed by somebody else than its sender, the line says so.",
+            "Prints a line for each waiting delivery: its sender, size, age, kind of content and name. "
+                + "'transfer receive' fetches them.",
+            "Only its recipients can read a sealed delivery; its size, kind and name are those that the "
+                + "sender has signed. If it cannot be opened, or was signed by someone else than its sender, "
+                + "the line says so.",
             PeopleFlags.aboutPeople,
         ],
         flags: PeopleFlags.all + [json.flag] + PeopleFlags.common,
-        examples: [.init(caption: "See what waits", line: "transfer inbox --to nas.local")],
-        outcomes: [.init(.success, "all that waits is printed, also when that is nothing")] + FilesFlags.failures,
+        examples: [.init(caption: "See what is waiting", line: "transfer inbox --to nas.local")],
+        outcomes: [.init(.success, "all waiting deliveries were printed, if any")] + FilesFlags.failures,
         places: .server)
 }

@@ -16,7 +16,7 @@ struct PeopleCommand {
         guard !isJSON || !isNames else { throw arguments.error("--names and --json exclude each other") }
         trust = try PeopleTrust(arguments)
         guard trust == nil || !isJSON && !isNames else {
-            throw arguments.error("--trust and --forget go with neither --names nor --json")
+            throw arguments.error("--trust and --forget cannot be combined with --names or --json")
         }
         access = try PeopleFlags.access(arguments)
     }
@@ -106,17 +106,18 @@ extension PeopleCommand: ProgramCommand {
     private static let json = FilesFlags.json("person")
 
     private static let names = Flag(
-        name: "names", help: "Print the names of those to whom this user may send, and nothing else."
+        name: "names", help: "Print only the names of those to whom this user can send."
     ).isOn
 
     static let definition = Command(
-        name: "people", summary: "Show who can be sent something.", operands: "[SERVER]",
+        name: "people", summary: "List the people to whom this user can send.", operands: "[SERVER]",
         description: [
-            "Prints a line for everybody who has a mailbox on the server: the name, and whether somebody of that name is "
-                + "connected now. What is sent to somebody who is away waits on the server.",
-            "Of those who have published a key to seal for there is the fingerprint of their own key, and whether it is known "
-                + "here. The first ones that 'transfer push --seal' sees of somebody are known from then on, in known_people "
-                + "beside this user's key, and nothing is sealed for others.",
+            "Prints a line for each person with a mailbox on the server: the name, and whether a client "
+                + "of that name is connected now. What is sent to a person who is away waits on the server.",
+            "If a person has published a key for sealing, the line has the fingerprint of their own key, "
+                + "and whether it is known here. The first keys of a person that 'transfer push --seal' sees "
+                + "are remembered in known_people beside this user's key, and nothing is sealed for other keys "
+                + "of that person.",
             PeopleFlags.aboutPeople,
         ],
         flags: PeopleFlags.all + [json.flag, names.flag, PeopleTrust.trusted.flag, PeopleTrust.forgotten.flag]
@@ -124,9 +125,9 @@ extension PeopleCommand: ProgramCommand {
         examples: [
             .init(caption: "See who is on a server", line: "transfer people --to nas.local"),
             .init(
-                caption: "Seal for another machine of bob's as well", line: "transfer people --trust bob --to nas.local"
+                caption: "Also seal for another machine of bob", line: "transfer people --trust bob --to nas.local"
             ),
         ],
-        outcomes: [.init(.success, "everybody is printed, or what was asked for is done")] + FilesFlags.failures,
+        outcomes: [.init(.success, "the people were printed, or the change was made")] + FilesFlags.failures,
         places: .server)
 }

@@ -3,16 +3,16 @@ private import TransferModel
 /// The flags that all commands for people and mailboxes have, and what there is to say about all of them.
 enum PeopleFlags {
     static let aboutPeople =
-        "People are those who stand by name in the server's lists of who may come in: see 'transfer help access add'. The "
-        + "connection is protected as with 'transfer push'. A server that is older, or that lets everybody in or talks without "
-        + "encryption, has no mailboxes."
+        "People are the names in the server's lists of keys and tokens: see 'transfer help access add'. "
+        + "The connection is protected as with 'transfer push'. A server that is older, was started with "
+        + "--open, or has no encryption, has no mailboxes."
 
     static let to = ClientFlags.server(
         "to", help: "The server to ask.",
         details:
-            "An IPv6 address stands in brackets. Or a remote, as 'transfer remote add' has named it. Or discover:NAME, which "
-            + "'transfer discover' finds. Or a link that the server's operator gave you, transfer://... between single "
-            + "quotes. A folder means nothing here.")
+            "Write an IPv6 address in brackets. Also accepted: a remote made with 'transfer remote add'; "
+            + "discover:NAME, a server that 'transfer discover' finds; a link from the server's operator, "
+            + "transfer://..., in single quotes. A folder is ignored.")
 
     static let all = [to.flag]
 
@@ -36,7 +36,8 @@ extension ParsedArguments {
                 if byte == UInt8(ascii: ","), !isEscaped {
                     guard !name.isEmpty, name.count <= 255 else {
                         throw error(
-                            "\(source(of: key.flag)): '\(value.escapedForDisplay)' has a name without or with too many letters"
+                            "\(source(of: key.flag)): '\(value.escapedForDisplay)' contains a name that "
+                                + "is empty or too long"
                         )
                     }
                     let text = String(decoding: name, as: UTF8.self)

@@ -13,15 +13,16 @@ struct PeopleTrust {
     }
 
     static let trusted = Flag(
-        name: "trust", placeholder: "NAME", help: "Take the keys that the server shows of NAME for the right ones.",
+        name: "trust", placeholder: "NAME", help: "Trust the keys that the server shows for NAME.",
         details:
-            "In place of those that were known. Compare them before with what 'transfer whoami' says there, or say which key it "
-            + "has to be: NAME=SHA256:... takes no other.",
+            "They replace the known ones. Compare them first with the output of 'transfer whoami' there, "
+            + "or name the key that it must be: NAME=SHA256:... accepts no other.",
         value: .person
     ).text
 
     static let forgotten = Flag(
-        name: "forget", placeholder: "NAME", help: "Forget the keys of NAME: those that are shown next are taken.",
+        name: "forget", placeholder: "NAME",
+        help: "Forget the keys of NAME; the next ones that the server shows are accepted.",
         value: .person
     ).text
 
@@ -48,7 +49,7 @@ struct PeopleTrust {
 
     func run(_ client: TransferClient) async throws(TransferFailure) -> ExitCode {
         guard let known = client.sealing?.people else {
-            return AccessOutput.fail("Without a key of this user's own nothing is known of others; see 'transfer key'.")
+            return AccessOutput.fail("This user has no key, so no keys of others are known; see 'transfer help key'.")
         }
         let people = try await client.ask(isAboutItself: false)
         // Asked before anything is changed: it may have none.
@@ -63,7 +64,8 @@ struct PeopleTrust {
                 guard !right.isEmpty else {
                     let shown = certificates.map { "\(KeyFingerprint(of: $0.owner))" }.joined(separator: ", ")
                     return AccessOutput.fail(
-                        "The server shows no such key of '\(name.escapedForDisplay)', but \(shown). Nothing was changed."
+                        "The server shows no such key for '\(name.escapedForDisplay)', but \(shown). "
+                            + "Nothing was changed."
                     )
                 }
                 for sighting in try known.accept(right, of: name, on: people.server) {

@@ -18,10 +18,11 @@ struct ReceiveCommand {
     private let output: PushOutput
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        guard arguments.operands.count <= 1 else { throw arguments.error("give one directory to put everything in") }
+        guard arguments.operands.count <= 1 else { throw arguments.error("give one directory to store deliveries in") }
         if let place = arguments.operands.first, ServerPlace(place) != nil {
             throw arguments.error(
-                "a server is named by --to, and the operand is a directory here; for one with a colon in its name write ./NAME"
+                "the operand is a local directory: name the server with --to, and a directory with a "
+                    + "colon in its name as ./NAME"
             )
         }
         var options = ReceiveOptions()
@@ -38,11 +39,12 @@ struct ReceiveCommand {
         output = PushOutput(arguments, json: ReceiveFlags.json, quiet: ClientFlags.quiet)
         if target != nil {
             guard !options.watches, acceptance != .none, arguments.operands.isEmpty else {
-                throw arguments.error("--output is for one delivery: it goes with no DIR, --watch or --accept none")
+                throw arguments.error(
+                    "--output takes one delivery, so it cannot be combined with DIR, --watch or --accept none")
             }
             guard target != "-" || !output.isJSON && program == nil else {
                 throw arguments.error(
-                    "with --output - standard output has the content, so there is no --json and no --exec")
+                    "--output - cannot be combined with --json or --exec")
             }
         }
         var effects = ReceiveFlags.choices
@@ -104,18 +106,19 @@ struct ReceiveCommand {
 
 extension ReceiveCommand: ProgramCommand {
     static let definition = Command(
-        name: "receive", summary: "Fetch what waits for this user.", operands: "[DIR]",
+        name: "receive", summary: "Fetch the deliveries that wait for this user.", operands: "[DIR]",
         description: [
-            "Fetches every delivery that waits on the server into DIR, or into this directory. A file has its name when all of "
-                + "it is there, verified and on disk; only then the server is told that it is delivered, with a receipt "
-                + "that this user's key has signed, and may throw it away.",
-            "What has a name already stays, and the delivery is stored beside it. Names come from other people: none leads out "
-                + "of DIR or through a symbolic link, and names that begin with a dot are changed.",
-            "What is sealed is opened with this user's key, and signed by its sender; the first key that somebody signs with is "
-                + "shown, and taken for that one's from then on. What cannot be opened, or is signed with another key, is not "
-                + "stored and stays on the server.",
-            "When the same command is run again after it was interrupted, a long delivery goes on where it was, and "
-                + "what was stored is not fetched or stored again; notes of that wait in the folder .transfer-parts.",
+            "Fetches every waiting delivery into DIR, or into the current directory. A file appears "
+                + "under its name only when it is complete, verified and on disk. Only then does the server "
+                + "receive a receipt signed with this user's key, and may remove the delivery.",
+            "An existing file is kept, and the delivery is stored beside it. Names come from other "
+                + "people: they cannot lead out of DIR or through a symbolic link, and a leading dot is "
+                + "changed.",
+            "A sealed delivery is opened with this user's key, and the sender's signature is checked. "
+                + "The first key that a sender signs with is shown and remembered. What cannot be opened, or "
+                + "is signed with another key, is not stored and stays on the server.",
+            "After an interruption, the same command resumes a large delivery, and does not fetch or "
+                + "store again what it has stored; the state for that is in the folder .transfer-parts.",
             PeopleFlags.aboutPeople,
         ],
         flags: PeopleFlags.all
@@ -128,14 +131,14 @@ extension ReceiveCommand: ProgramCommand {
             + SecurityFlags.all
             + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .insecurePermissions, .help],
         examples: [
-            .init(caption: "Fetch all that waits", line: "transfer receive --to nas.local"),
+            .init(caption: "Fetch all deliveries", line: "transfer receive --to nas.local"),
             .init(
-                caption: "Go on with what comes, from one person", line: "transfer receive inbox --from alice --watch"),
+                caption: "Keep receiving from one person", line: "transfer receive inbox --from alice --watch"),
             .init(
-                caption: "Have a program look at everything that comes",
+                caption: "Run a program for every delivery",
                 line: "transfer receive inbox --watch --exec ./sort-it --to nas.local"),
-            .init(caption: "Look at a text", line: "transfer receive --from alice -o -"),
+            .init(caption: "Print a text", line: "transfer receive --from alice -o -"),
         ],
-        outcomes: [.init(.success, "all that was wanted is here, also when nothing waited")] + FilesFlags.failures,
+        outcomes: [.init(.success, "all wanted deliveries were stored, if any")] + FilesFlags.failures,
         operandValue: .folder)
 }

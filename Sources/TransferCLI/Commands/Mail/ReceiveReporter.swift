@@ -29,7 +29,8 @@ actor ReceiveReporter: Asker {
         case .met(let name, let key):
             let name = name.escapedForDisplay
             lines.talk(
-                "\(name)'s key is \(key), seen for the first time; compare it with what 'transfer whoami' says at \(name)'s"
+                "\(name)'s key is \(key), seen for the first time; compare it with what 'transfer "
+                    + "whoami' says at \(name)'s"
             )
         case .connected, .reconnecting, .progress, .found: break
         }

@@ -41,8 +41,8 @@ struct ReceivedOutput {
         var waiting = client.inbox(from: options.senders).makeAsyncIterator()
         while let delivery = try await waiting.next() { found.append(delivery) }
         guard found.count == 1 else {
-            let count = found.isEmpty ? "nothing waits" : "\(found.count) deliveries wait"
-            await reporter.fail("\(count), and --output is for one; 'transfer inbox' shows what there is")
+            let count = found.isEmpty ? "no delivery is waiting" : "\(found.count) deliveries are waiting"
+            await reporter.fail("\(count), but --output takes exactly one; 'transfer inbox' lists them")
             return nil
         }
         return found[0]

@@ -33,7 +33,7 @@ struct SentCommand {
                 }
                 if receipts != nil, let receipt { lines.append(receipt.jsonBytes) }
             }
-            if rows.isEmpty, !isJSON, !isQuiet { StandardStream.error.write("nothing was sent to anybody\n") }
+            if rows.isEmpty, !isJSON, !isQuiet { StandardStream.error.write("nothing was sent\n") }
             StandardStream.output.write(TextTable.lines(rows))
             let code = printer.finish()
             return keep(lines) ? code : .uploadsFailed
@@ -49,7 +49,7 @@ struct SentCommand {
         } catch {
             let name = delivery.shownName.escapedForDisplay
             StandardStream.error.write(
-                "transfer: the receipt of \(name) is no good: \(error.phrase.escapedForDisplay)\n")
+                "transfer: the receipt of \(name) is not valid: \(error.phrase.escapedForDisplay)\n")
             return nil
         }
     }
@@ -63,7 +63,7 @@ struct SentCommand {
             return true
         } catch {
             StandardStream.error.write(
-                "transfer: cannot keep the receipts in '\(receipts.escapedForDisplay)': \(error.reason)\n")
+                "transfer: cannot write the receipts to '\(receipts.escapedForDisplay)': \(error.reason)\n")
             return false
         }
     }
@@ -82,27 +82,30 @@ extension SentCommand: ProgramCommand {
     private static let json = FilesFlags.json("delivery")
 
     private static let receipts = Flag(
-        name: "receipts", placeholder: "FILE", help: "Append the recipients' receipts that are not in FILE yet to it.",
+        name: "receipts", placeholder: "FILE",
+        help: "Append the receipts of recipients that are not yet in FILE to it.",
         details:
-            "One JSON object a line, signed by the recipient's key; on disk when the command ends. 'transfer receipt verify' "
-            + "checks them.", value: .file
+            "One JSON object per line, signed with the recipient's key; on disk when the command ends. "
+            + "'transfer receipt verify' checks them.", value: .file
     ).text
 
     static let definition = Command(
-        name: "sent", summary: "Show what became of what was sent to others.", operands: "[SERVER]",
+        name: "sent", summary: "Show the state of what was sent to others.", operands: "[SERVER]",
         description: [
-            "Prints a line for every recipient of what was sent with 'transfer push --for': the recipient, the state, since "
-                + "when, the size and the name. Queued waits on the server; fetched was sent to the recipient, who has not "
-                + "said yet that it is safe; delivered is durable where the recipient keeps it, who has signed that; declined "
-                + "was not wanted; expired was not fetched in time.",
+            "Prints a line for every recipient of what was sent with 'transfer push --for': the "
+                + "recipient, the state and its age, the size and the name. The states are: queued, waiting on "
+                + "the server; fetched, sent to the recipient, who has not confirmed it yet; delivered, stored "
+                + "durably by the recipient, who has signed that; declined by the recipient; expired, not "
+                + "fetched in time.",
             PeopleFlags.aboutPeople,
         ],
         flags: PeopleFlags.all + [receipts.flag, json.flag] + PeopleFlags.common,
         examples: [
             .init(caption: "See what has arrived", line: "transfer sent --to nas.local"),
             .init(
-                caption: "Keep what the recipients have signed",
+                caption: "Keep the receipts of the recipients",
                 line: "transfer sent --receipts delivered.jsonl --to nas.local"),
         ],
-        outcomes: [.init(.success, "all is printed, whatever became of it")] + FilesFlags.failures, places: .server)
+        outcomes: [.init(.success, "all deliveries were printed, in whatever state")] + FilesFlags.failures,
+        places: .server)
 }

@@ -57,12 +57,14 @@ extension WhoamiCommand: ProgramCommand {
     static let definition = Command(
         name: "whoami", summary: "Show who this user is on a server.", operands: "[SERVER]",
         description: [
-            "Prints the name that the server knows this user by, the fingerprint of the user's key, and the server. Others "
-                + "send to that name with 'transfer push --for NAME'. Where the server has no name for this user, the "
-                + "fingerprint is printed all the same: its operator needs the line of 'transfer key'.",
-            "Prints too what others seal for this user with (see 'transfer help push', --seal): the fingerprint of that key, which "
-                + "is made when it is first needed, in sealing.key beside the other, and the key as age(1) takes it with "
-                + "-r. Where the server doesn't have it yet, it is published there, signed.",
+            "Prints the name that the server has for this user, the fingerprint of the user's key, and "
+                + "the server. Others send to that name with 'transfer push --for NAME'. If the server has no "
+                + "name for this user, the fingerprint is still printed; the server's operator needs the line "
+                + "of 'transfer key'.",
+            "Also prints the key that others seal with for this user (see --seal in 'transfer help "
+                + "push'): its fingerprint, and the key as age(1) takes it with -r. It is generated when it is "
+                + "first needed, in sealing.key beside the other key, and published on the server, signed, if "
+                + "the server does not have it yet.",
             PeopleFlags.aboutPeople,
         ],
         flags: PeopleFlags.all + [json.flag] + PeopleFlags.common,

@@ -16,12 +16,13 @@ struct CheckCommand {
 
 extension CheckCommand: ProgramCommand {
     static let definition = Command(
-        name: "check", summary: "Say how a folder on a server and a directory here differ.", operands: "SOURCE TARGET",
+        name: "check", summary: "Compare a folder on a server with a directory.", operands: "SOURCE TARGET",
         description: [
-            "Compares the two as 'transfer sync' does, and changes nothing. TARGET lacks what is 'missing', has other content where it "
-                + "'differs', and has what is 'extra' beside what SOURCE has. Content is compared with --checksum; otherwise what has "
-                + "the same size and time is taken for the same.",
-            "SOURCE/ is what is in the folder, and SOURCE the folder itself, which is looked for in TARGET.",
+            "Compares the two as 'transfer sync' does, and changes nothing. TARGET lacks entries that "
+                + "are 'missing', has other content in those that are 'differs', and has 'extra' entries that "
+                + "SOURCE lacks. Content is compared with --checksum; otherwise files with the same size and "
+                + "time are taken as the same.",
+            "SOURCE/ means the content of the folder, and SOURCE the folder itself, which is looked up in TARGET.",
             FilesFlags.aboutAccess,
         ],
         flags: [SyncFlags.to.flag] + SyncFlags.comparing.map(\.flag) + SelectionFlags.push.all
@@ -31,7 +32,9 @@ extension CheckCommand: ProgramCommand {
             .init(caption: "Is the copy complete?", line: "transfer check photos/ nas.local:/photos"),
             .init(caption: "Read and compare all of it", line: "transfer check --checksum photos/ nas.local:/photos"),
         ],
-        outcomes: [.init(.success, "both are the same"), .init(.uploadsFailed, "they differ; how is printed")]
+        outcomes: [
+            .init(.success, "both are the same"), .init(.uploadsFailed, "they differ; the differences are printed"),
+        ]
             + FilesFlags.failures.filter { $0.code != .uploadsFailed },
         places: .any)
 }

@@ -23,8 +23,8 @@ struct SyncPlaces {
         case (2, [0]): self.init(of: operands[0], into: operands[1])
         case (2, []):
             let line = CommandLineText(arguments.command, [operands[0], "HOST:/\(operands[1])"])
-            throw arguments.error("none of the two is on a server; to send, write: \(line.text)")
-        case (2, _): throw arguments.error("both are on a server; one of them has to be a directory here")
+            throw arguments.error("neither operand is on a server; to send, write: \(line.text)")
+        case (2, _): throw arguments.error("both operands are on a server; one of them must be a local directory")
         default:
             throw arguments.error(
                 "give a SOURCE and a TARGET, one of them on a server: \(arguments.command.invocation) photos/ HOST:/photos"

@@ -51,7 +51,7 @@ actor SyncReporter: Asker {
         guard let summary else { return failure?.reason.exitCode ?? .uploadsFailed }
         if let reason = summary.deletionStop { lines.complain("transfer: Nothing was deleted: \(reason).") }
         lines.talk(
-            (isDryRun && words == .doing ? "Nothing was changed. It would be: " : "")
+            (isDryRun && words == .doing ? "Dry run: " : "")
                 + summary.line(words, seconds: seconds))
         if let undo = TrashUndo(summary.trash, server: server)?.line { lines.talk(undo) }
         return isOutputLost || !isGood(summary) ? .uploadsFailed : .success

@@ -32,7 +32,7 @@ struct SyncRunner {
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return }
         let words = arguments.words
         let name = arguments.command.name
-        let what = "'\(path.escapedForDisplay)' is no folder, and \(name) is for folders"
+        let what = "'\(path.escapedForDisplay)' is not a folder, and \(name) takes only folders"
         guard !arguments.places.isEmpty, !words.contains(where: OperandReader.mayHaveSecret) else {
             throw arguments.error("\(what); 'transfer push' sends files")
         }

@@ -49,13 +49,13 @@ struct TrashEmptyCommand {
 
 extension TrashEmptyCommand: ProgramCommand {
     static let definition = Command(
-        name: "trash empty", summary: "Remove for good what is in the server's trash.", operands: "[SERVER]",
+        name: "trash empty", summary: "Empty the server's trash.", operands: "[SERVER]",
         description: [
-            "Removes all that is in the trash, or what is in the part that --batch names. It cannot come back, and what it took of a "
-                + "quota is free.",
+            "Permanently removes everything in the trash, or in the part that --batch names. It cannot "
+                + "be restored, and no longer counts against a quota.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],
         flags: [TrashFlags.batch.flag] + TrashFlags.common,
-        examples: [.init(caption: "Make room", line: "transfer trash empty --from nas.local")],
-        outcomes: [.init(.success, "it is empty")] + FilesFlags.failures, places: .server)
+        examples: [.init(caption: "Free space", line: "transfer trash empty --from nas.local")],
+        outcomes: [.init(.success, "the trash is empty")] + FilesFlags.failures, places: .server)
 }

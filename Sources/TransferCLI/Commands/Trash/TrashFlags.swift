@@ -1,9 +1,9 @@
 /// The flags that all commands about the server's trash have, and what there is to say about it.
 enum TrashFlags {
     static let about =
-        "Something goes to the trash by 'transfer remove --trash', and on a server with a trash by any removal, and by whatever takes its "
-        + "place. The server removes it for good after --trash-for, 30 days unless its operator says otherwise, and earlier where it "
-        + "needs the room."
+        "'transfer remove --trash' moves entries to the trash; on a server with a trash, every removal "
+        + "and replacement does. The server removes them permanently after --trash-for, 30 days unless its "
+        + "operator chooses otherwise, and earlier if it needs the space."
 
     static let json = FilesFlags.json("file")
 
@@ -15,6 +15,6 @@ enum TrashFlags {
     /// Chooses parts of the trash.
     static let batch = Flag(
         name: "batch", placeholder: "NAME",
-        help: "Only what is in this part of the trash, as 'transfer trash list' names it; may be given several times."
+        help: "Use only this part of the trash, as 'transfer trash list' names it; may be given several times."
     ).texts
 }

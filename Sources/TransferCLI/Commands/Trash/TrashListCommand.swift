@@ -56,19 +56,20 @@ struct TrashListCommand {
 
 extension TrashListCommand: ProgramCommand {
     private static let ofPath = Flag(
-        name: "path", placeholder: "PATH", help: "Only the versions of this file, or of what was in this folder."
+        name: "path", placeholder: "PATH", help: "List only the versions of this file, or of the files in this folder."
     ).text
 
     static let definition = Command(
-        name: "trash list", summary: "List what is in the server's trash.", operands: "[SERVER]",
+        name: "trash list", summary: "List the server's trash.", operands: "[SERVER]",
         description: [
-            "Prints each file and link that was removed or replaced and is kept: the part of the trash that it is in, which begins with the "
-                + "time (UTC), the path that it had, and its size. The newest come first, so --path lists the versions of a file.",
+            "Prints each file and link in the trash: the part of the trash that it is in, whose name "
+                + "begins with the time of removal (UTC), its former path, and its size. The newest come "
+                + "first, so --path lists the versions of a file.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],
         flags: [ofPath.flag] + TrashFlags.common,
         examples: [
-            .init(caption: "See what can come back", line: "transfer trash list --from nas.local"),
+            .init(caption: "See what can be restored", line: "transfer trash list --from nas.local"),
             .init(
                 caption: "See the versions of a photo", line: "transfer trash list --path photos/a.jpg --from nas.local"
             ),

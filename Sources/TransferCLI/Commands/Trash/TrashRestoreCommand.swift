@@ -82,7 +82,8 @@ extension TrashedBatch {
         try arguments[TrashFlags.batch].map { (name) throws(UsageError) in
             guard let batch = TrashedBatch(name) else {
                 throw arguments.error(
-                    "'\(name.escapedForDisplay)' names no part of a trash; 'transfer trash list' shows their names")
+                    "'\(name.escapedForDisplay)' is not the name of a part of the trash; 'transfer trash "
+                        + "list' shows the names")
             }
             return batch
         }
@@ -91,25 +92,25 @@ extension TrashedBatch {
 
 extension TrashRestoreCommand: ProgramCommand {
     private static let overwrites = Flag(
-        name: "overwrite", help: "Replace the files and links that have the paths by now.",
-        details: "They go to the trash, where the server has one."
+        name: "overwrite", help: "Replace files and links that have the paths now.",
+        details: "They go to the trash if the server has one."
     ).isOn
 
     static let definition = Command(
-        name: "trash restore", summary: "Bring back what was removed or replaced on the server.", operands: "[PATH...]",
+        name: "trash restore", summary: "Restore what was removed or replaced on the server.", operands: "[PATH...]",
         description: [
-            "Brings each file or folder back to the path that it had. Where several were removed or replaced under one path, the last one "
-                + "comes back, or with --batch the one in that part of the trash. With --batch and without a PATH, all that is in that part "
-                + "comes back. What has the path by now is not replaced without --overwrite; with it, that goes to the trash in turn, so it "
-                + "can be undone.",
+            "Restores each file or folder to its former path. If several were removed or replaced there, "
+                + "the latest is restored, or with --batch the one in that part of the trash. With --batch and "
+                + "without PATH, everything in that part is restored. What has the path now is replaced only "
+                + "with --overwrite, and then goes to the trash itself, so that this can be undone.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],
         flags: [TrashFlags.batch.flag, overwrites.flag] + TrashFlags.common,
         examples: [
-            .init(caption: "Bring a photo back", line: "transfer trash restore nas.local:/photos/a.jpg"),
+            .init(caption: "Restore a photo", line: "transfer trash restore nas.local:/photos/a.jpg"),
             .init(
-                caption: "Have it as it was before it was replaced",
+                caption: "Restore a photo as it was before it was replaced",
                 line: "transfer trash restore --overwrite nas.local:/photos/a.jpg"),
         ],
-        outcomes: [.init(.success, "all are back")] + FilesFlags.failures, places: .all)
+        outcomes: [.init(.success, "all were restored")] + FilesFlags.failures, places: .all)
 }

@@ -89,7 +89,7 @@ import TransferTestSupport
         #expect(check.end == .exited(1))
         #expect(Set(check.lines) == ["differs  a  1 B", "extra  d/b", "attributes  d"])
         let foreseen = try run(["sync", "-n", "--delete", "t/", place])
-        #expect(foreseen.errors.contains("Nothing was changed. It would be: 1 sent"))
+        #expect(foreseen.errors.contains("Dry run: 1 sent"))
         #expect(server.visibleFiles.contains("copy/d/b"))
         let stopped = try run(["sync", "--delete", "--max-delete", "0", "t/", place])
         #expect(stopped.end == .exited(1))
@@ -111,8 +111,8 @@ import TransferTestSupport
 
     @Test(arguments: [
         (["t/", "u/"], "transfer sync t/ HOST:/u/"), (["t/"], "give a SOURCE and a TARGET"),
-        (["a:/x", "a:/y"], "both are on a server"), (["--max-delete", "3", "t/", "h:/x"], "add --delete"),
-        (["--no-trash", "t/", "h:/x"], "add --delete"),
+        (["a:/x", "a:/y"], "both operands are on a server"), (["--max-delete", "3", "t/", "h:/x"], "need --delete"),
+        (["--no-trash", "t/", "h:/x"], "need --delete"),
     ])
     func whatMakesNoSenseIsSaid(_ arguments: [String], _ words: String) throws {
         let finished = try run(["sync"] + arguments)

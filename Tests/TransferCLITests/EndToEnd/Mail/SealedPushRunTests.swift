@@ -115,7 +115,7 @@ import TransferTestSupport
         (["push", "--seal", "a"], "--seal needs --for"),
         (["push", "--seal", "--for", "b", "--plaintext", "a"], "--seal needs this user's key"),
         (["people", "--trust", "a", "--forget", "b"], "--trust and --forget exclude each other"),
-        (["people", "--trust", "a", "--json"], "go with neither --names nor --json"),
+        (["people", "--trust", "a", "--json"], "cannot be combined with --names or --json"),
     ])
     func whatMakesNoSenseIsSaid(_ arguments: [String], _ words: String) throws {
         let finished = try Finished(arguments)

@@ -36,11 +36,11 @@ import TransferTestSupport
         (["list", "--from", "host:70000/a"], "'host:70000/a' is not a server; 70000 is no port: those end at 65535"),
         (["list", "host:70000:/a"], "is not a server; 70000 is no port: those end at 65535"),
         (["watch", "home:/x"], "give one directory to watch, and where to send to"),
-        (["receive", "home:"], "a server is named by --to"),
+        (["receive", "home:"], "the operand is a local directory"),
         (["sync", "/dev/null", "home:/x"], "to send it, write: transfer push /dev/null home:/x"),
         (
             ["sync", "/dev/null", "--to", "home:/x"],
-            "is no folder, and sync is for folders; 'transfer push' sends files"
+            "is not a folder, and sync takes only folders; 'transfer push' sends files"
         ),
         (["serve", "--listen", "5305"], "'5305' is a port without a host: --listen 127.0.0.1:5305 "),
         (["serve", "--silence-timeout", "0"], "--silence-timeout must be more than zero"),
