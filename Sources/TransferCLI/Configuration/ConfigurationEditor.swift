@@ -19,7 +19,7 @@ struct ConfigurationEditor {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard let path = Environment.configurationFile else {
             throw arguments.error(
-                "there is no place for a configuration: \(ConfigurationFolder.absence.escapedForDisplay)")
+                "there is nowhere to keep a configuration: \(ConfigurationFolder.absence.escapedForDisplay)")
         }
         self.init(path)
     }
@@ -37,7 +37,7 @@ struct ConfigurationEditor {
         if let line = present[path]?.line {
             throw ConfigurationFault(
                 Setting.Place(path: self.path, line: line),
-                "there is a remote '\(draft.name)' already; 'transfer remote remove \(draft.name)' takes it out")
+                "remote '\(draft.name)' already exists; 'transfer remote remove \(draft.name)' removes it")
         }
         let changed = TOMLEditing.adding(path, draft.entries, to: content)
         guard changed.count <= ConfigurationFile.longest else {

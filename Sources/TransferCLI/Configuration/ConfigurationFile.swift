@@ -51,7 +51,8 @@ package struct ConfigurationFile: Sendable {
         guard let entry else { return }
         throw ConfigurationFault(
             Setting.Place(path: path, line: entry.line),
-            "'\(entry.key.escapedForDisplay)' stands below no command and no remote; put it below a header such as [push]"
+            "'\(entry.key.escapedForDisplay)' belongs to no command and no remote; put it below a header "
+                + "such as [push]"
         )
     }
 

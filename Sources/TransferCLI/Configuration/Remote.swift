@@ -52,10 +52,11 @@ struct RemoteDraft {
 /// What there is to say about all commands for remotes.
 extension Remote {
     static let about =
-        "A remote is a server with a name, kept in ~/.config/transfer/config.toml below [remote.NAME]: its address, perhaps its "
-        + "key, and flags for all pushes to it. Where a server is asked for, NAME and NAME:/FOLDER stand for it."
+        "A remote is a named server, kept below [remote.NAME] in ~/.config/transfer/config.toml with its "
+        + "address, perhaps its key, and flags for commands that use it. NAME and NAME:/FOLDER can be "
+        + "given wherever a server is expected."
 
     static let outcomes: [Command.Outcome] = [
-        .init(.success, "it was done"), .init(.uploadsFailed, "it could not be done"), .init(.usage),
+        .init(.success, "the command succeeded"), .init(.uploadsFailed, "the command failed"), .init(.usage),
     ]
 }

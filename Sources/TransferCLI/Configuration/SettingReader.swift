@@ -18,7 +18,7 @@ struct SettingReader {
         guard let command = commands.first(where: { $0.name == name }) else {
             let suggestion = Suggestion.phrase(for: name, among: commands.map(\.name) + [Remote.table])
             throw ConfigurationFault(
-                place(table.line), "no settings belong to '\(name.escapedForDisplay)'" + suggestion)
+                place(table.line), "there are no settings for '\(name.escapedForDisplay)'" + suggestion)
         }
         return command
     }
@@ -47,8 +47,8 @@ struct SettingReader {
         guard table.path.count == 2, Remote.isName(name) else {
             throw ConfigurationFault(
                 place(table.line),
-                "'\(table.path.dropFirst().joined(separator: ".").escapedForDisplay)' cannot be the name of a remote; "
-                    + "take letters, digits, - and _")
+                "'\(table.path.dropFirst().joined(separator: ".").escapedForDisplay)' is not a valid "
+                    + "name of a remote; use letters, digits, - and _")
         }
         guard let entry = table.entries.first(where: { $0.key == Remote.addressKey }) else {
             throw ConfigurationFault(place(table.line), "the remote '\(name)' has no address")
@@ -101,7 +101,7 @@ struct SettingReader {
         }
         // No argument has one, and what takes paths would end there.
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
-            throw ConfigurationFault(place, "'\(name)' has a NUL in it")
+            throw ConfigurationFault(place, "'\(name)' contains a NUL byte")
         }
         guard flag.value.isPath else { return texts }
         // Below the folder of the file it would be another place, and nobody would look there.
@@ -114,7 +114,7 @@ struct SettingReader {
 
     private static func kind(of flag: Flag) -> String {
         if flag.isSwitch { return "true or false" }
-        return flag.isRepeatable ? "a text in quotes, or several between [ and ]" : "a text in quotes, or a number"
+        return flag.isRepeatable ? "a string in quotes, or several between [ and ]" : "a string in quotes, or a number"
     }
 
     /// A path from the folder that the file is in, or from the user's home.

@@ -70,22 +70,23 @@ import TransferClient
 
     @Test(arguments: [
         ("[push", ":1:6: a header is not closed by ']'"),
-        ("lanes = 4", ":1: 'lanes' stands below no command and no remote; put it below a header such as [push]"),
-        ("[remote]\na = 1", ":2: 'a' stands below no command and no remote; put it below a header such as [push]"),
+        ("lanes = 4", ":1: 'lanes' belongs to no command and no remote; put it below a header such as [push]"),
+        ("[remote]\na = 1", ":2: 'a' belongs to no command and no remote; put it below a header such as [push]"),
         (
             "server = 5\nsrever = 'h'",
-            ":2: 'srever' stands below no command and no remote; put it below a header such as [push]"
+            ":2: 'srever' belongs to no command and no remote; put it below a header such as [push]"
         ),
-        ("server = true", ":1: 'server' takes a text in quotes, or a number"),
-        ("[psuh]", ":1: no settings belong to 'psuh'; did you mean 'push'?"),
-        ("[help]", ":1: no settings belong to 'help'"), ("[access.token]", ":1: no settings belong to 'access token'"),
+        ("server = true", ":1: 'server' takes a string in quotes, or a number"),
+        ("[psuh]", ":1: there are no settings for 'psuh'; did you mean 'push'?"),
+        ("[help]", ":1: there are no settings for 'help'"),
+        ("[access.token]", ":1: there are no settings for 'access token'"),
         ("[push]\nlnes = 4", ":2: unknown key 'lnes'; did you mean 'lanes'?"),
         ("[push]\nhelp = true", ":2: unknown key 'help'"), ("[serve]\nconfig = 'x'", ":2: unknown key 'config'"),
         ("[push]\nquiet = 'yes'", ":2: 'quiet' takes true or false"),
-        ("[push]\nlanes = true", ":2: 'lanes' takes a text in quotes, or a number"),
-        ("[push]\nname = ['a']", ":2: 'name' takes a text in quotes, or a number"),
-        ("[serve]\nlisten = true", ":2: 'listen' takes a text in quotes, or several between [ and ]"),
-        ("[push]\nname = \"a\\u0000b\"", ":2: 'name' has a NUL in it"),
+        ("[push]\nlanes = true", ":2: 'lanes' takes a string in quotes, or a number"),
+        ("[push]\nname = ['a']", ":2: 'name' takes a string in quotes, or a number"),
+        ("[serve]\nlisten = true", ":2: 'listen' takes a string in quotes, or several between [ and ]"),
+        ("[push]\nname = \"a\\u0000b\"", ":2: 'name' contains a NUL byte"),
         ("[push]\ndigest = 'sha1'", ":2: unknown value 'sha1' for digest; choose xxh128, sha256"),
         ("[serve]\n\nquota = 'much'", ":3: quota: 'much' is not a size; write it like 500, 64K, 1.5G or 10MB"),
         ("[push]\nretry-for = -5", ":2: retry-for: '-5' is not a duration; write it like 500ms, 20s, 5m, 2h or 7d"),
@@ -93,10 +94,10 @@ import TransferClient
         ("[remote.home]\naddress = 5", ":2: the address is not a server; give \"HOST[:PORT][/FOLDER]\" or a URL"),
         ("[remote.home]\naddress = 'a:b:c'", ":2: the address is not a server; give \"HOST[:PORT][/FOLDER]\" or a URL"),
         ("[remote.home]\naddress = 'h'\nadress = 'x'", ":3: unknown key 'adress'; did you mean 'address'?"),
-        ("[remote.\"a b\"]\naddress = 'h'", ":1: 'a b' cannot be the name of a remote; take letters, digits, - and _"),
-        ("[remote.a.b]\naddress = 'h'", ":1: 'a.b' cannot be the name of a remote; take letters, digits, - and _"),
-        ("[remote.unix]", ":1: 'unix' cannot be the name of a remote; take letters, digits, - and _"),
-        ("[remote.\"\u{1B}[2J\"]", ":1: '\\u{1b}[2J' cannot be the name of a remote; take letters, digits, - and _"),
+        ("[remote.\"a b\"]\naddress = 'h'", ":1: 'a b' is not a valid name of a remote; use letters, digits, - and _"),
+        ("[remote.a.b]\naddress = 'h'", ":1: 'a.b' is not a valid name of a remote; use letters, digits, - and _"),
+        ("[remote.unix]", ":1: 'unix' is not a valid name of a remote; use letters, digits, - and _"),
+        ("[remote.\"\u{1B}[2J\"]", ":1: '\\u{1b}[2J' is not a valid name of a remote; use letters, digits, - and _"),
     ]) func refuses(_ text: String, message: String) {
         // A control character cannot stand in a document; what comes from an escape can.
         let text = text.replacing("\u{1B}", with: "\\u001b")

@@ -25,7 +25,7 @@ import TransferModel
         for flag in command.flags {
             #expect(help.contains("\n  \(flag.synopsis)") && words.contains("\(flag.synopsis) \(flag.help)"))
         }
-        #expect(help.hasSuffix("'transfer help \(command.name)' tells more.\n"))
+        #expect(help.hasSuffix("'transfer help \(command.name)' describes them in full.\n"))
     }
 
     @Test func overviewMentionsEverything() {

@@ -18,11 +18,11 @@ struct AccessAddCommand {
         do throws(AccessFault) {
             let shown = try AuthorizedKey(line: name.map { "\(line) \($0)" } ?? line)
             guard shown.options == AccessOptions() else {
-                throw AccessFault("bounds are given as flags, not by whoever made the line")
+                throw AccessFault("limits are set with flags, not in the line")
             }
             entry = AuthorizedKey(shown.key, name: name ?? shown.name, options: options)
         } catch {
-            throw arguments.error("'\(line.escapedForDisplay)' is no line of 'transfer key': \(error.message)")
+            throw arguments.error("'\(line.escapedForDisplay)' is not a line of 'transfer key': \(error.message)")
         }
     }
 
@@ -37,20 +37,20 @@ struct AccessAddCommand {
 }
 
 extension AccessAddCommand: ProgramCommand {
-    private static let name = AccessFlags.name("Call it NAME, whatever the line says.")
+    private static let name = AccessFlags.name("Use NAME instead of the name in the line.")
 
     static let definition = Command(
-        name: "access add", summary: "Let a client push by its key.", operands: "KEY",
+        name: "access add", summary: "Authorise a client by its key.", operands: "KEY",
         description: [
-            "KEY is the line that 'transfer key' prints on the client: ed25519, the key and a name. A running server takes "
-                + "it into account at once."
+            "KEY is the line that 'transfer key' prints on the client: ed25519, the key and a name. A "
+                + "running server applies it at once."
         ],
         flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
             AccessFlags.noRemove.flag, AccessFlags.expires.flag, .insecurePermissions, .help,
         ],
         examples: [
             .init(
-                caption: "Let a camera's machine push to one folder, 20 GiB in all",
+                caption: "Allow a camera to push to one folder, 20 GiB in all",
                 line: "transfer access add --folder camera --quota 20G 'ed25519 AAAA...= camera'")
         ],
         outcomes: AccessFlags.outcomes)

@@ -5,9 +5,9 @@ internal import TransferModel
 enum AccessFlags {
     static let directory = ServeFlags.directory("The server's directory.")
 
-    static let json = Flag(name: "json", help: "Print one JSON object a line for every entry.").isOn
+    static let json = Flag(name: "json", help: "Print one JSON object per line for every entry.").isOn
 
-    static let issuedJSON = Flag(name: "json", help: "Print one JSON object, with the secret in it.").isOn
+    static let issuedJSON = Flag(name: "json", help: "Print one JSON object, which contains the secret.").isOn
 
     /// - Parameter help: what the name is for.
     static func name(_ help: String) -> FlagKey<String?, UsageError> {
@@ -30,31 +30,31 @@ enum AccessFlags {
     static let bounds = limits.map(\.flag) + [readOnly.flag, writeOnly.flag]
 
     static let allowRemove = Flag(
-        name: "allow-remove", help: "Let it also remove and replace what others have stored."
+        name: "allow-remove", help: "Also allow it to remove and replace what others have stored."
     ).isOn
 
     static let noRemove = Flag(
-        name: "no-remove", help: "Let it push and read, and not remove or replace what others have stored."
+        name: "no-remove", help: "Allow it to push and read, but not to remove or replace what others have stored."
     ).isOn
 
-    private static let readOnly = Flag(name: "read-only", help: "Let it read and not push.").isOn
+    private static let readOnly = Flag(name: "read-only", help: "Allow it to read, but not to push.").isOn
 
-    private static let writeOnly = Flag(name: "write-only", help: "Let it push and not read.").isOn
+    private static let writeOnly = Flag(name: "write-only", help: "Allow it to push, but not to read.").isOn
 
     private static let limits: [FlagEffect<AccessOptions>] = [
         folder.sets(\.folder),
         Flag(
-            name: "quota", placeholder: "SIZE", help: "Let it store so much at most.",
-            details: SizeNotation.description + " Each file and folder costs 4 KiB beside its content."
+            name: "quota", placeholder: "SIZE", help: "Limit what it can store to SIZE.",
+            details: SizeNotation.description + " Each file and folder counts 4 KiB in addition to its content."
         ).size.sets(\.quota),
         maximumFiles.sets(\.maximumFiles),
-        Flag(name: "max-upload", placeholder: "SIZE", help: "Refuse its uploads that are larger.").size
+        Flag(name: "max-upload", placeholder: "SIZE", help: "Refuse its uploads larger than SIZE.").size
             .sets(\.maximumUpload),
         mailFrom.sets(\.mailFrom),
     ]
 
     private static let maximumFiles = FlagKey<UInt64?, UsageError>(
-        Flag(name: "max-files", placeholder: "N", help: "Let it have so many files, folders and links at most.")
+        Flag(name: "max-files", placeholder: "N", help: "Limit its files, folders and links to N.")
     ) { (arguments, flag) throws(UsageError) in
         try arguments.values(of: flag).last.map { (text) throws(UsageError) in
             UInt64(try arguments.count(text, of: flag, in: 0...Int.max))
@@ -63,9 +63,10 @@ enum AccessFlags {
 
     private static let mailFrom = FlagKey<[String]?, UsageError>(
         Flag(
-            name: "mail-from", placeholder: "NAMES", help: "Take into its mailbox only what these send.",
+            name: "mail-from", placeholder: "NAMES", help: "Accept deliveries to its mailbox only from NAMES.",
             details:
-                "Names with commas between them; nothing between the quotes for nobody. Without it, everybody's is taken."
+                "Names separated by commas; an empty value accepts none. By default, deliveries from "
+                + "everyone are accepted."
         )
     ) { (arguments, flag) throws(UsageError) in
         guard let text = arguments[flag.text] else { return nil }
@@ -78,8 +79,8 @@ enum AccessFlags {
 
     private static let folder = FlagKey<RelativePath?, UsageError>(
         Flag(
-            name: "folder", placeholder: "FOLDER", help: "Confine it to FOLDER below the server's directory.",
-            details: "It sees nothing else, and FOLDER as the top.")
+            name: "folder", placeholder: "FOLDER", help: "Restrict it to FOLDER below the server's directory.",
+            details: "It sees FOLDER as the top, and nothing else.")
     ) { (arguments, flag) throws(UsageError) in
         guard let text = arguments[flag.text] else { return nil }
         do throws(AccessFault) {
@@ -124,28 +125,29 @@ enum AccessFlags {
     /// When access ends.
     static let expires = FlagKey<UTCTime?, UsageError>(
         Flag(
-            name: "expires", placeholder: "WHEN", help: "End its access then.",
+            name: "expires", placeholder: "WHEN", help: "End its access at WHEN.",
             details: "A duration from now, such as 30d, or a time in UTC, such as 2026-12-31T00:00:00Z or 2026-12-31.")
     ) { (arguments, flag) throws(UsageError) in
         guard let text = arguments[flag.text] else { return nil }
         let now = UTCTime.now
         if let time = UTCTime(text) {
-            guard time > now else { throw arguments.error("'\(flag.spelling)': that time is over") }
+            guard time > now else { throw arguments.error("'\(flag.spelling)': that time is in the past") }
             return time
         }
         let seconds = try arguments.duration(text, of: flag)
-        guard seconds >= 1 else { throw arguments.error("'\(flag.spelling)' must be a second at least") }
+        guard seconds >= 1 else { throw arguments.error("'\(flag.spelling)' must be at least a second") }
         return now.advanced(bySeconds: Int64(seconds))
     }
 
     // MARK: What commands end with
 
     static let outcomes: [Command.Outcome] = [
-        .init(.success, "it was done"), .init(.uploadsFailed, "it could not be done"), .init(.usage),
+        .init(.success, "the command succeeded"), .init(.uploadsFailed, "the command failed"), .init(.usage),
     ]
 
     static let listOutcomes: [Command.Outcome] = [
-        .init(.success, "all lines were read"), .init(.uploadsFailed, "a line or the whole file admits nobody"),
+        .init(.success, "all lines were read"),
+        .init(.uploadsFailed, "a line or the whole file is invalid and admits no client"),
         .init(.usage),
     ]
 }

@@ -39,10 +39,10 @@ extension AccessListCommand: ProgramCommand {
     }
 
     static let definition = Command(
-        name: "access list", summary: "List who may come to a server by a key, and the sessions of browsers.",
+        name: "access list", summary: "List authorised keys and browser sessions.",
         description: [
-            "Prints name, fingerprint and bounds of every key, and which lines cannot be read; then name, id, bounds and "
-                + "beginning of every session."
+            "Prints name, fingerprint and limits of every key, and which lines cannot be read; then "
+                + "name, ID, limits and start of every session."
         ],
         flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .insecurePermissions, .help],
         examples: [.init(caption: "List the keys of a server", line: "transfer access list --dir /srv/in")],

@@ -34,9 +34,9 @@ enum AccessOutput {
         let verbs =
             switch options.rights {
             case .readWrite: "push, list, fetch and remove"
-            case .noRemove: "push, list and fetch, and not remove or replace what others have stored"
-            case .readOnly: "list and fetch, and not push or remove anything"
-            case .writeOnly: "push, and not see, fetch or remove anything"
+            case .noRemove: "push, list and fetch, but not remove or replace what others have stored"
+            case .readOnly: "list and fetch, but not push or remove anything"
+            case .writeOnly: "push, but not see, fetch or remove anything"
             }
         return verbs + (options.folder.map { ", below the folder '\($0.string.escapedForDisplay)'" } ?? "")
     }
@@ -45,7 +45,7 @@ enum AccessOutput {
     static func report<Entry>(_ list: CurrentList<Entry>) -> ExitCode {
         for fault in list.list.faults {
             StandardStream.error.write(
-                "transfer: line \(fault.line) of \(list.name) admits nobody: \(fault.message).\n")
+                "transfer: line \(fault.line) of \(list.name) admits no client: \(fault.message).\n")
         }
         return list.isComplete ? .success : .uploadsFailed
     }

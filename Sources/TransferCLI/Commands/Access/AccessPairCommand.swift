@@ -41,8 +41,8 @@ struct AccessPairCommand {
             }
             if drawsCode, !invitation.hasCode { sayNoCode() }
             StandardStream.error.write(
-                "Run this on the other machine by \(invitation.expires), with any file; it works once. The client that "
-                    + "does may \(AccessOutput.sentence(options)):\n")
+                "Run this on the other machine by \(invitation.expires), with any file; it works once. "
+                    + "That client may then \(AccessOutput.sentence(options)):\n")
             invitation.print()
             return .success
         }
@@ -89,24 +89,25 @@ extension AccessPairCommand: ProgramCommand {
     private static let advertise = AdvertisedAddress.key(
         help: "The address under which clients reach the server.",
         details:
-            "Without it, what the running server was given as --advertise, or the address that this machine "
-            + "uses on its network, and the port that the server listens on.")
+            "By default, what the running server was given as --advertise, or this machine's address on "
+            + "its network, and the port that the server listens on.")
 
     private static let qr = Flag(
-        name: "qr", help: "Draw the link as a QR code, also where the output is no terminal.",
+        name: "qr", help: "Draw the link as a QR code, even if the output is not a terminal.",
         details: "Needs libqrencode."
     ).isOn
 
     static let definition = Command(
-        name: "access pair", summary: "Print a line that lets one more client in.",
+        name: "access pair", summary: "Print a command that authorises one more client.",
         description: [
-            "Prints a push to be run on the other machine, with a link that has the server's address, its key and a code in "
-                + "it. The first client that uses the code has its own key let in; then, or after ten minutes, the code is "
-                + "worth nothing.",
-            "That client may push, list and fetch, and not remove or replace what others have stored, unless flags say "
-                + "otherwise. The address is that of the running server, which is asked.",
-            "With --web it prints a link for a browser. Looking at its page uses nothing up; the button on it does, and begins a "
-                + "session, which 'transfer access list' shows and 'transfer access remove' ends.",
+            "Prints a push command to run on the other machine. Its link contains the server's address, "
+                + "its key, and a code. The first client that uses the code gets its own key authorised; after "
+                + "that, or after ten minutes, the code is invalid.",
+            "Unless flags say otherwise, that client may push, list and fetch, but not remove or replace "
+                + "what others have stored. The address is obtained from the running server.",
+            "With --web it prints a link for a browser. Opening its page does not use the link up; its "
+                + "button does, and begins a session, which 'transfer access list' shows and 'transfer access "
+                + "remove' ends.",
         ],
         flags: [
             AccessFlags.directory.flag,
@@ -119,7 +120,7 @@ extension AccessPairCommand: ProgramCommand {
                 line: "transfer access pair --folder phone --write-only --advertise nas.local"),
             .init(caption: "Pair your own second machine", line: "transfer access pair --allow-remove"),
             .init(
-                caption: "Let a browser in for a day, through a proxy",
+                caption: "Allow a browser for a day, through a proxy",
                 line: "transfer access pair --web --expires 1d --url https://files.example.org"),
         ],
         outcomes: AccessFlags.outcomes)

@@ -24,13 +24,13 @@ struct AccessRemoveCommand {
             }
             guard found.count + sessions.count <= 1 else {
                 let ids = (found.map(\.key.fingerprint) + sessions.map(\.id)).joined(separator: ", ")
-                throw AccessFault("There are several of that name; give one of these: \(ids)")
+                throw AccessFault("Several have that name; give one of these: \(ids)")
             }
             if let session = sessions.first { return try end(session) }
             guard let key = found.first, try !folder.expel(where: { $0.key == key.key }).isEmpty else {
                 throw AccessFault("There is no key and no session '\(wanted.escapedForDisplay)' in the list.")
             }
-            StandardStream.error.write("'\(key.name)' may push no longer.\n")
+            StandardStream.error.write("The key of '\(key.name)' was removed.\n")
             return .success
         }
     }
@@ -46,13 +46,13 @@ struct AccessRemoveCommand {
 
 extension AccessRemoveCommand: ProgramCommand {
     static let definition = Command(
-        name: "access remove", summary: "Let a client push no longer, or end a browser's session.",
+        name: "access remove", summary: "Revoke a client's key, or end a browser's session.",
         operands: "NAME|KEY|ID",
         description: [
-            "Takes a key out by its name, its fingerprint or the key itself, or a session by its name or id. If its client is "
-                + "connected, its next upload is refused, and what it is sent breaks off."
+            "Removes a key by its name, its fingerprint or the key itself, or a session by its name or "
+                + "ID. If its client is connected, its next upload is refused, and downloads break off."
         ],
         flags: [AccessFlags.directory.flag, .insecurePermissions, .help],
-        examples: [.init(caption: "Shut a laptop out", line: "transfer access remove laptop")],
+        examples: [.init(caption: "Revoke the access of a laptop", line: "transfer access remove laptop")],
         outcomes: AccessFlags.outcomes)
 }

@@ -16,7 +16,7 @@ struct AdvertisedAddress: Sendable {
         return FlagKey(flag) { (arguments, flag) throws(UsageError) in
             guard let text = arguments[flag.text] else { return nil }
             guard let address = AdvertisedAddress(text) else {
-                throw arguments.error("'\(text.escapedForDisplay)' is no address that clients could use")
+                throw arguments.error("'\(text.escapedForDisplay)' is not an address that clients can use")
             }
             return address
         }

@@ -20,7 +20,8 @@ struct KeyCommand {
 
     func run() -> ExitCode {
         guard let folder = ConfigurationFolder.path else {
-            return AccessOutput.fail("There is no place for a key: \(ConfigurationFolder.absence.escapedForDisplay).")
+            return AccessOutput.fail(
+                "There is nowhere to keep a key: \(ConfigurationFolder.absence.escapedForDisplay).")
         }
         let key = ClientKey(in: folder)
         do throws(KeyPair.Fault) {
@@ -64,17 +65,19 @@ extension KeyCommand: ProgramCommand {
     private static let json = Flag(name: "json", help: "Print one JSON object.", reach: .environment).isOn
 
     static let definition = Command(
-        name: "key", summary: "Show this user's key, or make another.", operands: "[show|new]",
+        name: "key", summary: "Show this user's key, or generate a new one.", operands: "[show|new]",
         description: [
-            "Clients show servers who they are by an Ed25519 key pair. It is made when it is first needed, in "
-                + "$XDG_CONFIG_HOME/transfer/key.pem (~/.config/transfer/key.pem), and never leaves this machine.",
-            "Prints the public key as one line, which a server's operator gives to 'transfer access add'. new makes "
-                + "another pair and keeps the old one beside it: servers have to be told.",
+            "Clients authenticate to servers with an Ed25519 key pair. It is generated when it is first "
+                + "needed, in $XDG_CONFIG_HOME/transfer/key.pem (~/.config/transfer/key.pem), and never leaves "
+                + "this machine.",
+            "Prints the public key as one line, which a server's operator gives to 'transfer access "
+                + "add'. new generates another pair and keeps the old one beside it; servers then need the new "
+                + "line.",
         ],
         flags: [json.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Show the line for a server", line: "transfer key"),
-            .init(caption: "Make another key", line: "transfer key new"),
+            .init(caption: "Generate a new key", line: "transfer key new"),
         ],
         outcomes: AccessFlags.outcomes, operandValue: .oneOf(["show", "new"]))
 }

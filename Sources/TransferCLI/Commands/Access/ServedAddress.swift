@@ -34,19 +34,19 @@ struct ServedAddress: Sendable {
         guard let host = said?.host ?? found else {
             throw AccessFault(
                 endpoints.isEmpty && answer != nil
-                    ? "The server listens on no address that a link can have; start it with --listen HOST:PORT."
-                    : "This machine has no address that others could use; give one with --advertise.")
+                    ? "The server listens on no address that a link can contain; start it with --listen HOST:PORT."
+                    : "This machine has no address that other machines can reach; give one with --advertise.")
         }
         self.host = host
         port = said?.port ?? served?.port ?? TransferLink.defaultPort
         var warnings = complaint.map { [$0] } ?? []
         if answer?["encrypted"] == .bool(false) {
             warnings.append(
-                "The server runs without encryption and takes no codes: everybody who reaches it may push. Start it "
-                    + "without --plaintext.")
+                "The server runs without encryption and accepts no codes: anyone who can reach it may "
+                    + "push. Start it without --plaintext.")
         } else if answer?["open"] == .bool(true) {
             warnings.append(
-                "The server was started with --open: everybody who reaches it may push, also without a code.")
+                "The server was started with --open: anyone who can reach it may push, even without a code.")
         }
         if answer != nil, reachable == nil, said == nil {
             warnings.append(
@@ -66,7 +66,7 @@ struct ServedAddress: Sendable {
         } catch {
             switch error.errno {
             case ENOENT, ENOTDIR, ECONNREFUSED:
-                return (nil, "No server is running with \(shown): the line works once one is, at this address.")
+                return (nil, "No server is running with \(shown); the link works once one runs at this address.")
             default:
                 return (nil, "The server of \(shown) cannot be asked where it listens: \(error.reason).")
             }

@@ -31,18 +31,17 @@ struct TokenCreateCommand {
             let object = AccessOutput.json("token", secret.id, name, options, secret: secret.text)
             if let failure = StandardStream.output.write((isJSON ? object.text : secret.text) + "\n") {
                 _ = try folder.revoke { $0.id == secret.id }
-                throw AccessFault("The token cannot be printed, so it was taken back: \(failure.reason).")
+                throw AccessFault("The token cannot be printed, so it was revoked: \(failure.reason).")
             }
             guard !isJSON else { return .success }
             StandardStream.error.write(
-                "Keep it secret: whoever has it may, as '\(name)', \(AccessOutput.sentence(options)). It is not shown "
-                    + "again.\n"
-                    + "To take it back: transfer access token revoke \(secret.id)\n")
+                "Keep it secret: anyone who has it may, as '\(name)', \(AccessOutput.sentence(options)). "
+                    + "It is not shown again.\nTo revoke it: transfer access token revoke \(secret.id)\n")
             if !others.isEmpty {
                 let ids = others.map(\.id).joined(separator: ", ")
                 StandardStream.error.write(
-                    "'\(name)' is the name of \(others.count == 1 ? "another token" : "other tokens"), too: \(ids). "
-                        + "Lists and 'revoke' tell them apart by their ids.\n")
+                    "'\(name)' is the name of \(others.count == 1 ? "another token" : "other tokens"), "
+                        + "too: \(ids). Lists and 'revoke' tell them apart by their IDs.\n")
             }
             return .success
         }
@@ -50,13 +49,14 @@ struct TokenCreateCommand {
 }
 
 extension TokenCreateCommand: ProgramCommand {
-    private static let name = AccessFlags.name("What to call it in lists, logs and receipts.")
+    private static let name = AccessFlags.name("Name of the token in lists, logs and receipts.")
 
     static let definition = Command(
-        name: "access token create", summary: "Make a token for a device or a script.",
+        name: "access token create", summary: "Create a token for a device or a script.",
         description: [
-            "Prints a secret that lets in whoever shows it, once: the server keeps a hash of it. Clients take it from a "
-                + "file, the environment or a prompt, and send it inside TLS only. A file that everybody can read is refused."
+            "Prints, once, a secret that gives access to anyone who has it; the server keeps only a hash "
+                + "of it. Clients read it from a file, the environment or a prompt, and send it only over TLS. "
+                + "A file that every user can read is refused."
         ],
         flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
             AccessFlags.noRemove.flag, AccessFlags.expires.flag, AccessFlags.issuedJSON.flag, .insecurePermissions,
@@ -64,7 +64,7 @@ extension TokenCreateCommand: ProgramCommand {
         ],
         examples: [
             .init(
-                caption: "Make a token for a camera, for a month",
+                caption: "Create a token for a camera, for a month",
                 line: "transfer access token create --name camera --expires 30d")
         ],
         outcomes: AccessFlags.outcomes)

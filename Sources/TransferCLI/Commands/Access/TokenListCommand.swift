@@ -41,7 +41,7 @@ extension TokenListCommand: ProgramCommand {
 
     static let definition = Command(
         name: "access token list", summary: "List tokens, pairing codes and links for browsers.",
-        description: ["Prints id, name and bounds of each; nobody can print its secret."],
+        description: ["Prints ID, name and limits of each; their secrets cannot be shown again."],
         flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .insecurePermissions, .help],
         examples: [.init(caption: "List the tokens of a server", line: "transfer access token list --dir /srv/in")],
         outcomes: AccessFlags.listOutcomes)

@@ -19,12 +19,12 @@ struct TokenRevokeCommand {
             let found = list[wanted].map { [$0] } ?? list.entries.filter { $0.name == wanted }
             guard found.count <= 1 else {
                 throw AccessFault(
-                    "There are several of that name; give an id: \(found.map(\.id).joined(separator: ", "))")
+                    "Several have that name; give an ID: \(found.map(\.id).joined(separator: ", "))")
             }
             guard let token = found.first, try !folder.revoke(where: { $0.id == token.id }).isEmpty else {
                 throw AccessFault("There is no token '\(wanted.escapedForDisplay)' in the list.")
             }
-            StandardStream.error.write("'\(token.name)' (\(token.id)) is worth nothing any more.\n")
+            StandardStream.error.write("'\(token.name)' (\(token.id)) was revoked.\n")
             return .success
         }
     }
@@ -32,9 +32,9 @@ struct TokenRevokeCommand {
 
 extension TokenRevokeCommand: ProgramCommand {
     static let definition = Command(
-        name: "access token revoke", summary: "Take a token or a pairing code back.", operands: "NAME|ID",
-        description: ["If a client that showed it is connected, its next upload is refused."],
+        name: "access token revoke", summary: "Revoke a token or a pairing code.", operands: "NAME|ID",
+        description: ["If a client that uses it is connected, its next upload is refused."],
         flags: [AccessFlags.directory.flag, .insecurePermissions, .help],
-        examples: [.init(caption: "Take a camera's token back", line: "transfer access token revoke camera")],
+        examples: [.init(caption: "Revoke the token of a camera", line: "transfer access token revoke camera")],
         outcomes: AccessFlags.outcomes)
 }

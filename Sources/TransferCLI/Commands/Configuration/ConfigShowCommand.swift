@@ -48,23 +48,25 @@ struct ConfigShowCommand {
 
 extension ConfigShowCommand: ProgramCommand {
     private static let json = Flag(
-        name: "json", help: "Print one JSON object a line for every setting.", reach: .environment
+        name: "json", help: "Print one JSON object per line for every setting.", reach: .environment
     ).isOn
 
     static let definition = Command(
-        name: "config show", summary: "Show what every flag is set to, and where.",
+        name: "config show", summary: "Show the value of every flag, and where it is set.",
         operands: "[COMMAND [FLAGS]]",
         description: [
-            "Prints the settings of COMMAND, or of all commands, as they stand in a configuration file, each with where it "
-                + "comes from: the command line, a variable of the environment, a remote, a line of a file, or the default.",
-            "Flags behind COMMAND count as if COMMAND was run with them.",
+            "Prints the settings of COMMAND, or of all commands, as a configuration file has them, each "
+                + "with its origin: the command line, an environment variable, a remote, a line of a file, or "
+                + "the default.",
+            "Flags after COMMAND count as if COMMAND were run with them.",
         ],
         flags: [json.flag, .insecurePermissions, .help],
         examples: [
-            .init(caption: "See what a push would do", line: "transfer config show push"),
+            .init(caption: "Show the settings of a push", line: "transfer config show push"),
             .init(
-                caption: "See what a push to a remote would do", line: "transfer config show push --to home --lanes 2"),
-            .init(caption: "See everything that a file has set", line: "transfer config show | grep toml:"),
+                caption: "Show the settings of a push to a remote",
+                line: "transfer config show push --to home --lanes 2"),
+            .init(caption: "Show everything that files set", line: "transfer config show | grep toml:"),
         ],
         outcomes: [.init(.success, "the settings were printed"), .init(.usage)], takesCommandLine: true,
         operandValue: .command)

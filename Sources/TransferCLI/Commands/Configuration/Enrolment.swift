@@ -16,7 +16,7 @@ struct Enrolment {
     init?(_ target: PushTarget, _ key: KeyFingerprint?, _ arguments: ParsedArguments) throws(UsageError) {
         guard let code = target.code else { return nil }
         guard !arguments[SecurityFlags.plaintext] else {
-            throw arguments.error("without encryption whoever listens in could use the link; drop --plaintext")
+            throw arguments.error("without encryption anyone on the network could use the link; drop --plaintext")
         }
         guard arguments[SecurityFlags.tokenFile] == nil else {
             throw arguments.error("--token-file and a link with a pairing code exclude each other")
@@ -26,7 +26,8 @@ struct Enrolment {
 
     func run() async -> ExitCode {
         guard let folder = ConfigurationFolder.path else {
-            return AccessOutput.fail("There is no place for a key: \(ConfigurationFolder.absence.escapedForDisplay).")
+            return AccessOutput.fail(
+                "There is nowhere to keep a key: \(ConfigurationFolder.absence.escapedForDisplay).")
         }
         var trust = ServerTrust()
         trust.key = key

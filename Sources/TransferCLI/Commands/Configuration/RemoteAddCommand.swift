@@ -17,15 +17,15 @@ struct RemoteAddCommand {
         guard arguments.operands.count == 2 else { throw arguments.error("give \(arguments.command.operands ?? "")") }
         let name = arguments.operands[0]
         guard Remote.isName(name) else {
-            throw arguments.error("'\(name.escapedForDisplay)' cannot be a name; take letters, digits, - and _")
+            throw arguments.error("'\(name.escapedForDisplay)' is not a valid name; use letters, digits, - and _")
         }
         let target = try PushTarget(arguments.operands[1], of: "the second operand", arguments)
         guard !target.server.hasPassword else {
-            throw arguments.error("a password is not kept with an address; keep a token, with --token-file")
+            throw arguments.error("a remote's address cannot contain a password; use --token-file")
         }
         let key = try arguments[SecurityFlags.serverKey] ?? target.key
         guard target.key == nil || target.key == key else {
-            throw arguments.error("--server-key is another key than that of the link")
+            throw arguments.error("--server-key differs from the key in the link")
         }
         enrolment = try Enrolment(target, key, arguments)
         draft = RemoteDraft(
@@ -56,7 +56,7 @@ struct RemoteAddCommand {
             try editor.change { (content) throws(ConfigurationFault) in try editor.adding(draft, to: content) }
         } catch {
             let hint =
-                enrolment == nil ? "" : "; the server lets this user in already: add \(draft.address) without the link"
+                enrolment == nil ? "" : "; the server accepts this user now: add \(draft.address) without the link"
             return AccessOutput.fail(error.message + hint.escapedForDisplay)
         }
         StandardStream.error.write(
@@ -68,24 +68,24 @@ struct RemoteAddCommand {
 
 extension RemoteAddCommand: ProgramCommand {
     static let definition = Command(
-        name: "remote add", summary: "Give a server a name.", operands: "NAME HOST[:PORT][/FOLDER]|URL|LINK",
+        name: "remote add", summary: "Add a named server.", operands: "NAME HOST[:PORT][/FOLDER]|URL|LINK",
         description: [
             Remote.about,
-            "A name has letters, digits, - and _. With a folder, all pushes go below that folder.",
-            "With a link that a server's operator gave you, transfer://... between single quotes, this user's key is let in "
-                + "now: the server is connected to, and its address and key are kept. The link's code is worth nothing after "
-                + "that. Nothing is kept when that fails.",
+            "A name consists of letters, digits, - and _. With a folder, all pushes go below that folder.",
+            "With a link from a server's operator, transfer://... in single quotes, the command connects "
+                + "to the server, which authorises this user's key; then its address and key are kept. The "
+                + "link's code is invalid after that. Nothing is kept if that fails.",
         ],
         flags: SecurityFlags.kept + [.insecurePermissions, .help],
         examples: [
             .init(
-                caption: "Name a server that lets this user in already",
+                caption: "Add a server that already accepts this user",
                 line: "transfer remote add nas nas.local/photos"),
             .init(
-                caption: "Come in by a link, then push",
+                caption: "Get access by a link, then push",
                 line: "transfer remote add home 'transfer://192.0.2.2:5288#code=pair_…,key=…'"),
             .init(
-                caption: "Name a server and the token for it",
+                caption: "Add a server and the token for it",
                 line: "transfer remote add camera nas.local --token-file camera.token"),
         ],
         outcomes: Remote.outcomes + [.init(.unreachable), .init(.accessRefused), .init(.fault)])

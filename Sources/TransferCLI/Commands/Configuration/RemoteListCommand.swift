@@ -54,15 +54,15 @@ struct RemoteListCommand {
 }
 
 extension RemoteListCommand: ProgramCommand {
-    private static let json = Flag(name: "json", help: "Print one JSON object a line for every remote.").isOn
+    private static let json = Flag(name: "json", help: "Print one JSON object per line for every remote.").isOn
 
     private static let names = Flag(
-        name: "names", help: "Print nothing but the names.", details: "Shells complete them by that."
+        name: "names", help: "Print only the names.", details: "Shell completions use this."
     ).isOn
 
     static let definition = Command(
-        name: "remote list", summary: "List the servers that have names.",
-        description: [Remote.about, "Prints name, address and whatever else is kept, a line for each."],
+        name: "remote list", summary: "List the named servers.",
+        description: [Remote.about, "Prints name, address and settings of each, one per line."],
         flags: [json.flag, names.flag, .insecurePermissions, .help],
-        examples: [.init(caption: "List them", line: "transfer remote list")], outcomes: Remote.outcomes)
+        examples: [.init(caption: "List the remotes", line: "transfer remote list")], outcomes: Remote.outcomes)
 }

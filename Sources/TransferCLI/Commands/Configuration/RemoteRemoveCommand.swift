@@ -28,9 +28,9 @@ struct RemoteRemoveCommand {
 
 extension RemoteRemoveCommand: ProgramCommand {
     static let definition = Command(
-        name: "remote remove", summary: "Take the name of a server away.", operands: "NAME",
-        description: [Remote.about, "The server still lets this user in, and is still known by its key."],
+        name: "remote remove", summary: "Remove a named server.", operands: "NAME",
+        description: [Remote.about, "The server still accepts this user, and its key remains known."],
         flags: [.insecurePermissions, .help],
-        examples: [.init(caption: "Take one away", line: "transfer remote remove nas")], outcomes: Remote.outcomes,
+        examples: [.init(caption: "Remove a remote", line: "transfer remote remove nas")], outcomes: Remote.outcomes,
         operandValue: .remote)
 }

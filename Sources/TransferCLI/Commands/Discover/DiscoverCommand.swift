@@ -18,7 +18,7 @@ struct DiscoverCommand {
             let servers = try await search.servers()
             guard !servers.isEmpty else {
                 StandardStream.error.write(
-                    "transfer: no server answered; a server does when it was started with --discover\n")
+                    "transfer: no server answered; only servers started with --discover do\n")
                 return .unreachable
             }
             show(servers)
@@ -77,26 +77,26 @@ extension FoundServer.Standing {
 
 extension DiscoverCommand: ProgramCommand {
     static let definition = Command(
-        name: "discover", summary: "Find the servers on the local network.",
+        name: "discover", summary: "Find servers on the local network.",
         description: [
-            "Asks this machine and everybody on its networks, by an IPv4 broadcast and an IPv6 multicast that no router passes "
-                + "on, and prints a line for each server that answers: its name, address, port, the fingerprint of its key, "
-                + "and whether the list of known servers has that key for the address. Servers answer that were started with "
-                + "'transfer serve --discover'.",
-            "Nothing protects an answer: anybody on the network can send one, with any name and fingerprint. What is sent to "
-                + "an address later is protected as always: see 'transfer help trust list'.",
-            "'transfer push --to discover:NAME' looks for a server by its name, and so do all commands that take a server. "
-                + "What the environment and the configuration say of this command holds for them too.",
+            "Asks this machine and all machines on its networks, by an IPv4 broadcast and an IPv6 "
+                + "multicast that routers do not forward, and prints a line for each server that answers: its "
+                + "name, address, port, the fingerprint of its key, and whether the list of known servers has "
+                + "that key for the address. Only servers started with 'transfer serve --discover' answer.",
+            "Answers are not protected: anyone on the network can send one, with any name and "
+                + "fingerprint. Later connections are protected as always: see 'transfer help trust list'.",
+            "'transfer push --to discover:NAME' finds a server by its name, and so do all commands that "
+                + "take a server. The environment and configuration of this command apply to them, too.",
         ],
         flags: DiscoverFlags.all,
         examples: [
-            .init(caption: "Find them", line: "transfer discover"),
+            .init(caption: "Find servers", line: "transfer discover"),
             .init(caption: "Ask the network behind a router", line: "transfer discover --at 192.168.7.255"),
-            .init(caption: "Tell a script, and wait longer", line: "transfer discover --wait 5s --json"),
+            .init(caption: "Wait longer, and print JSON for a script", line: "transfer discover --wait 5s --json"),
         ],
         outcomes: [
             .init(.success, "a server was found"), .init(.usage),
-            .init(.unreachable, "no server answered, or nobody could be asked"),
+            .init(.unreachable, "no server answered, or none could be asked"),
             .init(.accessRefused, "the list of known servers could not be read"),
         ])
 }

@@ -11,14 +11,14 @@ enum DiscoverFlags {
     private static let longest = 60.0
 
     static let places = Flag(
-        name: "at", placeholder: "HOST[:PORT]", help: "Ask HOST in place of everybody on the network.",
+        name: "at", placeholder: "HOST[:PORT]", help: "Ask HOST instead of all machines on the network.",
         details:
             "May be given several times. HOST can be the broadcast address of a network, or a machine behind a router."
     ).texts
 
     static let port = Flag(
-        name: "port", placeholder: "PORT", help: "The UDP port to ask at.",
-        details: "That of the servers, unless they were told otherwise."
+        name: "port", placeholder: "PORT", help: "The UDP port to send questions to.",
+        details: "Servers answer on the port that they listen on, unless started with another one."
     ).count(in: 1...65_535, default: Int(ServerAddress.defaultPort))
 
     static let patience = Flag(
@@ -26,7 +26,7 @@ enum DiscoverFlags {
         details: DurationNotation.description
     ).interval(default: .seconds(ServerSearch().patience))
 
-    static let json = Flag(name: "json", help: "Print one JSON object a line for every server.").isOn
+    static let json = Flag(name: "json", help: "Print one JSON object per line for every server.").isOn
 
     /// - Parameter port: to ask at, in place of what the flags say.
     static func search(_ arguments: ParsedArguments, port: UInt16? = nil) throws(UsageError) -> ServerSearch {
@@ -41,7 +41,8 @@ enum DiscoverFlags {
             guard let place = Endpoint(text, defaultPort: search.port), case .internet(let host, let given) = place
             else {
                 throw arguments.error(
-                    "\(arguments.source(of: places.flag)): '\(text.escapedForDisplay)' is not a machine to ask; give HOST[:PORT]"
+                    "\(arguments.source(of: places.flag)): '\(text.escapedForDisplay)' is not an address "
+                        + "to ask; give HOST[:PORT]"
                 )
             }
             search.places.append(ServerAddress(.internet(host: host, port: port ?? given), folder: ""))

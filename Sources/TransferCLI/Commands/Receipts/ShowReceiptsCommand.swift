@@ -89,25 +89,25 @@ extension DeliveryReceipt {
 
 extension ShowReceiptsCommand: ProgramCommand {
     private static let json = Flag(
-        name: "json", help: "Print the lines as they are, those that are no receipts left out."
+        name: "json", help: "Print the receipts as they are, and leave out lines that are none."
     ).isOn
 
     static let definition = Command(
-        name: "receipt show", summary: "Print what receipts say.", operands: "FILE",
+        name: "receipt show", summary: "Print the content of receipts.", operands: "FILE",
         description: [
-            "Reads receipts, one a line, and prints what each says, for people: those of servers for what they stored, and "
-                + "those of recipients for what was delivered to them. - stands for standard input. Signatures are not "
-                + "checked: 'transfer receipt verify' does that."
+            "Reads receipts, one per line, and prints each in readable form: those of servers for what "
+                + "they stored, and those of recipients for what was delivered to them. - is standard input. "
+                + "Signatures are not checked; 'transfer receipt verify' does that."
         ],
         flags: [json.flag, .insecurePermissions, .help],
         examples: [
             .init(caption: "Read receipts", line: "transfer receipt show receipts.jsonl"),
             .init(
-                caption: "Give the lines to another program",
+                caption: "Pass the receipts to another program",
                 line: "transfer receipt show --json receipts.jsonl | jq .receipt"),
         ],
         outcomes: [
             .init(.success, "every line is a receipt"),
-            .init(.uploadsFailed, "some line is none, or the file could not be read"), .init(.usage),
+            .init(.uploadsFailed, "a line is not a receipt, or the file could not be read"), .init(.usage),
         ], operandValue: .file)
 }

@@ -125,41 +125,43 @@ extension ReceiptedContent {
 extension VerifyReceiptsCommand: ProgramCommand {
     private static let server = FlagKey<KeyPattern?, UsageError>(
         Flag(
-            name: "key", placeholder: "KEY", help: "Accept receipts of this server or recipient only.",
+            name: "key", placeholder: "KEY", help: "Accept only receipts signed with KEY.",
             details:
-                "A fingerprint as the server logs it, or as 'transfer key' shows that of a recipient (SHA256:...), the "
-                + "public key in hexadecimal or base64, or the path of a PEM file.")
+                "A fingerprint (SHA256:...), as the server logs it, or as 'transfer key' shows it to a "
+                + "recipient; the public key in hexadecimal or base64; or the path of a PEM file.")
     ) { (arguments, flag) throws(UsageError) in
         guard let text = arguments[flag.text] else { return nil }
         guard let key = KeyPattern(text) ?? read(text).flatMap(KeyPattern.init) else {
             throw arguments.error(
-                "'\(text.escapedForDisplay)' is no key; give a fingerprint (SHA256:...), 32 bytes in hexadecimal or "
-                    + "base64, or the path of a public Ed25519 key in PEM")
+                "'\(text.escapedForDisplay)' is not a key; give a fingerprint (SHA256:...), 32 bytes in "
+                    + "hexadecimal or base64, or the path of a public Ed25519 key in PEM")
         }
         return key
     }
 
     private static let content = Flag(
-        name: "against", placeholder: "PATH", help: "Compare content with the receipts.",
+        name: "against", placeholder: "PATH", help: "Compare files with the receipts.",
         details:
-            "A directory, such as the server's or a copy of it, in which each receipt's path is looked up, for a delivery "
-            + "receipt what its sender calls the content; or one file, which every receipt must be about.", value: .file
+            "PATH is a directory, such as the server's or a copy of it, in which each receipt's path is "
+            + "looked up (for a delivery receipt, the sender's name for the content); or one file, which "
+            + "every receipt must be about.", value: .file
     ).text
 
     private static let json = Flag(
-        name: "json", help: "Print one JSON object a line for everything that is wrong, and one for the summary."
+        name: "json", help: "Print one JSON object per line for every problem, and one for the summary."
     ).isOn
 
-    private static let quiet = Flag(name: "quiet", short: "q", help: "Print only what is wrong.").isOn
+    private static let quiet = Flag(name: "quiet", short: "q", help: "Print only problems.").isOn
 
     static let definition = Command(
         name: "receipt verify", summary: "Check signed receipts, and files against them.", operands: "FILE",
         description: [
-            "Reads receipts, one a line, such as 'transfer push --receipts FILE' keeps, and checks that each is signed as it "
-                + "stands: by the server, a delivery receipt by the recipient. Nothing is asked of the server. - stands "
-                + "for standard input.",
-            "Without --key it shows whose receipts they are: compare that with what the server's operator says, or the "
-                + "recipient. With --against it also reads the files and compares size and digest.",
+            "Reads receipts, one per line, such as 'transfer push --receipts FILE' writes, and checks "
+                + "the signature of each: the server's, or the recipient's on a delivery receipt. The server "
+                + "is not contacted. - is standard input.",
+            "Without --key, it prints who has signed: compare that with the key that the server's "
+                + "operator or the recipient gives you. With --against, it also reads the files and compares "
+                + "size and digest.",
         ],
         flags: [server.flag, content.flag, json.flag, quiet.flag, .insecurePermissions, .help],
         examples: [
@@ -173,11 +175,12 @@ extension VerifyReceiptsCommand: ProgramCommand {
                 caption: "Check one file",
                 line: "grep photo.png receipts.jsonl | transfer receipt verify - --against a.png"),
             .init(
-                caption: "Check that somebody has received what is in the files here",
+                caption: "Check that a recipient has received the files in this directory",
                 line: "transfer receipt verify sent.jsonl --key SHA256:kPq... --against ."),
         ],
         outcomes: [
-            .init(.success, "every receipt is good, and so is the content where it was asked for"),
-            .init(.uploadsFailed, "something is not good, could not be read, or there was no receipt"), .init(.usage),
+            .init(.success, "every receipt is good, and with --against so is the content"),
+            .init(.uploadsFailed, "a receipt or file is not good or not readable, or there was no receipt"),
+            .init(.usage),
         ], operandValue: .file)
 }

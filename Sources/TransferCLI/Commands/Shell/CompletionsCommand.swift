@@ -19,10 +19,11 @@ struct CompletionsCommand {
 
 extension CompletionsCommand: ProgramCommand {
     static let definition = Command(
-        name: "completions", summary: "Print what makes a shell complete commands.", operands: "bash|zsh|fish",
+        name: "completions", summary: "Print completions for a shell.", operands: "bash|zsh|fish",
         description: [
-            "Prints a script that completes commands, flags, their choices, files, the names of remotes, and paths on them. 'make "
-                + "install' and packages put it where the shells look for it; this is for other ways of installing."
+            "Prints a script that completes commands, flags, their choices, files, the names of remotes, "
+                + "and paths on them. 'make install' and packages put it where shells look for it; this is for "
+                + "other installations."
         ],
         flags: [.help],
         examples: [
@@ -32,5 +33,5 @@ extension CompletionsCommand: ProgramCommand {
                 line: "transfer completions zsh > ~/.zsh/completions/_transfer"),
             .init(caption: "For fish", line: "transfer completions fish > ~/.config/fish/completions/transfer.fish"),
         ],
-        outcomes: [.init(.success, "it was printed"), .init(.usage)], operandValue: .oneOf(Shell.flagValues))
+        outcomes: [.init(.success, "the script was printed"), .init(.usage)], operandValue: .oneOf(Shell.flagValues))
 }

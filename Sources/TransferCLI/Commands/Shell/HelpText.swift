@@ -14,8 +14,8 @@ enum HelpText {
             ["Flags:"] + list(program.flags.map { ($0.synopsis, $0.help) }),
             outcomes(of: program),
             [
-                "'transfer COMMAND --help' lists the flags of a command, 'transfer help COMMAND'",
-                "tells all about it.",
+                "'transfer COMMAND --help' lists the flags of a command; 'transfer help COMMAND'",
+                "describes it in full.",
             ],
         ])
     }
@@ -26,7 +26,7 @@ enum HelpText {
         return page([
             ["Usage: transfer \(stem) COMMAND [FLAGS] [OPERANDS]"],
             ["Commands:"] + list(commands.map { ($0.nameWithAliases, $0.summary) }),
-            ["'transfer help COMMAND' tells all about a command."],
+            ["'transfer help COMMAND' describes a command in full."],
         ])
     }
 
@@ -35,7 +35,7 @@ enum HelpText {
         page([
             wrap(command.summary, indent: 0), [usage(of: command)],
             ["Flags:"] + list(command.flags.map { ($0.synopsis, [$0.help, $0.values].joined(separator: " ")) }),
-            ["'\(command.helpInvocation)' tells more."],
+            ["'\(command.helpInvocation)' describes them in full."],
         ])
     }
 

@@ -36,7 +36,7 @@ struct StatusCommand {
         switch error.errno {
         case ENOENT, ENOTDIR, ECONNREFUSED: return say("No server is running with \(place).", .unreachable)
         case EACCES, EPERM:
-            return say("The server of \(place) tells only the user whom it runs as, and root.", .accessRefused)
+            return say("The server of \(place) answers only its own user and root.", .accessRefused)
         case ETIMEDOUT, EAGAIN: return say("The server of \(place) does not answer.", .unreachable)
         default: return say("The server of \(place) cannot be asked: \(error.reason).", .unreachable)
         }
@@ -49,32 +49,32 @@ struct StatusCommand {
 }
 
 extension StatusCommand: ProgramCommand {
-    private static let directory = ServeFlags.directory("The directory that the server stores in.")
+    private static let directory = ServeFlags.directory("The server's directory.")
 
     private static let json = Flag(
         name: "json", help: "Print the server's answer as one JSON object; docs/reference/json.md describes it."
     ).isOn
 
     static let definition = Command(
-        name: "status", summary: "Show what the server on this machine does.",
+        name: "status", summary: "Show the state of the server on this machine.",
         description: [
-            "Asks the server that stores in DIR, through a socket in DIR/.transfer, which tells its own user and root: "
-                + "who is connected, which uploads are in progress and how fast, how much room there is, and how much is "
-                + "stored.",
-            "What is stored and unfinished is looked up at most once a second, and less often where that takes long.",
+            "Asks the server of DIR, through a socket in DIR/.transfer that only its own user and root "
+                + "can use, for its connections, the uploads in progress and their rates, the free space, and "
+                + "what is stored.",
+            "What is stored and unfinished is counted at most once a second, and less often if that takes long.",
         ],
         flags: [
             directory.flag, json.flag, .insecurePermissions, .help,
         ],
         examples: [
-            .init(caption: "Look what arrives", line: "transfer status --dir /srv/in"),
+            .init(caption: "See what is arriving", line: "transfer status --dir /srv/in"),
             .init(
                 caption: "Count the connections, for a script",
                 line: "transfer status --dir /srv/in --json | jq .connections.count"),
         ],
         outcomes: [
-            .init(.success, "the server has answered"), .init(.usage),
-            .init(.unreachable, "no server runs with the directory"),
-            .init(.accessRefused, "only its user and root may ask"), .init(.fault, "the answer makes no sense"),
+            .init(.success, "the server answered"), .init(.usage),
+            .init(.unreachable, "no server is running with the directory"),
+            .init(.accessRefused, "only its user and root may ask"), .init(.fault, "the answer is not valid"),
         ])
 }

@@ -84,8 +84,8 @@ struct StatusReport {
     /// Nothing where there is none, and of a server that is too old to say so.
     private var doubt: String? {
         guard answer["inDoubt"] == .bool(true) else { return nil }
-        return "a sync failed, or was cut short: until the machine is started again, a file that no acknowledgement is "
-            + "known of is not taken for stored"
+        return "a sync of the disk failed or was interrupted: until the machine is restarted, files without a "
+            + "known acknowledgement do not count as stored"
     }
 
     /// Nil when no copied directory is being compared, and of a server that is too old to say so.

@@ -6,8 +6,9 @@ private import TransferSystem
 /// What the commands for known servers have in common.
 extension KnownServers {
     static let about =
-        "The list of known servers says which key belongs to which address. 'transfer push' refuses a known server that shows "
-        + "another one. It is the file transfer/known_servers below XDG_CONFIG_HOME, or below ~/.config."
+        "The list of known servers has the key of each address. 'transfer push' refuses a known server "
+        + "with another key. The list is the file transfer/known_servers below XDG_CONFIG_HOME, or below "
+        + "~/.config."
 
     static let outcomes: [Command.Outcome] = [
         .init(.success), .init(.usage), .init(.fault, "the list could not be read or changed"),
@@ -17,7 +18,8 @@ extension KnownServers {
     static func own(_ arguments: ParsedArguments) throws(UsageError) -> KnownServers {
         guard let known = standard else {
             throw arguments.error(
-                "there is no place for a list of known servers: \(ConfigurationFolder.absence.escapedForDisplay)")
+                "there is nowhere to keep the list of known servers: "
+                    + "\(ConfigurationFolder.absence.escapedForDisplay)")
         }
         return known
     }

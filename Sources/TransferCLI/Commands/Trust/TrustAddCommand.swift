@@ -25,7 +25,7 @@ struct TrustAddCommand {
             let before = try known.fingerprint(of: entry.address)
             try known.add(entry)
             if let before, before != entry.fingerprint {
-                StandardStream.error.write("\(entry.address.escapedForDisplay) was known by \(before) before.\n")
+                StandardStream.error.write("The known key of \(entry.address.escapedForDisplay) was \(before).\n")
             }
             return .success
         }
@@ -34,15 +34,15 @@ struct TrustAddCommand {
 
 extension TrustAddCommand: ProgramCommand {
     static let definition = Command(
-        name: "trust add", summary: "Know a server by its key from now on.", operands: "HOST[:PORT] FINGERPRINT",
+        name: "trust add", summary: "Add a server's key to the known ones.", operands: "HOST[:PORT] FINGERPRINT",
         description: [
             KnownServers.about,
-            "The server logs its fingerprint when it starts. A key that was known before is replaced.",
+            "The server logs its fingerprint when it starts. A previous key is replaced.",
         ],
         flags: [.insecurePermissions, .help],
         examples: [
             .init(
-                caption: "Know a server before the first push",
+                caption: "Add a server before the first push",
                 line: "transfer trust add nas.local SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5…")
         ],
         outcomes: KnownServers.outcomes)

@@ -36,12 +36,13 @@ extension KnownServers.Entry {
 
 extension TrustListCommand: ProgramCommand {
     private static let json = Flag(
-        name: "json", help: "Print one JSON object a line for every server.", reach: .environment
+        name: "json", help: "Print one JSON object per line for every server.", reach: .environment
     ).isOn
 
     static let definition = Command(
-        name: "trust list", summary: "List the servers whose keys are known.",
-        description: [KnownServers.about, "Prints an address and a fingerprint a line."],
+        name: "trust list", summary: "List known servers and their keys.",
+        description: [KnownServers.about, "Prints an address and a fingerprint per line."],
         flags: [json.flag, .insecurePermissions, .help],
-        examples: [.init(caption: "List them", line: "transfer trust list")], outcomes: KnownServers.outcomes)
+        examples: [.init(caption: "List the known servers", line: "transfer trust list")],
+        outcomes: KnownServers.outcomes)
 }

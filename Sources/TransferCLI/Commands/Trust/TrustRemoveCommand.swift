@@ -24,9 +24,9 @@ struct TrustRemoveCommand {
 extension TrustRemoveCommand: ProgramCommand {
     static let definition = Command(
         name: "trust remove", summary: "Forget the key of a server.", operands: "HOST[:PORT]",
-        description: [KnownServers.about, "The next push is a first contact again."],
+        description: [KnownServers.about, "The next push treats the server as unknown."],
         flags: [.insecurePermissions, .help],
-        examples: [.init(caption: "Forget a server that was set up anew", line: "transfer trust remove nas.local")],
+        examples: [.init(caption: "Forget a server that was reinstalled", line: "transfer trust remove nas.local")],
         outcomes: [.init(.success), .init(.uploadsFailed, "the server was not known")]
             + KnownServers.outcomes.dropFirst())
 }

@@ -35,7 +35,7 @@ extension ScrubSummary {
     /// For people.
     var lines: [String] {
         var lines = [counts]
-        if recent.files > 0 { lines.append("\(recent.shown) just came or are being replaced; nothing is said of them") }
+        if recent.files > 0 { lines.append("\(recent.shown) not checked, because just stored or being replaced") }
         if unfinished.files > 0 {
             lines.append("\(unfinished.files) unfinished uploads take \(ByteFormat.size(unfinished.bytes))")
         }
@@ -44,7 +44,7 @@ extension ScrubSummary {
             lines.append("\(catalogFault.escapedForDisplay) Stop the server and run this with --repair-catalog.")
         }
         if let keepingFault {
-            lines.append("What is rotten could not be kept in the catalog: \(keepingFault.escapedForDisplay)")
+            lines.append("Rotten files could not be recorded in the catalog: \(keepingFault.escapedForDisplay)")
         }
         return lines
     }
@@ -83,7 +83,7 @@ extension ScrubSummary {
 
 extension ScrubSummary.Repairs {
     fileprivate var lines: [String] {
-        let moved = movedTo.map { "the old catalog was of no more use; it is now '\($0.escapedForDisplay)'" }
+        let moved = movedTo.map { "the old catalog was unusable; it is now '\($0.escapedForDisplay)'" }
         var counts = "catalog: \(added) added, \(updated) brought up to date, \(removed) removed"
         if adopted > 0 { counts += "; \(adopted) files known again in a copy of the directory" }
         return [moved, counts].compactMap(\.self)

@@ -62,53 +62,53 @@ struct VerifyCommand {
 }
 
 extension VerifyCommand: ProgramCommand {
-    private static let directory = ServeFlags.directory("The directory that a server stores in.")
+    private static let directory = ServeFlags.directory("The server's directory.")
 
     private static let state = ServeStorageFlags.state(
-        "The folder with the catalog, where the server has another one than DIR/.transfer.")
+        "The folder of the catalog, if it is not DIR/.transfer.")
 
     private static let repair = Flag(
-        name: "repair-catalog", help: "Make the catalog say what is there.",
+        name: "repair-catalog", help: "Update the catalog to what is stored.",
         details:
-            "Strangers are added, changed files brought up to date and missing ones removed. Of a directory that was "
-            + "copied or restored, files that are the same as before are known again. A catalog that is lost or damaged "
-            + "is made anew from the files. Stored files are never touched. No server may be running."
+            "Adds strangers, updates changed files and removes missing ones. In a copied or restored "
+            + "directory, files that are the same as before are recognised. A lost or damaged catalog is "
+            + "rebuilt from the files. Stored files are never modified. No server may be running."
     ).isOn
 
     private static let json = Flag(
-        name: "json", help: "Print one JSON object a line for every finding, and one for the summary."
+        name: "json", help: "Print one JSON object per line for every finding, and one for the summary."
     ).isOn
 
     private static let quiet = Flag(
-        name: "quiet", short: "q", help: "Show no progress and no summary; findings are still printed."
+        name: "quiet", short: "q", help: "Print only findings, without progress and summary."
     ).isOn
 
     static let definition = Command(
-        name: "verify", summary: "Read everything stored again and compare it with the catalog.",
+        name: "verify", summary: "Check stored files against the catalog.",
         description: [
-            "Prints a line for every file that is not as it was acknowledged: rotten (nobody changed it, and its content "
-                + "is another: the disk lost it), missing, unreadable, changed (somebody changed it after it was stored) "
-                + "and stranger (the catalog knows nothing of it).",
-            "What is rotten, missing or unreadable makes it exit with 1; changed files and strangers don't, because no "
-                + "promise was broken. A server may be running meanwhile.",
-            "What is rotten is kept in the catalog: a server sends and acknowledges it no more, and pushing the same "
-                + "content again puts it in the rotten file's place.",
+            "Reads every stored file, and prints a line for each that is not as it was acknowledged: "
+                + "rotten (its content differs, but nothing has modified it: the disk corrupted it), missing, "
+                + "unreadable, changed (modified after it was stored) and stranger (not in the catalog).",
+            "Rotten, missing and unreadable files make it exit with 1; changed files and strangers do "
+                + "not, because no acknowledgement was broken. A server may be running at the same time.",
+            "Rotten files are recorded in the catalog: a server no longer sends or acknowledges them, "
+                + "and pushing the same content again replaces them.",
         ],
         flags: [
             directory.flag, state.flag, repair.flag, json.flag, quiet.flag, .insecurePermissions, .help,
         ],
         examples: [
-            .init(caption: "Look whether everything is still there", line: "transfer verify --dir /srv/in"),
+            .init(caption: "Check that everything is still there", line: "transfer verify --dir /srv/in"),
             .init(
-                caption: "Keep the findings for a script to read",
+                caption: "Save the findings for a script",
                 line: "transfer verify --dir /srv/in --json --quiet > findings.jsonl"),
             .init(
-                caption: "Let missing and changed files be stored again (stop the server first)",
+                caption: "Allow missing and changed files to be stored again (stop the server first)",
                 line: "transfer verify --dir /srv/in --repair-catalog"),
         ],
         outcomes: [
             .init(.success, "every acknowledgement holds"),
             .init(.uploadsFailed, "something is rotten, missing or unreadable, or there is no catalog"),
-            .init(.usage), .init(.fault, "it could not look, or could not repair"),
+            .init(.usage), .init(.fault, "the check or the repair failed"),
         ])
 }

@@ -36,13 +36,13 @@ struct TOMLParser {
         scanner.skipBlanks()
         scanner.skipComment()
         guard scanner.peek == nil || scanner.takeLineEnd() else {
-            throw scanner.fault("there is something behind what ends here")
+            throw scanner.fault("there is something after the end of a header or value")
         }
     }
 
     private mutating func parseHeader() throws(TOMLFault) {
         let start = scanner
-        guard !scanner.isAt("[[") else { throw scanner.fault("arrays of tables are not read here") }
+        guard !scanner.isAt("[[") else { throw scanner.fault("arrays of tables are not supported") }
         scanner.take()
         var path: [String] = []
         repeat {
@@ -57,7 +57,7 @@ struct TOMLParser {
 
     private mutating func open(_ path: [String], _ start: TOMLScanner) throws(TOMLFault) {
         let name = path.map(\.escapedForDisplay).joined(separator: ".")
-        if let line = headers[path] { throw start.fault("[\(name)] is there already, in line \(line)") }
+        if let line = headers[path] { throw start.fault("[\(name)] already exists in line \(line)") }
         for count in 1...path.count {
             let parent = Array(path.prefix(count))
             if let line = keys[parent] { throw start.fault("[\(name)] is below the value in line \(line)") }
@@ -72,14 +72,14 @@ struct TOMLParser {
         let key = try parseKey()
         scanner.skipBlanks()
         guard scanner.peek != UInt8(ascii: ".") else {
-            throw scanner.fault("keys with dots are not read here; give the table a header")
+            throw scanner.fault("keys with dots are not supported; give the table a header")
         }
         guard scanner.take(UInt8(ascii: "=")) else { throw scanner.fault("'=' is missing") }
         scanner.skipBlanks()
         let value = try TOMLValueParser.parse(&scanner)
         let path = tables[tables.count - 1].path + [key]
         if let line = keys[path] {
-            throw start.fault("'\(key.escapedForDisplay)' is there already, in line \(line)")
+            throw start.fault("'\(key.escapedForDisplay)' already exists in line \(line)")
         }
         guard !parents.contains(path) else {
             throw start.fault("'\(key.escapedForDisplay)' is a table already")

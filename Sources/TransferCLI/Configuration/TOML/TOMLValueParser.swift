@@ -6,7 +6,7 @@ enum TOMLValueParser {
         switch scanner.peek {
         case UInt8(ascii: "\""), UInt8(ascii: "'"): return .string(try parseString(&scanner))
         case UInt8(ascii: "["): return .strings(try parseArray(&scanner))
-        case UInt8(ascii: "{"): throw scanner.fault("tables within a line are not read here; give the table a header")
+        case UInt8(ascii: "{"): throw scanner.fault("tables within a line are not supported; give the table a header")
         default: return try parseWord(&scanner)
         }
     }
@@ -17,12 +17,12 @@ enum TOMLValueParser {
         let start = scanner
         let word = scanner.take { TOMLParser.isBare($0) || "+.:".utf8.contains($0) }
         switch String(decoding: word, as: UTF8.self) {
-        case "": throw start.fault("a value is missing; texts stand in quotes")
+        case "": throw start.fault("a value is missing; strings need quotes")
         case "true": return .boolean(true)
         case "false": return .boolean(false)
         default:
             guard isDecimal(word) else {
-                throw start.fault("only whole decimal numbers, true and false stand without quotes here")
+                throw start.fault("only whole decimal numbers, true and false need no quotes")
             }
             let digits = String(decoding: word.filter { $0 != UInt8(ascii: "_") }, as: UTF8.self)
             guard let number = Int64(digits) else { throw start.fault("a number is too large") }
@@ -47,7 +47,7 @@ enum TOMLValueParser {
         while !scanner.take(UInt8(ascii: "]")) {
             guard scanner.peek == UInt8(ascii: "\"") || scanner.peek == UInt8(ascii: "'") else {
                 throw scanner.fault(
-                    scanner.peek == nil ? "an array is not closed by ']'" : "arrays hold texts only here")
+                    scanner.peek == nil ? "an array is not closed by ']'" : "arrays can contain only strings")
             }
             strings.append(try parseString(&scanner))
             scanner.skipLines()
@@ -64,7 +64,7 @@ enum TOMLValueParser {
     /// - Parameter scanner: at a quote.
     static func parseString(_ scanner: inout TOMLScanner) throws(TOMLFault) -> String {
         guard !scanner.isAt("\"\"\""), !scanner.isAt("'''") else {
-            throw scanner.fault("texts of several lines are not read here")
+            throw scanner.fault("strings of several lines are not supported")
         }
         return scanner.peek == UInt8(ascii: "'") ? try parseLiteral(&scanner) : try parseBasic(&scanner)
     }
@@ -103,7 +103,7 @@ enum TOMLValueParser {
         case UInt8(ascii: "u"): return try parseScalar(&scanner, digits: 4, start)
         case UInt8(ascii: "U"): return try parseScalar(&scanner, digits: 8, start)
         default:
-            throw start.fault("there is no such escape; a backslash itself is written twice, or between single quotes")
+            throw start.fault("unknown escape; write a backslash twice, or use single quotes")
         }
     }
 

@@ -54,8 +54,8 @@ import TransferTestSupport
 
     @Test(
         arguments: [
-            ([], "push, list and fetch, and not remove", "no-remove"), (["--allow-remove"], "fetch and remove", nil),
-            (["--read-only"], "list and fetch, and not push", "read-only"),
+            ([], "push, list and fetch, but not remove", "no-remove"), (["--allow-remove"], "fetch and remove", nil),
+            (["--read-only"], "list and fetch, but not push", "read-only"),
             (["--write-only", "--folder", "a"], "anything, below the folder 'a'", "folder=\"a\",write-only"),
         ] as [([String], String, String?)])
     func thePairingLineSaysWhatItAllows(_ flags: [String], _ sentence: String, _ option: String?) throws {

@@ -34,7 +34,7 @@ import TransferTestSupport
     /// Neither by removing nor by replacing.
     @Test func whoIsLetInByItTakesNothingAway() throws {
         let (server, link) = try Self.server()
-        #expect(server.program.errorText.contains("it may push, list and fetch, and not remove"))
+        #expect(server.program.errorText.contains("it may push, list and fetch, but not remove"))
         #expect(try server.push(to: link).end == .exited(0))
         try writeFile("\(server.directory)/theirs", [1])
         let address = try #require(link.split(separator: "/").last?.prefix { $0 != "#" })
@@ -86,7 +86,7 @@ import TransferTestSupport
         #expect(try local.push(to: try Self.link(pair.output)).end == .exited(0))
         let plain = try RunningServer()
         let none = try Finished(["access", "pair", "--dir", plain.directory])
-        #expect(none.errors.contains("runs without encryption and takes no codes"), "\(none.errors)")
+        #expect(none.errors.contains("runs without encryption and accepts no codes"), "\(none.errors)")
         let open = try SecureServer()
         #expect(try open.access(["pair"]).errors.contains("was started with --open"))
     }

@@ -148,7 +148,7 @@ import TransferTestSupport
         let list = try server.access(["token", "list"]).output
         #expect([first, second].allSatisfy { list.contains("\($0)  token  camera  ") }, "\(list)")
         let failure = #expect(throws: Program.Failure.self) { try server.access(["token", "revoke", "camera"]) }
-        #expect(failure?.description.contains("There are several of that name; give an id: ") ?? false)
+        #expect(failure?.description.contains("Several have that name; give an ID: ") ?? false)
         #expect(try push(["--token-file", server.home.path("token")]).end == .exited(0))
         #expect(try server.access(["token", "revoke", String(first)]).end == .exited(0))
         #expect(try push(["--token-file", server.home.path("token")]).end == .exited(4))

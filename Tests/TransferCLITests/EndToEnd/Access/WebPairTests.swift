@@ -34,7 +34,7 @@ import TransferTestSupport
         let pair = try run(["pair", "--web", "--advertise", "192.0.2.1:99", "--folder", "a"])
         #expect(pair.end == .exited(0), "\(pair.errors)")
         #expect(pair.output.hasPrefix("https://192.0.2.1:99/.transfer/in/web_") && pair.output.hasSuffix("\n"))
-        #expect(pair.errors.contains("as 'browser', push, list and fetch, and not remove"), "\(pair.errors)")
+        #expect(pair.errors.contains("as 'browser', push, list and fetch, but not remove"), "\(pair.errors)")
         #expect(pair.errors.contains("below the folder 'a'") && !pair.errors.contains("web_"))
         let list = try run(["token", "list"]).output
         #expect(list.contains("link for a browser  browser  folder=\"a\",no-remove,expires="), "\(list)")

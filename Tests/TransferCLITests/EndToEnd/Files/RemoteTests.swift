@@ -41,7 +41,7 @@ import TransferTestSupport
         // The code is worth nothing any more, and a name is given once.
         #expect(try Self.remote(["add", "other", link], server, user: "second").end == .exited(4))
         let again = try Self.remote(["add", "home", link], server)
-        #expect(again.end == .exited(1) && again.errors.contains("there is a remote 'home' already"))
+        #expect(again.end == .exited(1) && again.errors.contains("remote 'home' already exists"))
     }
 
     @Test func nothingIsKeptOfALinkThatFails() throws {

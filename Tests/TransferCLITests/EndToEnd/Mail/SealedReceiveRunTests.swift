@@ -163,7 +163,7 @@ import TransferTestSupport
         (surroundings.errors, surroundings.ownsTerminal) = (.terminal(columns: 80), true)
         let program = try Program(
             ["receive", people.inbox, "--accept", "ask", "--to", people.server.address], surroundings)
-        try program.waitForError("a.txt (sealed), 8 B, text, from alice. Take it?")
+        try program.waitForError("a.txt (sealed), 8 B, text, from alice. Accept it?")
         try program.type("y")
         #expect(try program.wait() == .exited(0) && people.received == ["a.txt"])
     }

@@ -94,7 +94,7 @@ import TransferTestSupport
         #expect(try list.lines == ["\(server.address) \(server.fingerprint)", "nas.local:5288 \(Self.otherKey)"])
         #expect(try server.push().end == .exited(0))
         let replaced = try server.trust(["add", server.address, Self.otherKey])
-        #expect(try replaced.errors == "\(server.address) was known by \(server.fingerprint) before.\n")
+        #expect(try replaced.errors == "The known key of \(server.address) was \(server.fingerprint).\n")
         #expect(try server.push().errors.contains("HAS CHANGED"))
         #expect(try server.trust(["remove", "nas.local"]).end == .exited(0))
         let unknown = try server.trust(["remove", "nas.local"])

@@ -179,8 +179,8 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (["--wait", "61s"], "--wait must be 60s at most"), (["--at", "unix:/x"], "is not a machine to ask"),
-        (["--port", "0"], "out of range"), (["--at", "a:b:c"], "is not a machine to ask"),
+        (["--wait", "61s"], "--wait must be 60s at most"), (["--at", "unix:/x"], "is not an address to ask"),
+        (["--port", "0"], "out of range"), (["--at", "a:b:c"], "is not an address to ask"),
     ]) func wrongQuestions(_ flags: [String], _ words: String) throws {
         let discover = try Finished(["discover"] + flags)
         #expect(discover.end == .exited(2) && discover.errors.contains(words), "\(discover.errors)")

@@ -154,7 +154,7 @@ import TransferTestSupport
             // Where the program itself cannot be reached by others, nothing is shown.
             guard finished.end != .exited(126), finished.end != .exited(127), finished.end != .exited(1) else { return }
             #expect(finished.end == .exited(4) && finished.output == "", "\(path): \(finished.errors)")
-            #expect(finished.errors.contains("tells only the user whom it runs as, and root"))
+            #expect(finished.errors.contains("answers only its own user and root"))
         }
     }
 
