@@ -7,22 +7,23 @@ internal import TransferServer
 /// The flags of `transfer serve` for clients from before its own protocol.
 enum ClassicFlags {
     static let listeners = Flag(
-        name: "classic", placeholder: "NAME=ADDRESS", help: "Also receive from clients that speak a classic framing.",
+        name: "classic", placeholder: "NAME=ADDRESS", help: "Also accept clients that speak a classic framing.",
         details: details(of: ClassicFraming.standard)
     ).texts
 
     static let folder = Flag(
         name: "classic-folder", placeholder: "FOLDER",
-        help: "The folder of clients of --classic that name none, within the directory."
+        help: "The folder within the directory for clients of --classic that name none."
     ).text
 
     /// - Parameter framings: those that can be served.
     static func details(of framings: [ClassicFraming]) -> String {
-        "NAME is \(ClassicFraming.names(framings)). Behind the address may follow, each after a comma: folder=, quota=, "
-            + "max-files=, max-upload= as in 'transfer access add', \(ClassicFraming.choices(framings)), and for "
-            + "\(ClassicFraming.chats) people=alice+bob for names in the lists that its clients, who cannot prove any, may "
-            + "have. May be given several times. These framings know no encryption and no keys: elsewhere than on this "
-            + "machine they need --allow-insecure. See docs/reference/dialects.md."
+        "NAME is \(ClassicFraming.names(framings)). Options may follow the address, each after a comma: "
+            + "folder=, quota=, max-files=, max-upload= as in 'transfer access add', "
+            + "\(ClassicFraming.choices(framings)), and for \(ClassicFraming.chats) people=alice+bob, names in "
+            + "the lists that its clients, who cannot prove any, may use. May be given several times. These "
+            + "framings have no encryption and no keys: on addresses that other machines can reach they need "
+            + "--allow-insecure. See docs/reference/dialects.md."
     }
 
     /// What the flags say.
@@ -33,7 +34,7 @@ enum ClassicFlags {
         for text in arguments[listeners] {
             let listener = try ListenerText(text).listener(folder: arguments[folder], arguments)
             guard !made.contains(where: { $0.mark == listener.mark }) else {
-                throw arguments.error("'\(text.escapedForDisplay)' for --classic comes twice")
+                throw arguments.error("--classic '\(text.escapedForDisplay)' is given twice")
             }
             made.append(listener)
         }
@@ -58,7 +59,7 @@ private struct ListenerText {
     /// - Parameter folder: for one that names none.
     func listener(folder: String?, _ arguments: ParsedArguments) throws(UsageError) -> ClassicListener {
         guard !address.isEmpty else {
-            throw text.fault("it has to be NAME=ADDRESS, as sized=127.0.0.1:5289", arguments)
+            throw text.fault("must be NAME=ADDRESS, such as sized=127.0.0.1:5289", arguments)
         }
         let options = try text.options(arguments)
         let own = options.filter { !Self.accessOptions.contains($0.name) && $0.name != Self.peopleOption }
@@ -66,7 +67,7 @@ private struct ListenerText {
         let people = try people(options, framing, arguments)
         guard let endpoint = framing.endpoint(address) else {
             throw text.fault(
-                "'\(address.escapedForDisplay)' is no address to listen on: HOST:PORT or unix:PATH", arguments)
+                "'\(address.escapedForDisplay)' is not an address to listen on; give HOST:PORT or unix:PATH", arguments)
         }
         var access: [(name: String, value: String?)] = options.filter { Self.accessOptions.contains($0.name) }
             .map { ($0.name, $0.value) }
@@ -85,12 +86,12 @@ private struct ListenerText {
         let values = options.filter { $0.name == Self.peopleOption }.map(\.value)
         guard let value = values.last else { return [] }
         guard framing.isChat, values.count == 1 else {
-            throw text.fault("'people' is for \(ClassicFraming.chats), once, with all names in it", arguments)
+            throw text.fault("'people' may be given once, and only for \(ClassicFraming.chats)", arguments)
         }
         let people = value.utf8.split(separator: UInt8(ascii: "+"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         guard people.allSatisfy({ !$0.isEmpty && $0.escapedForDisplay == $0 }) else {
-            throw text.fault("'people' needs names with a + between them", arguments)
+            throw text.fault("'people' needs names separated by +", arguments)
         }
         return people
     }

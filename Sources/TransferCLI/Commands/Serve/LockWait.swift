@@ -39,7 +39,7 @@ struct LockWait {
             guard (try? lock.isHeld()) == true else {
                 throw Failure(
                     .storageFailed,
-                    "Cannot write in the lock of '\(configuration.directory.escapedForDisplay)'. Is its disk full?")
+                    "Cannot write to the lock of '\(configuration.directory.escapedForDisplay)'. Is its disk full?")
             }
             return .taken(try lock.passOn())
         } catch {
@@ -54,10 +54,12 @@ struct LockWait {
         case .unknown(let reason): return "--wait-for-lock cannot be used for '\(shown)': \(reason)."
         case .network where configuration.durability != .commit:
             return
-                "--wait-for-lock on a file system of the network needs --durability commit: what is not synced, the other server may not see."
+                "--wait-for-lock on a network file system needs --durability commit: the other server "
+                + "may not see what is not synced."
         case .network(isCoherent: false) where configuration.stateDirectory == nil:
             return
-                "The catalog must not lie on the file system of '\(shown)'. Name a folder on a disk of this machine with --state-dir."
+                "The catalog must not be on the file system of '\(shown)'. Name a folder on a local disk "
+                + "with --state-dir."
         case .machine, .network: return nil
         }
     }
@@ -112,17 +114,19 @@ enum ServeStorageFlags {
     ]
 
     static let waitsForLock = Flag(
-        name: "wait-for-lock", help: "Wait while another server stores in the directory, and take over when it ends.",
+        name: "wait-for-lock", help: "Wait while another server uses the directory, and take over when it ends.",
         details:
-            "Of two servers of one directory, on one machine or on two that have mounted its file system, the second listens when the first "
-            + "has ended or lost the directory. File systems on which locks do not hold are refused. docs/guide/server.md says more."
+            "The second of two servers of one directory, on one machine or on two that have mounted its "
+            + "file system, starts to listen when the first has ended or lost the directory. File systems "
+            + "without reliable locks are refused. See docs/guide/server.md."
     ).isOn
 
     static let state = state(
         "Keep the catalog and the mailboxes in DIR.",
         details:
-            "For a directory on a file system of the network, where a database with a write-ahead log must not lie. DIR is on a disk of the "
-            + "machine, is made where it is missing, and is named at each start. Otherwise they are in .transfer.")
+            "Needed for a directory on a network file system, where a database with a write-ahead log "
+            + "must not be. DIR is on a local disk, is created if missing, and must be given at each "
+            + "start. By default they are in .transfer.")
 
     /// - Parameter help: what the folder is to the command.
     static func state(_ help: String, details: String = "") -> FlagKey<String?, Never> {

@@ -9,18 +9,18 @@ enum MailFlags {
 
     static let effects: [FlagEffect<ServerConfiguration>] = [
         Flag(
-            name: "no-mailboxes", help: "Refuse uploads that are for people.",
+            name: "no-mailboxes", help: "Disable mailboxes.",
             details:
-                "Otherwise everybody with a line in the lists of keys and tokens has a mailbox, unless the line is write-only, "
-                + "and they see one another's names."
+                "By default, everyone in the lists of keys and tokens has a mailbox, unless the entry is "
+                + "write-only, and sees the names of the others."
         ).isOn.sets { configuration, isOff in configuration.keepsMail = !isOff },
         Flag(
-            name: "mailbox-quota", placeholder: "SIZE", help: "Let at most so much wait for one person.",
-            details: "One sender may fill half of it.", isChangeable: true
+            name: "mailbox-quota", placeholder: "SIZE", help: "Limit what waits for one person to SIZE.",
+            details: "One sender may use half of it.", isChangeable: true
         ).size(default: usual.mailboxQuota).sets(\.mailboxQuota),
         Flag(
             name: "expire-undelivered", placeholder: "DURATION",
-            help: "Remove deliveries that have waited for so long.", details: "Their senders learn of it.",
+            help: "Remove deliveries that have waited for DURATION.", details: "Their senders are informed.",
             isChangeable: true
         ).interval(default: usual.keepMail).sets(\.keepMail),
     ]

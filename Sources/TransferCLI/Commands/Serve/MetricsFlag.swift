@@ -5,10 +5,11 @@ internal import TransferServer
 /// The flag of `transfer serve` for programs that watch over a server.
 enum MetricsFlag {
     static let place = Flag(
-        name: "metrics", placeholder: "WHERE", help: "Where to tell numbers to Prometheus: off, on, or an address.",
+        name: "metrics", placeholder: "WHERE", help: "Where to serve metrics for Prometheus: off, on, or an address.",
         details:
-            "With on, at /metrics of --http, to clients that may see everything. With HOST:PORT, [IPv6]:PORT or unix:PATH on an "
-            + "address of its own, without encryption, to everybody who reaches it. See docs/reference/metrics.md."
+            "on serves them at /metrics of --http, to clients that may see everything. HOST:PORT, "
+            + "[IPv6]:PORT or unix:PATH serves them on an address of its own, without encryption, to "
+            + "anyone who can reach it. See docs/reference/metrics.md."
     ).text(default: "off")
 
     /// - Throws: `UsageError` for what is none of these, and for numbers that nobody could ask for.
@@ -16,7 +17,7 @@ enum MetricsFlag {
         let text = arguments[place]
         if text.hasSameBytes(as: "off") { return .off }
         if text.hasSameBytes(as: "on") {
-            guard http != .off else { throw arguments.error("--metrics on needs --http; or say an address for it") }
+            guard http != .off else { throw arguments.error("--metrics on needs --http; or give it an address") }
             return .on
         }
         guard let endpoint = Endpoint(text, defaultPort: 0), endpoint.hasPlace else {

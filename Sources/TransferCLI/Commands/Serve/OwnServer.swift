@@ -18,9 +18,10 @@ enum OwnServer {
             return try known.addOwn(key, at: addresses).map { entry in
                 .announcement(
                     .warning, "knownDifferently",
-                    "the list of known servers has another key for \(entry.address.escapedForDisplay), which no server has "
-                        + "written, so your clients will refuse this one there; if it is outdated, run 'transfer trust "
-                        + "remove \(entry.address.escapedForDisplay)' and start the server again")
+                    "the list of known servers has another key for \(entry.address.escapedForDisplay), "
+                        + "not written by a server, so your clients will refuse this server there; if it is "
+                        + "outdated, run 'transfer trust remove \(entry.address.escapedForDisplay)' and "
+                        + "restart the server")
             }
         } catch {
             return [.announcement(.warning, "notKnown", "your clients will not know this server: \(error.message)")]

@@ -6,19 +6,21 @@ internal import TransferServer
 enum ProxyFlags {
     static let listeners = Flag(
         name: "http-plain", placeholder: "ADDRESS",
-        help: "Also speak HTTP without encryption there, for a proxy: HOST:PORT, [IPv6]:PORT or unix:PATH.",
+        help: "Also serve HTTP without encryption, for a proxy, on HOST:PORT, [IPv6]:PORT or unix:PATH.",
         details:
-            "May be given several times. Tokens and rights count as everywhere; keys cannot be shown there, and nobody is taken for "
-            + "the user who runs the server. A Unix socket is open to the server's user and group. An address that others can "
-            + "reach needs --allow-insecure. See docs/reference/http.md."
+            "May be given several times. Tokens and rights apply as everywhere; keys cannot be used "
+            + "there, and no client is taken for the user who runs the server. A Unix socket is open to "
+            + "the server's user and group. An address that other machines can reach needs "
+            + "--allow-insecure. See docs/reference/http.md."
     ).texts
 
     static let trusted = Flag(
         name: "trusted-proxy", placeholder: "ADDRESS[/BITS]",
-        help: "Believe this proxy whom it asks for over HTTP: an address, a network, or unix for Unix sockets.",
+        help: "Trust what this proxy says about its clients: an address, a network, or unix for Unix sockets.",
         details:
-            "May be given several times. From these, Forwarded or X-Forwarded-For, -Proto and -Host say who the client is, for limits, "
-            + "the log and 'transfer status', and under which address it asked. From others these fields are ignored."
+            "May be given several times. Forwarded, or X-Forwarded-For, -Proto and -Host, of a trusted "
+            + "proxy name the client, for limits, the log and 'transfer status', and the address that it "
+            + "asked for. Of others these fields are ignored."
     ).texts
 
     /// - Throws: `UsageError` for what is no address, or that others can reach.
@@ -28,12 +30,13 @@ enum ProxyFlags {
         for text in arguments[trusted] {
             guard let proxy = TrustedProxy(text) else {
                 throw arguments.error(
-                    "'\(text.escapedForDisplay)' is no proxy for --trusted-proxy: ADDRESS, ADDRESS/BITS or unix")
+                    "'\(text.escapedForDisplay)' is not a proxy for --trusted-proxy; give ADDRESS, "
+                        + "ADDRESS/BITS or unix")
             }
             configuration.trustedProxies.append(proxy)
         }
         guard arguments[trusted].isEmpty || configuration.http != .off || !configuration.plainHTTP.isEmpty else {
-            throw arguments.error("--trusted-proxy is for HTTP: give --http on or --http-plain with it")
+            throw arguments.error("--trusted-proxy needs --http on or --http-plain")
         }
     }
 
@@ -43,14 +46,15 @@ enum ProxyFlags {
             // Without a port it would be another one each time.
             guard let endpoint = Endpoint(text, defaultPort: 0), endpoint == Endpoint(text, defaultPort: 1) else {
                 throw arguments.error(
-                    "'\(text.escapedForDisplay)' is no address for --http-plain: HOST:PORT, [IPv6]:PORT or unix:PATH")
+                    "'\(text.escapedForDisplay)' is not an address for --http-plain; give HOST:PORT, "
+                        + "[IPv6]:PORT or unix:PATH")
             }
             guard arguments[ServeFlags.allowsInsecure] || endpoint.mayBeLocal else {
                 throw arguments.error("--http-plain on an address that others can reach needs --allow-insecure")
             }
             let listener = PlainHTTPListener(endpoint)
             guard !made.contains(where: { ListenerUse.http($0).mark == ListenerUse.http(listener).mark }) else {
-                throw arguments.error("'\(text.escapedForDisplay)' for --http-plain comes twice")
+                throw arguments.error("--http-plain '\(text.escapedForDisplay)' is given twice")
             }
             made.append(listener)
         }

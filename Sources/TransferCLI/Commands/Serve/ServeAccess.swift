@@ -45,28 +45,30 @@ final class ServeAccess: Sendable {
     /// A server without an owner takes in whoever is in its lists, so nothing that is wrong here keeps it from starting.
     private func owner() -> (PublicKey?, [LogEvent]) {
         guard let configurationFolder else {
-            let text = "your own clients are not let in: your configuration is in the directory that clients write to"
+            let text =
+                "your own clients have no access: your configuration is in the directory that clients write "
+                + "to"
             return (nil, ConfigurationFolder.path == nil ? [] : [.announcement(.warning, "noOwner", text)])
         }
         let key = ClientKey(in: configurationFolder)
         do throws(KeyPair.Fault) {
             let (pair, isNew) = try key.open()
-            let made = "made '\(key.path.escapedForDisplay)', by which servers know you"
+            let made = "generated '\(key.path.escapedForDisplay)', by which servers identify you"
             return (pair.key, isNew ? [.announcement(.info, "keyMade", made)] : [])
         } catch {
-            return (nil, [.announcement(.warning, "noOwner", "your own clients are not let in: \(error.message)")])
+            return (nil, [.announcement(.warning, "noOwner", "your own clients have no access: \(error.message)")])
         }
     }
 
     private func announcements(_ bound: ServerConfiguration.Bound) -> [LogEvent] {
         let others = bound.endpoints.filter { !$0.mayBeLocal }
         guard let key = bound.key else {
-            let text = "without encryption nobody can be told from another: everybody who reaches this server may push"
+            let text = "without encryption clients cannot be identified: anyone who can reach this server may push"
             return [.announcement(others.isEmpty ? .info : .warning, "plaintext", text)]
         }
         var events = keep(key) + (configurationFolder == nil ? [] : OwnServer.pin(key, bound.endpoints))
         if isOpen {
-            let text = "EVERYBODY WHO REACHES THIS SERVER MAY PUSH: it was started with --open"
+            let text = "ANYONE WHO CAN REACH THIS SERVER MAY PUSH: it was started with --open"
             events.append(.announcement(.warning, "open", text))
         } else if let endpoint = others.first, !Authenticator(folder).admitsAnybody(at: .now) {
             events.append(invite(to: endpoint, key))
@@ -90,7 +92,8 @@ final class ServeAccess: Sendable {
     private func invite(to endpoint: Endpoint, _ key: KeyFingerprint) -> LogEvent {
         do throws(AccessFault) {
             guard let (host, port) = address(endpoint) else {
-                throw AccessFault("This machine has no address that others could use; give one with --advertise.")
+                throw AccessFault(
+                    "This machine has no address that other machines can reach; give one with --advertise.")
             }
             var options = AccessOptions()
             options.rights = .noRemove
@@ -99,10 +102,10 @@ final class ServeAccess: Sendable {
             invitation.withLock { $0 = made }
             return .announcement(
                 .info, "invited",
-                "nobody may push from other machines yet; run the line that follows on one of them by \(made.expires), with "
-                    + "any file: it may \(AccessOutput.sentence(options)) then")
+                "no client may push from other machines yet; run the next line on one of them by "
+                    + "\(made.expires), with any file: it may then \(AccessOutput.sentence(options))")
         } catch {
-            return .announcement(.warning, "notInvited", "nobody may push from other machines yet: \(error.message)")
+            return .announcement(.warning, "notInvited", "no client may push from other machines yet: \(error.message)")
         }
     }
 

@@ -2,20 +2,25 @@ extension ServeCommand: ProgramCommand {
     static let definition = Command(
         name: "serve", summary: "Receive uploads into a directory.",
         description: [
-            "Listens for uploads and stores them below a directory. An upload appears under its name only when all of "
-                + "it has arrived, matches its digest and is on disk; then it is acknowledged.",
-            "Connections are encrypted with TLS 1.3. Without --cert the server shows a key of its own, made at the first "
-                + "start and kept in DIR/.transfer; clients know it by the fingerprint that is logged.",
-            "On the same port it speaks HTTP, for browsers, curl and other programs; --http off turns that off. Browsers are shown a "
-                + "second certificate, whose fingerprint is logged, too. See docs/reference/http.md, also for use behind a proxy.",
-            "Who may push is in DIR/.transfer: see 'transfer help access add'. From this machine the user who runs the server "
-                + "may. If it listens to other machines and nobody there may push yet, a line is printed that lets one in.",
-            "On SIGTERM or SIGINT it stops listening and gives running uploads time to finish; a second signal ends "
-                + "it at once.",
-            "Two processes run: when a signal ends the one that serves, the other one starts it again, and clients go on. "
-                + "'transfer status' shows such ends, and DIR/.transfer/crashes has a report on each.",
-            "On SIGHUP it reads its configuration and --cert and --key again, and drops no connection. The log says what has "
-                + "changed and what takes a restart; when anything is wrong, all stays as it was.",
+            "Listens for uploads and stores them below a directory. An upload appears under its name "
+                + "only when it is complete, matches its digest and is on disk; then it is acknowledged.",
+            "Connections are encrypted with TLS 1.3. Without --cert the server uses a key of its own, "
+                + "generated at the first start and kept in DIR/.transfer; clients identify it by the "
+                + "fingerprint in the log.",
+            "The same port also serves HTTP, for browsers, curl and other programs; --http off disables "
+                + "that. Browsers receive a second certificate, whose fingerprint is also logged. See "
+                + "docs/reference/http.md, also for use behind a proxy.",
+            "The clients that may push are listed in DIR/.transfer: see 'transfer help access add'. On "
+                + "this machine, the user who runs the server may. If the server listens on addresses of other "
+                + "machines and no client there may push yet, it prints a command that authorises one.",
+            "On SIGTERM or SIGINT it stops listening and lets running uploads finish; a second signal "
+                + "ends it at once.",
+            "Two processes run: if a signal kills the one that serves, the other one restarts it, and "
+                + "clients continue. 'transfer status' shows such crashes, and DIR/.transfer/crashes has a "
+                + "report on each.",
+            "On SIGHUP it reads its configuration, --cert and --key again without dropping connections. "
+                + "The log says what has changed and what needs a restart; if anything is wrong, nothing "
+                + "changes.",
         ],
         flags: ServeFlags.all,
         examples: [
@@ -24,20 +29,20 @@ extension ServeCommand: ProgramCommand {
                 caption: "Receive from other machines, on every address",
                 line: "transfer serve --dir /srv/in --listen 0.0.0.0:5288 --listen '[::]:5288'"),
             .init(
-                caption: "Receive from everybody on a network where you trust everybody",
+                caption: "Receive from anyone, on a network that you trust",
                 line: "transfer serve --open --listen 0.0.0.0:5288"),
             .init(
-                caption: "Show a certificate that clients trust already",
+                caption: "Use a certificate that clients already trust",
                 line: "transfer serve --cert chain.pem --key key.pem --listen 0.0.0.0:5288"),
             .init(
-                caption: "Also be there for a proxy on this machine, which says who its clients are",
+                caption: "Also accept a proxy on this machine, which says who its clients are",
                 line: "transfer serve --http-plain unix:/run/http.sock --trusted-proxy unix"),
             .init(
                 caption: "Log for a program to read, and refuse uploads above 4 GiB",
                 line: "transfer serve --log-format json --max-upload 4G"),
         ],
         outcomes: [
-            .init(.success, "it stopped because it was told to"), .init(.usage),
-            .init(.fault, "it could not start or could not go on"),
+            .init(.success, "it was stopped by a signal"), .init(.usage),
+            .init(.fault, "it could not start or continue"),
         ])
 }

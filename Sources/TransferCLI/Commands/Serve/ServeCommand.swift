@@ -107,7 +107,7 @@ struct ServeCommand {
         switch (certificate, key) {
         case (let certificate?, let key?): return .certificate(certificate, key: key)
         case (nil, nil): return .identity
-        default: throw arguments.error("--cert and --key belong together")
+        default: throw arguments.error("--cert and --key must be given together")
         }
     }
 
@@ -150,7 +150,9 @@ struct ServeCommand {
     ) throws(ServerError) -> Bool {
         guard arguments[ServeStorageFlags.waitsForLock] else { return true }
         guard !SocketActivation.isOffered else {
-            throw ServerError("With --wait-for-lock no sockets can be handed over: clients would wait with the server.")
+            throw ServerError(
+                "--wait-for-lock cannot be used with sockets that a service manager hands over: clients "
+                    + "would wait with the server.")
         }
         let wait = LockWait(
             configuration: configuration, log: Log(format: logFormat, level: logLevel), notifier: notifier)

@@ -36,39 +36,40 @@ enum ServeFlags {
     static let directory = directory("The directory to store uploads in.")
 
     static let listen = Flag(
-        name: "listen", placeholder: "ADDRESS", help: "Where to listen: HOST:PORT, [IPv6]:PORT or unix:PATH.",
+        name: "listen", placeholder: "ADDRESS", help: "The address to listen on: HOST:PORT, [IPv6]:PORT or unix:PATH.",
         details: "May be given several times."
     ).texts(default: Commands.defaultAddress)
 
     private static let durability = Flag(
-        name: "durability", placeholder: "MODE", help: "What has happened to an upload when it is acknowledged.",
+        name: "durability", placeholder: "MODE", help: "What an acknowledgement guarantees.",
         details:
-            "With commit, it is on disk and survives a crash of the machine. With none, nothing is synced: faster on "
-            + "slow disks, and a crash can take acknowledged uploads or cut them; results then say so."
+            "With commit, the upload is on disk and survives a crash of the machine. With none, nothing "
+            + "is synced: this is faster on slow disks, but a crash can lose or truncate acknowledged "
+            + "uploads; results say so."
     ).choice(default: usual.durability)
 
     static let isAlone = Flag(
-        name: "no-supervise", help: "Serve in this process, and end when something ends it.",
+        name: "no-supervise", help: "Serve without a supervising process.",
         details:
-            "Otherwise a small process holds the listening sockets and starts another server behind them when a signal "
-            + "ends the one that serves: clients wait for it and go on."
+            "By default a small process holds the listening sockets and restarts the server if a signal "
+            + "kills it: clients wait for it and continue."
     ).isOn
 
     static let logFormat = Flag(
-        name: "log-format", placeholder: "FORMAT", help: "Log as text for people or as one JSON object a line.",
+        name: "log-format", placeholder: "FORMAT", help: "Log as text for people or as one JSON object per line.",
         isChangeable: true
     ).choice(default: Log.Format.text)
 
     static let logLevel = Flag(
-        name: "log-level", placeholder: "LEVEL", help: "Log this and everything graver.", isChangeable: true
+        name: "log-level", placeholder: "LEVEL", help: "Log events of this level and above.", isChangeable: true
     ).choice(default: LogEvent.Level.info)
 
     // MARK: Security and access
 
     static let certificate = Flag(
         name: "cert", placeholder: "FILE",
-        help: "Show the certificate in FILE, which clients check as any TLS client does.",
-        details: "In PEM, followed by those between it and a root. Needs --key.", value: .file
+        help: "Use the certificate in FILE, which clients check as any TLS client does.",
+        details: "In PEM, followed by intermediate certificates. Needs --key.", value: .file
     ).text
 
     static let key = Flag(
@@ -79,71 +80,73 @@ enum ServeFlags {
     private static let usualHTTP = HTTPUse.on
 
     static let http = Flag(
-        name: "http", placeholder: "MODE", help: "Whether to speak HTTP, too: on, off, or only.",
+        name: "http", placeholder: "MODE", help: "Whether to serve HTTP, too: on, off, or only.",
         details:
-            "On the same addresses: curl, browsers and other programs put and get files there. Clients show a token, as a bearer's "
-            + "or as a password, or a key. With --plaintext it is off unless it is given."
+            "On the same addresses, for curl, browsers and other programs. Clients authenticate with a "
+            + "token, as a bearer token or as a password, or with a key. With --plaintext the default is "
+            + "off."
     ).choice(default: usualHTTP)
 
     static let isPlaintext = Flag(
-        name: "plaintext", help: "Talk without encryption.",
+        name: "plaintext", help: "Serve without encryption.",
         details:
-            "Everybody who reaches the server may push. On loopback addresses and Unix sockets; elsewhere only with --allow-insecure."
+            "Anyone who can reach the server may push. Allowed on loopback addresses and Unix sockets; "
+            + "elsewhere only with --allow-insecure."
     ).isOn
 
     static let allowsInsecure = Flag(
-        name: "allow-insecure", help: "Talk without encryption also where others can listen in.",
-        details: "Who can reach the network between can then read and change everything."
+        name: "allow-insecure", help: "Serve without encryption also on addresses that other machines can reach.",
+        details: "Anyone on the network in between can then read and change everything."
     ).isOn
 
     static let isOpen = Flag(
-        name: "open", help: "Let everybody push who reaches the server.",
-        details: "Keys and tokens that it knows still have their bounds."
+        name: "open", help: "Let anyone push who can reach the server.",
+        details: "Limits of known keys and tokens still apply."
     ).isOn
 
     static let advertised = AdvertisedAddress.key(
-        help: "The address under which clients reach the server, for the line that lets one in.",
-        details: "Without it, the address that this machine uses on its network, and the port it listens on.")
+        help: "The address at which clients reach the server, for the command that authorises one.",
+        details: "By default, this machine's address on its network, and the port that the server listens on.")
 
     // MARK: Limits
 
     static let quota = Flag(
-        name: "quota", placeholder: "SIZE", help: "Store at most so much below the directory.",
+        name: "quota", placeholder: "SIZE", help: "Limit the total size of the directory.",
         details:
-            "Counted are the sizes of all files in it, as ls shows them, and of uploads from their beginning on.",
+            "Counts the sizes of all files in it, as ls shows them, and uploads from their beginning on.",
         isChangeable: true
     ).size
 
     static let minimumFree = Flag(
-        name: "min-free", placeholder: "SIZE", help: "Refuse uploads that would leave less room on the disk.",
+        name: "min-free", placeholder: "SIZE", help: "Refuse uploads that would leave less free space on the disk.",
         isChangeable: true
     ).size
 
     private static let limits: [FlagEffect<ServerConfiguration>] = [
         Flag(
-            name: "max-upload", placeholder: "SIZE", help: "Refuse uploads that are larger.",
-            details: "Without it only the space on disk is the limit. " + SizeNotation.description, isChangeable: true
+            name: "max-upload", placeholder: "SIZE", help: "Refuse uploads larger than SIZE.",
+            details: "By default, only the disk space is the limit. " + SizeNotation.description, isChangeable: true
         ).size.sets(\.maximumUpload),
         quota.sets(\.space.quota),
         minimumFree.sets(\.space.minimumFree),
         Flag(
             name: "expire-unfinished", placeholder: "DURATION",
-            help: "Remove what has arrived of an unfinished upload when nothing was added to it for so long.",
-            details: "Clients are told. Until then the same push goes on where it was interrupted.", isChangeable: true
+            help: "Remove unfinished uploads that have not grown for DURATION.",
+            details: "Clients are informed of this. Until then the same push resumes the upload.", isChangeable: true
         ).interval(default: usual.keepUnfinished).sets(\.keepUnfinished),
         Flag(
-            name: "max-connections", placeholder: "N", help: "Serve at most so many connections at a time.",
-            details: "Those who have not introduced themselves give way to newcomers. "
-                + "Half of the descriptors that the process may have is the most."
+            name: "max-connections", placeholder: "N", help: "Limit the number of connections to N.",
+            details: "Connections that have not finished the handshake are closed in favour of new ones. N is at "
+                + "most half of the descriptors that the process may have."
         ).count(default: usual.maximumConnections).sets(\.maximumConnections),
         Flag(
             name: "max-per-address", placeholder: "N",
-            help: "Serve at most so many connections from one IPv4 address or IPv6 /64 at a time.",
-            details: "More are turned away. This machine's own addresses are not counted.", isChangeable: true
+            help: "Limit the connections from one IPv4 address or IPv6 /64 to N.",
+            details: "Further ones are refused. This machine's own addresses are not counted.", isChangeable: true
         ).count(default: usual.maximumPerNetwork).sets(\.maximumPerNetwork),
         Flag(
             name: "silence-timeout", placeholder: "DURATION",
-            help: "Drop a connection when nothing at all was heard of it for so long.",
+            help: "Drop a connection that has been silent for DURATION.",
             details: DurationNotation.description, isChangeable: true
         ).interval(default: usual.timeouts.silence).sets { configuration, silence in
             configuration.timeouts.silence = silence
@@ -153,15 +156,16 @@ enum ServeFlags {
         },
         Flag(
             name: "idle-timeout", placeholder: "DURATION",
-            help: "Close a connection that is alive but has had no upload for so long.", isChangeable: true
+            help: "Close a connection that is alive, but has had no upload for DURATION.", isChangeable: true
         ).interval(default: usual.timeouts.idle).sets(\.timeouts.idle),
         Flag(
             name: "handshake-timeout", placeholder: "DURATION",
-            help: "Drop a new connection that has not introduced itself for so long.", isChangeable: true
+            help: "Drop a new connection that has not finished the handshake within DURATION.", isChangeable: true
         ).interval(default: usual.timeouts.handshake).sets(\.timeouts.handshake),
         Flag(
-            name: "min-rate", placeholder: "SIZE", help: "Drop a connection whose upload is slower, in bytes a second.",
-            details: "0 turns this off.", isChangeable: true
+            name: "min-rate", placeholder: "SIZE",
+            help: "Drop a connection whose upload is slower than SIZE bytes per second.",
+            details: "0 disables this.", isChangeable: true
         ).size(default: 1 << 10).sets(\.timeouts.minimumRate),
         Flag(
             name: "drain-timeout", placeholder: "DURATION",

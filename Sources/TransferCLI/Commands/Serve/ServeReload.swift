@@ -43,7 +43,7 @@ final class ServeReload: Sendable {
         do throws(UsageError) {
             let invocation = try Invocation(Array(CommandLine.arguments.dropFirst()), sources: Environment.sources)
             guard case .run(let arguments) = invocation, arguments.command == started.command else {
-                throw UsageError("the command line is no longer what it was")
+                throw UsageError("the command line has changed")
             }
             return (arguments, try ServeCommand(arguments))
         } catch {

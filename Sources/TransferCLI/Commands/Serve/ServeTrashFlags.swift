@@ -20,17 +20,17 @@ enum ServeTrashFlags {
     ]
 
     private static let isOn = Flag(
-        name: "trash", help: "Put what clients remove or replace into a trash.",
+        name: "trash", help: "Keep what clients remove or replace in a trash.",
         details:
-            "A new directory has one; --no-trash is for a directory without, where only what clients want to have in a trash "
-            + "goes there. What is said once holds for the directory until something else is said. 'transfer trash' shows, restores "
-            + "and empties it. What is in it takes room, and counts against quotas."
+            "A new directory has one. With --no-trash, only what clients ask to keep goes there. The "
+            + "setting holds for the directory until it is changed. 'transfer trash' lists, restores and "
+            + "empties the trash, whose content takes space and counts against quotas."
     ).isOn
 
     private static let lifetime = Flag(
         name: "trash-for", placeholder: "DURATION",
-        help: "Remove what is in the trash for good after so long.",
-        details: "It goes earlier where room or a quota is needed, the oldest first.", isChangeable: true
+        help: "Permanently remove what is in the trash after DURATION.",
+        details: "Earlier if space or a quota is needed, the oldest first.", isChangeable: true
     ).interval(default: usual.keepTrash)
 
     private static let former = Flag(

@@ -65,7 +65,7 @@ import TransferTestSupport
         #expect(try server.push(to: link).end == .exited(0))
         try server.end()
         #expect(server.program.outputText.split(separator: "\n").count == 1, "\(server.program.outputText)")
-        #expect(server.program.errorText.split(separator: "nobody may push from other machines yet").count == 2)
+        #expect(server.program.errorText.split(separator: "no client may push from other machines yet").count == 2)
     }
 
     /// The server knows best where it listens.

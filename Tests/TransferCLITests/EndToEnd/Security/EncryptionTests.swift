@@ -69,7 +69,7 @@ import TransferTestSupport
 
     @Test(arguments: [
         (["serve", "--allow-insecure"], "--allow-insecure is for --plaintext"),
-        (["serve", "--cert", "a"], "--cert and --key belong together"),
+        (["serve", "--cert", "a"], "--cert and --key must be given together"),
         (["serve", "--plaintext", "--cert", "a", "--key", "b"], "--cert and --key are for encryption"),
         (["push", "a", "--plaintext", "--trust-new"], "drop --plaintext"),
         (["push", "a", "--server-key", "SHA256:?"], "'SHA256:?' is not a fingerprint"),

@@ -60,7 +60,7 @@ import TransferTestSupport
         #expect(try first.trust(["add", first.address, known]).end == .exited(0))
         try first.end()
         let second = try SecureServer(in: first.home, stored: "other", at: first.address, user: user)
-        let warning = "has another key for \(first.address), which no server has written"
+        let warning = "has another key for \(first.address), not written by a server"
         #expect(second.program.errorText.contains(warning), "\(second.program.errorText)")
         #expect(try second.push().errors.contains("HAS CHANGED"))
         let port = first.address.split(separator: ":").last ?? ""
@@ -89,7 +89,7 @@ import TransferTestSupport
         // A server starts all the same.
         try server.end()
         let second = try SecureServer(in: server.home, user: user)
-        #expect(second.program.errorText.contains("your own clients are not let in: Your key"))
+        #expect(second.program.errorText.contains("your own clients have no access: Your key"))
     }
 
     /// Whoever may push could write it.
@@ -97,7 +97,7 @@ import TransferTestSupport
         let server = try SecureServer(stored: SecureServer.client, user: user)
         #expect(files(below: server.directory).allSatisfy { $0.hasPrefix(".transfer/") })
         #expect(
-            server.program.errorText.contains("your own clients are not let in: your configuration is in the directory")
+            server.program.errorText.contains("your own clients have no access: your configuration is in the directory")
         )
         #expect(try server.push(["--server-key", server.fingerprint]).end == .exited(4))
     }
@@ -122,7 +122,7 @@ import TransferTestSupport
 
     @Test func whoIsLetInIsSaid() throws {
         let open = try SecureServer()
-        let warning = "warning EVERYBODY WHO REACHES THIS SERVER MAY PUSH: it was started with --open\n"
+        let warning = "warning ANYONE WHO CAN REACH THIS SERVER MAY PUSH: it was started with --open\n"
         #expect(open.program.errorText.contains(warning), "\(open.program.errorText)")
         let bare = try RunningServer()
         #expect(bare.program.errorText.contains("info without encryption nobody can be told from another"))

@@ -69,10 +69,10 @@ import TransferTestSupport
     @Test(arguments: [
         (["--http-plain", "127.0.0.1"], "'127.0.0.1' is no address for --http-plain"),
         (["--http-plain", "0.0.0.0:80"], "--http-plain on an address that others can reach needs --allow-insecure"),
-        (["--http-plain", "unix:a", "--http-plain", "unix:a"], "'unix:a' for --http-plain comes twice"),
+        (["--http-plain", "unix:a", "--http-plain", "unix:a"], "--http-plain 'unix:a' is given twice"),
         (["--trusted-proxy", "localhost"], "'localhost' is no proxy for --trusted-proxy"),
-        (["--http", "off", "--trusted-proxy", "unix"], "--trusted-proxy is for HTTP"),
-        (["--plaintext", "--trusted-proxy", "unix"], "--trusted-proxy is for HTTP"),
+        (["--http", "off", "--trusted-proxy", "unix"], "--trusted-proxy needs --http"),
+        (["--plaintext", "--trusted-proxy", "unix"], "--trusted-proxy needs --http"),
     ])
     func theCommandLineIsWrong(_ flags: [String], _ message: String) throws {
         let finished = try Finished(["serve", "--dir", home.path("stored")] + flags)

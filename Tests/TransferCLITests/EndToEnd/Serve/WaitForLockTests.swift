@@ -83,7 +83,7 @@ import TransferTestSupport
         let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" serve --dir \"$1\" --plaintext --wait-for-lock"
         let finished = try Finished(["-c", script, program, home.path("stored")], shell)
         #expect(
-            finished.end == .exited(5) && finished.errors.contains("no sockets can be handed over"),
+            finished.end == .exited(5) && finished.errors.contains("cannot be used with sockets"),
             "\(finished.errors)")
     }
 }
