@@ -12,8 +12,8 @@ extension PushClassic {
             (PushFlags.seals.flag, "such servers have no mailboxes"),
             (SecurityFlags.serverKey.flag, "such a server has no key"),
             (SecurityFlags.trustsNew.flag, "such a server has no key"),
-            (SecurityFlags.tokenFile.flag, "without encryption whoever listens in could use the token"),
-            (SecurityFlags.asksToken.flag, "without encryption whoever listens in could use the token"),
+            (SecurityFlags.tokenFile.flag, "without encryption anyone on the network could use the token"),
+            (SecurityFlags.asksToken.flag, "without encryption anyone on the network could use the token"),
         ],
         unknown: ["on-conflict", "digest", "compress-level", "retry", "bandwidth"],
         reason: ": such servers do not support it")
