@@ -1,17 +1,18 @@
 package import TransferModel
 
-/// What a peer did that the protocol does not allow. The connection ends with it.
+/// A violation of the protocol by the peer. The connection ends with it.
 package struct ProtocolFault: Error, Equatable, Sendable {
-    /// Says which rule was broken; sent to the peer before the connection closes.
+    /// The broken rule; sent to the peer before the connection closes.
     package let code: ResultCode
 
-    /// A sentence for people.
+    /// A sentence for users, sent with the code.
     package let message: String
 
-    /// Where no frame of this protocol was found: what came instead, `openingSize` bytes at most. Empty otherwise, and never sent.
+    /// The peer's first bytes if they are no frame of this protocol, at most `openingSize`; otherwise empty. Never
+    /// sent.
     package let opening: [UInt8]
 
-    /// Enough to see what talks there.
+    /// Bytes of `opening` at most, enough to tell which program is at the other end.
     package static let openingSize = 64
 
     package init(_ code: ResultCode, _ message: String, opening: [UInt8] = []) {
@@ -20,7 +21,7 @@ package struct ProtocolFault: Error, Equatable, Sendable {
         self.opening = opening
     }
 
-    /// What was broken; not by what.
+    /// Compares code and message, not `opening`.
     package static func == (one: ProtocolFault, other: ProtocolFault) -> Bool {
         one.code == other.code && one.message == other.message
     }

@@ -1,47 +1,48 @@
 package import TransferModel
 
-/// The client's side of one connection: what each frame of the server means now. Sans-IO.
+/// The client's side of one connection: which frames of the server are legal now, and what each means. No I/O.
 ///
 /// ```
 ///   greeting ──welcome──► open ──goodbye──► leaving
 ///      └────────result about the connection──► closed ◄─┘
 /// ```
 ///
-/// Uploads may begin while still greeting, within the baseline limits, so that a small push costs no round trip.
+/// Uploads may begin before `welcome` arrives, within the baseline limits, so that a small push costs no extra round
+/// trip.
 package struct ClientConnection: Sendable {
     private enum State {
         case greeting
         case open
-        /// The server takes no more uploads but still answers those begun.
+        /// The server takes no new uploads but still answers open ones.
         case leaving
         case closed
     }
 
     private var state = State.greeting
-    /// Uploads without a result, and those that were asked about and have no answer.
+    /// Uploads without a result, and resumes and lookups without an answer.
     private var begun: Set<UploadID> = []
-    /// With the first block that `have` may still name.
+    /// Resumes without an answer, each with the lowest block that its next `have` may name.
     private var asked: [UploadID: UInt64] = [:]
-    /// Uploads that were begun and admitted, and have no result.
+    /// Uploads that the server has admitted and not yet answered with a result.
     private var accepted: Set<UploadID> = []
-    /// Those that were looked up and have no answer.
+    /// IDs of lookups that have no answer yet.
     private var lookedUp: Set<UploadID> = []
-    /// Acknowledgements whose receipts have yet to come; their uploads count as not acknowledged.
+    /// Acknowledgements whose receipts have not arrived; their uploads still count against `allowance`.
     private var owed = 0
     private let wantsReceipts: Bool
-    /// How content may be compressed that comes.
+    /// Encodings, besides `stored`, that the server may use for content.
     private let encodings: Set<BodyEncoding>
     private var answers = Answers()
-    /// Whether the server was asked to tell of what arrives.
+    /// Whether a `mail` request has asked the server to announce new deliveries.
     private var watches = false
 
-    /// Whether `welcome` has arrived.
+    /// Whether the handshake is complete: `welcome` has arrived.
     package private(set) var isWelcomed = false
 
-    /// Uploads that may be begun without a result: the baseline until the server says otherwise.
+    /// Most uploads without a result: the baseline until `welcome` says otherwise.
     package private(set) var unacknowledgedLimit = Limits.unacknowledgedUploads
 
-    /// - Parameter features: what `hello` says.
+    /// - Parameter features: those that `hello` declares.
     package init(features: Features = []) {
         wantsReceipts = features.contains(.receipts)
         encodings = features.encodings
@@ -52,32 +53,32 @@ package struct ClientConnection: Sendable {
         case welcomed(Welcome)
         /// The upload was admitted: send its data.
         case accepted(UploadID)
-        /// The server has some of an upload that was asked about; `accepted` follows.
+        /// Blocks that the server has of an upload that the client wants to resume; `accepted` follows.
         case found(Have)
         case progress(UploadID, bytes: UInt64)
         case finished(UploadResult)
-        /// As `finished`, but the receipt of the acknowledgement has yet to come; they come in the order of the results.
+        /// As `finished`, but the receipt is still to come. Receipts arrive in the order of the results.
         case acknowledged(UploadResult)
-        /// Those of the first acknowledgements that have none.
+        /// Receipts of the oldest acknowledgements that have none.
         case receipts(SignedBatch)
-        /// An upload that was looked up has its acknowledgement already.
+        /// The server has acknowledged a looked-up upload already; this is its result.
         case known(UploadResult)
-        /// These have none: what they are has to be sent.
+        /// Looked-up uploads that have no acknowledgement and must be sent.
         case unknown([UploadID])
-        /// Of the first request that has no whole answer: some of a list.
+        /// A piece of the answer to the oldest open request, a list.
         case entries(Entries)
         case persons(Persons)
         case deliveries(Deliveries)
-        /// There are deliveries up to this number.
+        /// The number of the newest delivery.
         case arrived(UInt64)
-        /// Its content follows.
+        /// The content of this file follows.
         case file(FetchedFile)
         case block(BlockDigest)
-        /// All of the content has come; the request is answered.
+        /// All content has arrived; the fetch is answered.
         case fetched(End)
-        /// The request is answered.
+        /// The oldest open request is answered.
         case outcome(Outcome)
-        /// Send this back.
+        /// A message to send to the server.
         case reply(Message)
         /// The server takes no more uploads on this connection.
         case leaving(Goodbye)
@@ -85,8 +86,8 @@ package struct ClientConnection: Sendable {
         case refused(UploadResult)
         case nothing
 
-        /// Whether it answers what was asked or sent, or some of that. What a server can repeat for ever without ending anything does
-        /// not: signs of life, news, progress, and lists with nothing in them.
+        /// Whether the message answers something that the client has sent. Messages that a server could repeat for ever
+        /// without ending anything do not count: pongs, news, progress and empty lists.
         package var isAnswer: Bool {
             switch self {
             case .accepted, .found, .finished, .acknowledged, .receipts, .known, .unknown, .file, .fetched,
@@ -100,7 +101,7 @@ package struct ClientConnection: Sendable {
         }
     }
 
-    /// How many more uploads may begin now.
+    /// Uploads that may begin now.
     package var allowance: Int {
         switch state {
         case .greeting, .open: max(0, unacknowledgedLimit - begun.count - owed)
@@ -108,27 +109,27 @@ package struct ClientConnection: Sendable {
         }
     }
 
-    /// Uploads that were looked up and have no answer.
+    /// Number of looked-up uploads without an answer.
     package var lookups: Int { lookedUp.count }
 
-    /// Whether every upload that was begun has its result, and its receipt, and every request its answer.
+    /// Whether all uploads have results and receipts, and all requests answers.
     package var isSettled: Bool { begun.isEmpty && owed == 0 && answers.isEmpty }
 
-    /// Whether a request may be sent now. Not before `welcome` says that the server knows requests.
+    /// Whether a request may be sent now; false until `welcome` has arrived.
     package func allows(_ request: Request) -> Bool {
         if case .open = state { answers.allows(request) } else { false }
     }
 
-    /// A request is on its way.
+    /// Records a request that is being sent.
     package mutating func requested(_ request: Request) {
         answers.add(request)
         if case .mail(let mail) = request, mail.watches { watches = true }
     }
 
-    /// A piece of data has come.
+    /// Checks a piece of a `data` body.
     ///
-    /// - Parameter bytes: of it, as it travelled.
-    /// - Throws: `unexpectedFrame` unless it belongs to an answer and is encoded as `hello` says that it may be; the
+    /// - Parameter bytes: size of the piece on the wire.
+    /// - Throws: `unexpectedFrame` unless the piece belongs to an answer and has an encoding that `hello` permits; the
     ///   connection must end.
     package mutating func receiveData(_ encoding: BodyEncoding, _ bytes: Int) throws(ProtocolFault) {
         guard encoding == .stored || encodings.contains(encoding) else {
@@ -137,19 +138,19 @@ package struct ClientConnection: Sendable {
         try answers.receiveData(bytes)
     }
 
-    /// An upload's `begin` is on its way. A server refuses an id that has no result yet, so two of them are none of this
-    /// side's business.
+    /// Records a `begin` that is being sent. The server refuses an ID that is still without a result, so this side does
+    /// not check for duplicates.
     package mutating func began(_ id: UploadID) {
         begun.insert(id)
     }
 
-    /// A question about an upload is on its way; it is answered by `accepted` or `finished`.
+    /// Records a `resume` that is being sent; `accepted` or `finished` answers it.
     package mutating func asked(_ id: UploadID) {
         began(id)
         asked[id] = 0
     }
 
-    /// A lookup is on its way; each of its uploads is answered by `known` or `unknown`.
+    /// Records a `lookup` that is being sent; `known` or `unknown` answers each ID.
     package mutating func lookedUp(_ ids: some Sequence<UploadID>) {
         for id in ids {
             began(id)
@@ -176,7 +177,8 @@ package struct ClientConnection: Sendable {
         }
     }
 
-    /// A client that obeyed a limit of nothing would wait for ever, or send empty frames or pings without end.
+    /// Refuses limits of zero: a client that obeyed them would wait for ever, or send empty frames or pings without
+    /// end.
     private mutating func open(_ welcome: Welcome) throws(ProtocolFault) -> Action {
         guard welcome.dataBody > 0, welcome.unacknowledgedUploads > 0, welcome.heartbeat > 0, welcome.silence > 0 else {
             throw .malformed("The welcome frame has a limit of zero.")
@@ -228,7 +230,7 @@ package struct ClientConnection: Sendable {
             asked[have.id] = end
             return .found(have)
         case .received(let received):
-            // The result may have overtaken it in the server.
+            // The server may have sent the result first.
             return begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
         case .entries, .file, .block, .end, .outcome, .persons, .deliveries: return try answer(message)
         case .arrived(let number):
@@ -255,7 +257,8 @@ package struct ClientConnection: Sendable {
         }
     }
 
-    /// What a question is answered with carries its receipt; what an upload is answered with need not.
+    /// The result of a resumed or looked-up upload carries its receipt; that of a new upload may get it later, in
+    /// `receipts`.
     private mutating func finish(_ result: UploadResult) -> Action {
         guard wantsReceipts, result.isAcknowledgement, result.receipt == nil else { return .finished(result) }
         owed += 1

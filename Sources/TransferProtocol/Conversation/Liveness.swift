@@ -1,36 +1,36 @@
 package import TransferModel
 
-/// Decides from the times of what was sent and received when to send a ping and when to give a peer up. Used by both
-/// sides; the time is an argument of every call.
+/// Decides when to send a ping and when to disconnect a peer, from the times of what was sent and received. Both sides
+/// use it; the time is an argument of every call.
 package struct Liveness: Sendable {
-    /// The time-outs of one side.
+    /// The timeouts of one side of a connection.
     package struct Timeouts: Equatable, Sendable {
-        /// From the connection to the end of the handshake.
+        /// From the beginning of the connection to the end of the handshake.
         package var handshake = Interval.seconds(10)
-        /// A side that has sent nothing for so long sends a ping.
+        /// A side that has sent no bytes for this long sends a ping.
         package var heartbeat = Interval.seconds(5)
-        /// A peer that has sent nothing for so long is given up.
+        /// A peer that has sent no bytes for this long is disconnected.
         package var silence = Interval.seconds(20)
-        /// A peer is given up if it owes an answer and sends nothing of it for this long, even if it gives signs of life.
+        /// A peer is disconnected if it owes an answer and sends no part of it for this long, even if it sends pings.
         package var answer = Interval(nanoseconds: .max)
-        /// A connection without uploads for so long is closed.
+        /// A connection without uploads for this long is closed.
         package var idle = Interval.seconds(600)
-        /// A connection on which nothing is asked for so long keeps as little as it can, where what is spoken allows that.
+        /// A connection without requests for this long is kept with little memory, if its wire permits that.
         package var rest = Interval.seconds(2)
-        /// Bytes per second below which an upload of known size is given up; 0 for none.
+        /// Bytes per second below which an upload of known size is ended; 0 for no minimum.
         package var minimumRate: UInt64 = 0
 
         package init() {}
     }
 
-    /// The minimum rate is taken over this long, so that a short stall on a bad link is forgiven.
+    /// Interval over which the minimum rate is measured, so that a short stall of a bad link has no effect.
     package static let rateWindow = Interval.seconds(30)
 
-    /// What to do when a deadline has passed.
+    /// What the session has to do about a deadline that has passed.
     package enum Expiry: Equatable, Sendable {
         case nothing
         case sendPing
-        /// Give the peer up; the fault says why.
+        /// Disconnect the peer; the fault has the reason.
         case giveUp(ProtocolFault)
     }
 
@@ -41,9 +41,9 @@ package struct Liveness: Sendable {
     private var lastReceived: MonotonicTime
     private var lastSent: MonotonicTime
     private var lastActive: MonotonicTime
-    /// Since when this side does not read; nil while it reads.
+    /// Time since which this side does not read; nil while it reads.
     private var pausedSince: MonotonicTime?
-    /// Since when the peer owes an answer, or the last piece of one came; nil while it owes none.
+    /// Time since which an answer is owed, or at which its last part arrived; nil if none is owed.
     private var owesSince: MonotonicTime?
     private var rate: (since: MonotonicTime, bytes: UInt64)?
 
@@ -55,45 +55,45 @@ package struct Liveness: Sendable {
         lastActive = now
     }
 
-    /// The handshake is done.
+    /// Ends the handshake: from now on the other timeouts apply.
     package mutating func established(now: MonotonicTime) {
         isEstablished = true
         lastActive = now
     }
 
-    /// Bytes arrived, of whatever kind.
+    /// Records bytes of any kind that arrived.
     package mutating func received(_ bytes: Int, now: MonotonicTime) {
         lastReceived = now
         rate?.bytes &+= UInt64(bytes)
     }
 
-    /// What was received stands for more than its own bytes.
+    /// Adds bytes to the measured rate for content that took fewer bytes on the wire.
     package mutating func receivedWorth(_ bytes: Int) {
         rate?.bytes &+= UInt64(max(0, bytes))
     }
 
-    /// Bytes were given to the kernel.
+    /// Records that the kernel has taken bytes.
     package mutating func sent(now: MonotonicTime) {
         lastSent = now
     }
 
-    /// An upload made progress or ended: the connection is in use.
+    /// Records that an upload made progress or ended: the connection is in use.
     package mutating func active(now: MonotonicTime) {
         lastActive = now
     }
 
-    /// From now on (or no longer) the peer owes an answer.
+    /// Sets whether the peer owes an answer.
     package mutating func expectAnswer(_ isExpected: Bool, now: MonotonicTime) {
         guard isExpected != (owesSince != nil) else { return }
         owesSince = isExpected ? now : nil
     }
 
-    /// A part of an answer arrived, or more content was sent that the answer will be about.
+    /// Restarts the timeout of the answer: a part of it arrived, or more content was sent that it will be about.
     package mutating func answered(now: MonotonicTime) {
         if owesSince != nil { owesSince = now }
     }
 
-    /// From now on (or no longer) the minimum rate applies.
+    /// Sets whether the minimum rate applies.
     package mutating func expectRate(_ isExpected: Bool, now: MonotonicTime) {
         guard timeouts.minimumRate > 0, isExpected != (rate != nil) else { return }
         rate = isExpected ? (now, 0) : nil
@@ -101,8 +101,9 @@ package struct Liveness: Sendable {
 
     private var isReadingPaused: Bool { pausedSince != nil }
 
-    /// While this side doesn't read, the peer cannot be blamed for silence. What it owes is as old afterwards as it was before: a peer can
-    /// have this side pause by sending much of something else.
+    /// Sets whether this side has stopped reading. Meanwhile no timeout of silence, answer or rate runs. The answer's
+    /// timeout goes on afterwards instead of starting again: otherwise a peer could postpone it by sending much else,
+    /// which makes this side pause.
     package mutating func pauseReading(_ isPaused: Bool, now: MonotonicTime) {
         guard isPaused != isReadingPaused else { return }
         if let pausedSince, let owed = owesSince { owesSince = owed + (now - max(owed, pausedSince)) }
@@ -111,10 +112,10 @@ package struct Liveness: Sendable {
         if rate != nil { rate = (now, 0) }
     }
 
-    /// When the connection was used last, or anything said or heard on it.
+    /// Time of the last activity: sending, receiving or use.
     package var quietSince: MonotonicTime { max(lastReceived, lastSent, lastActive) }
 
-    /// When `expire` wants to be called next.
+    /// Time at which `expire` must be called next.
     package var deadline: MonotonicTime {
         guard isEstablished else { return start + timeouts.handshake }
         var deadline = min(lastSent + timeouts.heartbeat, lastActive + timeouts.idle)
@@ -125,7 +126,7 @@ package struct Liveness: Sendable {
         return deadline
     }
 
-    /// Looks which deadline has passed.
+    /// Finds a deadline that has passed.
     package mutating func expire(now: MonotonicTime) -> Expiry {
         guard isEstablished else {
             guard now >= start + timeouts.handshake else { return .nothing }

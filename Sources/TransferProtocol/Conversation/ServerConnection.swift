@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// The server's side of one connection: which frames are legal now, and what each asks for. Sans-IO.
+/// The server's side of one connection: which frames are legal now, and what each requests. No I/O.
 ///
 /// ```
 ///   awaitingHello ──hello──► open(idle) ──begin──► open(receiving) ──end, abort──► open(idle)
@@ -23,46 +23,46 @@ package struct ServerConnection: Sendable {
     }
 
     private var state = State.awaitingHello
-    /// Uploads that were begun or asked about and have no result.
+    /// Uploads, resumes and lookups without a result.
     private var unacknowledged: Set<UploadID> = []
     private let unacknowledgedLimit: Int
-    /// Requests that have no answer.
+    /// Requests that have no answer yet.
     private var requests = OpenRequests()
 
     package init(unacknowledgedLimit: Int = Limits.unacknowledgedUploads) {
         self.unacknowledgedLimit = unacknowledgedLimit
     }
 
-    /// What a message asks the server to do.
+    /// The work that a message asks of the server.
     package enum MessageAction: Equatable, Sendable {
-        /// Answer with `welcome`.
+        /// Answer the greeting with `welcome`.
         case welcome(Hello)
         case begin(Begin)
-        /// Say what there is of the upload, then `accept`; or a result.
+        /// Send the digests of the blocks that the server has, then `accept`; or send a result.
         case resume(Begin)
-        /// Answer each of the ids with its acknowledgement, or say that it has none.
+        /// Answer each ID with its acknowledgement, or list it in `unknown`.
         case lookup(Lookup)
         case block(BlockDigest)
         case end(End)
         case abort
-        /// Answer this when all before it are answered.
+        /// Answer this request after all earlier ones.
         case request(Request)
-        /// End that request, if it has no answer yet.
+        /// End the request with this ID if it is not yet answered.
         case cancel(UInt32)
-        /// Send this back.
+        /// A message to send to the client.
         case reply(Message)
-        /// The client is done; close when everything asked for is answered.
+        /// The client sends no more; close once everything is answered.
         case close
         case nothing
     }
 
-    /// What to do with a piece of a data body.
+    /// What to do with a piece of a `data` body.
     package enum DataAction: Equatable, Sendable {
         case store
         case skip
     }
 
-    /// Whether an upload is open, accepted or not.
+    /// Whether an upload is open, admitted or refused.
     package var isReceiving: Bool {
         switch state {
         case .open(.receiving), .open(.skipping): true
@@ -75,7 +75,7 @@ package struct ServerConnection: Sendable {
         if case .open = state { true } else { false }
     }
 
-    /// Whether every upload that was begun has its result, and every request its answer.
+    /// Whether every upload has its result and every request its answer.
     package var isSettled: Bool { unacknowledged.isEmpty && !isReceiving && requests.isEmpty }
 
     /// - Throws: `unexpectedFrame`; the connection must end.
@@ -117,7 +117,7 @@ package struct ServerConnection: Sendable {
         case (.mail(let mail), .idle): return try admit(.mail(mail))
         case (.settle(let settle), .idle): return try admit(.settle(settle))
         case (.introduce(let introduce), .idle): return try admit(.introduce(introduce))
-        // It may have been answered meanwhile.
+        // The answer may already be on its way.
         case (.cancel(let id), .idle): return requests.contains(id) ? .cancel(id) : .nothing
         case (.block(let block), .receiving): return .block(block)
         case (.end(let end), .receiving):
@@ -149,10 +149,10 @@ package struct ServerConnection: Sendable {
         return .request(request)
     }
 
-    /// A request has its whole answer.
+    /// Records that a request has its complete answer.
     package mutating func answered(_ id: UInt32) { requests.answered(id) }
 
-    /// An id begun again before its result is refused: nobody could tell which of the two the result is about.
+    /// Refuses an ID that has no result yet: the client could not tell which of the two uploads the result is about.
     private mutating func admit(_ id: UploadID) throws(ProtocolFault) {
         guard unacknowledged.count < unacknowledgedLimit else {
             throw ProtocolFault(
@@ -174,8 +174,8 @@ package struct ServerConnection: Sendable {
         }
     }
 
-    /// An upload has its result, or a question its answer; what still arrives of an upload is skipped. What was not begun, or
-    /// has its result, stays so.
+    /// Records the result of an upload, or the answer to a resume or lookup. Frames of the upload that still arrive are
+    /// skipped. An ID that is not open has no effect.
     package mutating func settled(_ id: UploadID) {
         guard unacknowledged.remove(id) != nil else { return }
         if state == .open(.receiving(id)) { state = .open(.skipping) }

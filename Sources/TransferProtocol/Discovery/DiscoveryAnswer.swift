@@ -1,41 +1,40 @@
 import TransferModel
 
-/// What a server says to whoever looks for it. Anybody on the network can say it: it is a hint where to look, and TLS finds
-/// out who is there.
+/// A server's answer to a probe. Any host on the network can send one, so it is only a hint; TLS verifies the server.
 package struct DiscoveryAnswer: Hashable, Sendable {
-    /// Ports that are told at most: nobody listens on more of one address.
+    /// Most ports in one answer; more listeners on one address are not expected.
     package static let mostPorts = 8
 
-    /// Bytes of a digest of a key (SHA-256).
+    /// Bytes of a key's digest (SHA-256).
     private static let digestSize = 32
 
-    /// The only flag.
+    /// Flag of a server that uses TLS: the digest is present.
     private static let encryptedFlag: UInt8 = 1
 
-    /// Bytes behind the header in front of the ports: instance, flags, digest, number of ports, length of the name.
+    /// Bytes between the header and the ports: instance, flags, digest, number of ports, length of the name.
     private static let fixedSize = 8 + 1 + digestSize + 1 + 1
 
-    /// Bytes of the longest one; a probe has more.
+    /// Bytes of the longest answer; less than a probe has.
     package static let longest = DiscoveryDatagram.headerSize + fixedSize + 2 * mostPorts + DiscoveryName.longest
 
-    /// That of the probe.
+    /// The nonce of the probe that this answers.
     package let nonce: DiscoveryNonce
 
-    /// Random, of the process that answers: so it is the same server that is found by several addresses.
+    /// A random number of the server process, by which clients recognise a server that they find at several addresses.
     package let instance: UInt64
 
-    /// The SHA-256 digest of the key that the server shows with TLS, 32 bytes; nothing without TLS.
+    /// The SHA-256 digest of the server's TLS key, 32 bytes; nil without TLS.
     package let keyDigest: [UInt8]?
 
-    /// Where connections are taken, at the address that the answer comes from: 1 to 8 of them, none of them 0.
+    /// Ports of the server, at the address that sent the answer: 1 to 8, and never port 0.
     package let ports: [UInt16]
 
     package let name: DiscoveryName
 
     /// - Parameters:
-    ///   - keyDigest: 32 bytes.
-    ///   - ports: of more than 8 only the first are told.
-    /// - Returns: nothing for anything else, or without a port.
+    ///   - keyDigest: 32 bytes, or nil.
+    ///   - ports: only the first 8 are used.
+    /// - Returns: nil without a port, with port 0, or with a digest of another size.
     package init?(
         _ nonce: DiscoveryNonce, instance: UInt64, keyDigest: [UInt8]?, ports: [UInt16], name: DiscoveryName
     ) {
@@ -47,7 +46,7 @@ package struct DiscoveryAnswer: Hashable, Sendable {
         self.name = name
     }
 
-    /// - Parameter body: what stands behind the header.
+    /// - Parameter body: the bytes behind the header.
     init(_ nonce: DiscoveryNonce, body: ArraySlice<UInt8>) throws(DiscoveryFault) {
         guard body.count >= Self.fixedSize else { throw .wrongSize(body.count + DiscoveryDatagram.headerSize) }
         let bytes = Array(body.prefix(Self.longest))
@@ -76,7 +75,7 @@ package struct DiscoveryAnswer: Hashable, Sendable {
         }
     }
 
-    /// The datagram.
+    /// The whole datagram, header included.
     package var bytes: [UInt8] {
         var bytes = DiscoveryDatagram.header(.answer, nonce)
         bytes.append(bigEndian: instance)

@@ -1,37 +1,38 @@
 import TransferModel
 
-/// A datagram as discovery sees it. No I/O.
+/// A datagram on the discovery port, decoded. No I/O.
 ///
-/// Those of discovery begin with eight bytes that no text does, a version and a kind; numbers are in network byte order.
-/// docs/reference/discovery.md has the tables. What begins otherwise is somebody else's.
+/// Datagrams of discovery begin with eight bytes that no text begins with, a version and a kind; numbers are in network
+/// byte order. docs/reference/discovery.md has the tables. Any other datagram belongs to another protocol.
 package enum DiscoveryDatagram: Equatable, Sendable {
     case probe(DiscoveryNonce)
     case answer(DiscoveryAnswer)
-    /// Nothing of discovery.
+    /// A datagram that does not belong to discovery.
     case other
 
-    /// What all of discovery begins with: a byte that UTF-8 never has, then `XFRFIND`.
+    /// The first bytes of every datagram: one that UTF-8 never has, then `XFRFIND`.
     package static let magic: [UInt8] = [0xF5] + Array("XFRFIND".utf8)
 
-    /// The only version that there is.
+    /// Version of the format, the only one so far.
     package static let version: UInt8 = 1
 
-    /// The first byte behind the version.
+    /// The kind, which is the byte after the version.
     enum Kind: UInt8 {
         case probe = 1
         case answer = 2
     }
 
-    /// Bytes of magic, version, kind and nonce.
+    /// Bytes of the header: magic, version, kind and nonce.
     static let headerSize = magic.count + 2 + DiscoveryNonce.size
 
-    /// Bytes of a probe: more than the longest answer has, so that nobody can make a server send more than he has sent
-    /// himself.
+    /// Bytes of a probe: more than the longest answer, so that a forged probe cannot make a server send its victim more
+    /// than the forger has sent.
     package static let probeSize = 192
 
-    /// Reads one. Nothing is allocated before its size is known to be right.
+    /// Decodes a datagram, and allocates nothing before its size is checked.
     ///
-    /// - Throws: for what begins as one of discovery and is none: that must not be taken for somebody else's.
+    /// - Throws: `DiscoveryFault` for a datagram that has the magic but is malformed. Callers must not treat it as
+    ///   another protocol's.
     package static func decode(_ bytes: ArraySlice<UInt8>) throws(DiscoveryFault) -> DiscoveryDatagram {
         guard bytes.starts(with: magic) else { return .other }
         guard bytes.count >= headerSize else { throw .wrongSize(bytes.count) }
@@ -51,7 +52,7 @@ package enum DiscoveryDatagram: Equatable, Sendable {
         }
     }
 
-    /// The bytes of a probe.
+    /// Encodes a probe, padded to `probeSize`.
     package static func probe(with nonce: DiscoveryNonce) -> [UInt8] {
         let header = header(.probe, nonce)
         return header + [UInt8](repeating: 0, count: probeSize - header.count)

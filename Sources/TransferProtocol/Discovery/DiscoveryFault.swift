@@ -1,17 +1,17 @@
-/// Why a datagram that begins as those of discovery do is none. It is dropped without a word.
+/// The reason why a datagram with the magic of discovery is invalid. Such datagrams are dropped without an answer.
 package enum DiscoveryFault: Error, Equatable, Sendable {
-    /// Another version than this program knows.
+    /// A version that this program does not know.
     case unknownVersion(UInt8)
-    /// Neither a probe nor an answer.
+    /// The kind is neither probe nor answer.
     case unknownKind(UInt8)
-    /// Not as long as it has to be.
+    /// The size does not match the kind; with the size.
     case wrongSize(Int)
-    /// Something else than zeros where nothing is meant.
+    /// Bytes that must be zero are not.
     case strayBytes
-    /// Flags that nobody has given a meaning.
+    /// Flags without a meaning in this version.
     case unknownFlags(UInt8)
-    /// No port, or more than there may be, or the port 0.
+    /// No port, more than 8 ports, or port 0.
     case badPorts
-    /// A name that none can be.
+    /// A name that `DiscoveryName` refuses.
     case badName
 }

@@ -1,8 +1,8 @@
 import TransferModel
 
-/// 16 random bytes by which whoever asks knows the answers to the question.
+/// 16 random bytes by which a client matches answers with its probe.
 package struct DiscoveryNonce: Hashable, Sendable {
-    /// Bytes of it.
+    /// Size of a nonce in bytes.
     static let size = 16
 
     private let high: UInt64
@@ -12,12 +12,12 @@ package struct DiscoveryNonce: Hashable, Sendable {
         (self.high, self.low) = (high, low)
     }
 
-    /// A new one, of the system's secure generator unless a test has its own.
+    /// Makes a nonce, from the system's secure generator except in tests.
     package static func random(using generator: inout some RandomNumberGenerator) -> DiscoveryNonce {
         DiscoveryNonce(high: generator.next(), low: generator.next())
     }
 
-    /// From the 16 bytes at `offset`. The caller has checked that they are inside.
+    /// Reads the 16 bytes at `offset`. The caller has checked that they are inside.
     init(_ bytes: RawSpan, at offset: Int) {
         high = bytes.bigEndian(at: offset, as: UInt64.self)
         low = bytes.bigEndian(at: offset + 8, as: UInt64.self)

@@ -1,12 +1,12 @@
 package import TransferModel
 
-/// Reads the fields of a message body in order; every read is checked against what is left. Lives only inside the
-/// `withUnsafeBytes` that lends it the body.
+/// Reads the fields of a message body in order; every read is checked against the remaining bytes. Valid only inside
+/// the `withUnsafeBytes` that lends the body.
 package struct BodyReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    /// Whether a check was read, which matched.
+    /// Whether a check was read; it matched.
     private(set) var hasCheck = false
 
     package init(_ bytes: UnsafeRawBufferPointer) {
@@ -22,19 +22,19 @@ package struct BodyReader {
         UploadID(high: try integer(UInt64.self), low: try integer(UInt64.self))
     }
 
-    /// The next `count` bytes; valid as long as the body.
+    /// Returns the next `count` bytes, valid as long as the body.
     package mutating func bytes(_ count: Int) throws(ProtocolFault) -> UnsafeRawBufferPointer {
         let start = try advance(count)
         return UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
     }
 
-    /// The next `count` bytes, copied.
+    /// Returns a copy of the next `count` bytes.
     package mutating func array(_ count: Int) throws(ProtocolFault) -> [UInt8] {
         let start = try advance(count)
         return Array(bytes[start..<start + count])
     }
 
-    /// Two bytes of length, then that many.
+    /// Reads two bytes of length and then so many bytes.
     package mutating func sizedArray() throws(ProtocolFault) -> [UInt8] {
         try array(Int(try integer(UInt16.self)))
     }
@@ -47,10 +47,10 @@ package struct BodyReader {
         return Digest(algorithm, try array(algorithm.function.size))
     }
 
-    /// The optional fields that end most messages. Unknown ones are skipped unless their tag says that they matter. A
+    /// Reads the optional fields at the end of a message. Unknown ones are skipped unless their tag is critical. A
     /// check is compared.
     ///
-    /// - Throws: `damagedFrame` when the check doesn't match; `malformedFrame`.
+    /// - Throws: `damagedFrame` if the check doesn't match; `malformedFrame`.
     mutating func fields(known: [FieldTag]) throws(ProtocolFault) -> MessageFields {
         var fields = MessageFields()
         while offset < bytes.count {
@@ -70,9 +70,9 @@ package struct BodyReader {
         return fields
     }
 
-    /// Reads the check behind its tag and compares it. Without an array for it: every small upload has two.
+    /// Reads the check after its tag and compares it. It allocates no array, because every small upload has two checks.
     ///
-    /// - Parameter count: bytes of the body that it is about.
+    /// - Parameter count: bytes of the body before the check, which it covers.
     private mutating func compareCheck(of count: Int) throws(ProtocolFault) {
         guard try integer(UInt16.self) == FrameCheck.size, bytes.count - offset == FrameCheck.size else {
             throw .malformed("The check of a message is not its end.")
@@ -82,7 +82,7 @@ package struct BodyReader {
         hasCheck = true
     }
 
-    /// Messages without optional fields end where their last field does.
+    /// Checks that the body ends here, for messages without optional fields.
     package func finish() throws(ProtocolFault) {
         guard offset == bytes.count else {
             throw .malformed("The message has \(bytes.count - offset) bytes too many.")

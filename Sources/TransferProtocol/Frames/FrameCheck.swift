@@ -1,19 +1,19 @@
 import TransferModel
 
-/// The check over the body of a message: CRC-32C (Castagnoli; RFC 3720, appendix B.4). Content has its digest, but a
-/// damaged bit in a path or in an acknowledgement would only give another path, and TCP's own check misses some.
+/// The check of a message body: CRC-32C (Castagnoli; RFC 3720, appendix B.4). Content has its digest, but without this
+/// a damaged bit would change a path or an acknowledgement unnoticed, because TCP's own checksum misses some errors.
 enum FrameCheck {
-    /// Bytes of the check on the wire.
+    /// Bytes of a check on the wire.
     static let size = 4
 
-    /// The reversed polynomial 0x1EDC6F41.
+    /// The polynomial 0x1EDC6F41 with its bits reversed.
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Bytes taken at once. A message with a receipt has 500: one byte at a time, each waiting for the one before it, they
-    /// would take longer than the hashes of the receipt.
+    /// Bytes processed at once. A message with a receipt has 500: one by one, each waiting for the one before, they
+    /// would take longer than the receipt's hashes.
     private static let stride = 8
 
-    /// What a byte adds when 0 to 7 bytes come behind it, for all bytes: one table after the other.
+    /// One table for each number from 0 to 7 of bytes that follow a byte: what the byte contributes to the check.
     private static let tables: [UInt32] = {
         var tables = (0..<256).map { byte in
             (0..<8).reduce(UInt32(byte)) { word, _ in word >> 1 ^ (word & 1 == 0 ? 0 : polynomial) }
@@ -37,7 +37,7 @@ enum FrameCheck {
         }
     }
 
-    /// What four bytes add, when `behind` bytes come behind them.
+    /// The contribution of four bytes that `behind` bytes follow.
     private static func sum(_ tables: UnsafeBufferPointer<UInt32>, _ behind: Int, _ bytes: UInt32) -> UInt32 {
         tables[256 * (behind + 3) + Int(bytes & 0xFF)] ^ tables[256 * (behind + 2) + Int(bytes >> 8 & 0xFF)]
             ^ tables[256 * (behind + 1) + Int(bytes >> 16 & 0xFF)] ^ tables[256 * behind + Int(bytes >> 24)]
@@ -45,7 +45,7 @@ enum FrameCheck {
 }
 
 extension FunctionCode {
-    /// Whether such messages have to end with a check: those that name places or uploads, and promise what stands there.
+    /// Whether these messages must end with a check: those that contain paths or IDs, and promises about them.
     package var isChecked: Bool {
         switch self {
         case .begin, .resume, .result, .lookup, .unknown, .receipts, .list, .entries, .fetch, .file, .remove, .outcome,
@@ -57,7 +57,7 @@ extension FunctionCode {
 }
 
 extension [UInt8] {
-    /// Ends a message with a check of its body, which starts at `start`.
+    /// Appends the check of the message body that begins at `start`.
     package mutating func appendCheck(from start: Int) {
         let value = withUnsafeBytes { FrameCheck.value(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         append(FieldTag.check.rawValue)
@@ -69,6 +69,7 @@ extension [UInt8] {
 extension ProtocolFault {
     static let damaged = ProtocolFault(.damagedFrame, "A frame was damaged on its way.")
 
-    /// Bytes that were lost can make what follows look like fields of the message, and none of them the check.
+    /// The fault of a message without its check: lost bytes can make what follows look like other fields of the
+    /// message.
     static let unchecked = ProtocolFault(.damagedFrame, "A message has no check, or it was lost on its way.")
 }

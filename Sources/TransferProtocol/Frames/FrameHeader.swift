@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What the body of a frame is.
+/// The meaning of a frame's body; numbers on the wire.
 package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case hello = 1
     case welcome = 2
@@ -44,12 +44,12 @@ package enum BodyEncoding: UInt8, Sendable {
     case stored = 0
     /// One zlib stream (RFC 1950).
     case zlib = 1
-    /// One zstd frame (RFC 8878); only to a side whose `Features` say that it takes them.
+    /// One zstd frame (RFC 8878); only for a side whose `Features` permit it.
     case zstd = 2
-    /// The number of zero bytes that it stands for, see `Hole`; only to a side whose `Features` say that it takes them.
+    /// Only the number of zero bytes, see `Hole`; only for a side whose `Features` permit it.
     case hole = 3
 
-    /// Bytes of a `data` body of this encoding.
+    /// Most bytes of a `data` body in this encoding.
     var limit: Int {
         switch self {
         case .stored, .zlib: Limits.dataBody
@@ -59,7 +59,7 @@ package enum BodyEncoding: UInt8, Sendable {
     }
 }
 
-/// The classic 7 bytes before every body, 15 when the body has 65,535 bytes or more.
+/// The 7 bytes before every body, or 15 if the body has 65,535 bytes or more.
 ///
 /// | offset | size | field |
 /// |---|---|---|
@@ -70,19 +70,19 @@ package enum BodyEncoding: UInt8, Sendable {
 package struct FrameHeader: Equatable, Sendable {
     package static let version: UInt16 = 2
 
-    /// What the protocol is called where TLS tells what runs above it (ALPN, RFC 7301).
+    /// Name of the protocol in TLS (ALPN, RFC 7301).
     package static let protocolName = "transfer/\(version)"
 
     package static let shortSize = 7
     package static let extendedSize = 15
 
-    /// In the short length field: the true length follows.
+    /// Value of the short length if the extended one follows.
     package static let extendedMarker = UInt16.max
 
     package let function: FunctionCode
     package let encoding: BodyEncoding
 
-    /// Bytes of body on the wire.
+    /// Bytes of the body on the wire.
     package let bodyLength: Int
 
     package init(_ function: FunctionCode, encoding: BodyEncoding = .stored, bodyLength: Int) {
@@ -91,7 +91,7 @@ package struct FrameHeader: Equatable, Sendable {
         self.bodyLength = bodyLength
     }
 
-    /// Bytes that the encoded header takes.
+    /// Bytes of the encoded header, `shortSize` or `extendedSize`.
     package var encodedSize: Int { Self.encodedSize(bodyLength: bodyLength) }
 
     package static func encodedSize(bodyLength: Int) -> Int {
@@ -110,16 +110,16 @@ package struct FrameHeader: Equatable, Sendable {
         }
     }
 
-    /// Reads a header from the front of `bytes`.
+    /// Decodes the header at the beginning of `bytes`.
     ///
-    /// - Returns: nothing when more bytes are needed.
+    /// - Returns: nil if the header is not complete.
     /// - Throws: `unsupportedVersion`, `unsupportedFunction`, `malformedFrame` or `frameTooLarge`. Another version is
-    ///   noticed at two bytes, because its headers may be shorter; the rest when the header is whole.
+    ///   refused after two bytes, because its headers may be shorter; everything else once the header is complete.
     package static func decode(_ bytes: RawSpan) throws(ProtocolFault) -> FrameHeader? {
         guard bytes.byteCount >= 2 else { return nil }
         let version = bytes.bigEndian(at: 0, as: UInt16.self)
         guard version == Self.version else {
-            // The first two bytes of a TLS record with a handshake (RFC 8446, section 5.1).
+            // These are the first two bytes of a TLS handshake record (RFC 8446, section 5.1).
             guard version != 0x1603 else {
                 throw ProtocolFault(.unsupportedVersion, "This side talks without TLS; connect with --plaintext.")
             }

@@ -1,8 +1,8 @@
-/// Turns a byte stream into messages and pieces of data bodies, however the bytes are cut.
+/// Turns a byte stream into messages and pieces of `data` bodies, wherever the stream is cut.
 ///
-/// A message is only returned whole: until then the parser asks for more and consumes nothing, and the caller shows the
-/// same bytes again with more behind them. Data bodies are returned piece by piece as they arrive, so that a receiver
-/// never has to hold a whole one. That of a hole, which is four bytes, is returned whole.
+/// A message is returned only when it is complete. Until then the parser consumes no bytes of it, and the caller passes
+/// the same bytes again with more behind them. `data` bodies are returned in pieces as they arrive, so that a receiver
+/// never holds a whole one; only that of a hole, four bytes, is returned whole.
 ///
 /// ```
 ///   header ──message──► header
@@ -18,24 +18,24 @@ package struct FrameParser: Sendable {
 
     package init() {}
 
-    /// What one step found at the front of the bytes.
+    /// The result of one step at the beginning of the bytes.
     package enum Step: Equatable, Sendable {
-        /// The bytes end before the next thing is complete; nothing was consumed.
+        /// The next item is not complete; no bytes were consumed.
         case needsMore
-        /// A whole message that took `consumed` bytes.
+        /// A complete message of `consumed` bytes.
         case message(Message, consumed: Int)
-        /// A part of a data body.
+        /// A piece of a `data` body.
         case data(DataPiece, consumed: Int)
     }
 
-    /// Whether the stream may end here without cutting a frame, given that no bytes are left over.
+    /// Whether the stream may end here without cutting a frame, if no bytes remain.
     package var isBetweenFrames: Bool {
         if case .header = state { true } else { false }
     }
 
-    /// Takes one step.
+    /// Parses the next item.
     ///
-    /// - Throws: what `FrameHeader.decode` and `Message.decode` throw. The parser must not be used after that.
+    /// - Throws: errors of `FrameHeader.decode` and `Message.decode`, after which the parser must not be used.
     package mutating func next(_ bytes: RawSpan) throws(ProtocolFault) -> Step {
         switch state {
         case .header: try header(bytes)
@@ -78,15 +78,15 @@ package struct FrameParser: Sendable {
     }
 }
 
-/// Part of the body of one `data` frame.
+/// A piece of the body of one `data` frame.
 package struct DataPiece: Equatable, Sendable {
-    /// Where it lies in the bytes that the parser was shown.
+    /// Range of the piece in the bytes that the parser received.
     package var range: Range<Int>
     package let encoding: BodyEncoding
     package let isFirst: Bool
     package private(set) var isLast: Bool
 
-    /// - Returns: both as one, when the other is the next of the same frame and lies behind this.
+    /// - Returns: both pieces as one; nil unless `next` follows this one in the same frame and in memory.
     package func joined(with next: DataPiece) -> DataPiece? {
         guard !isLast, !next.isFirst, range.upperBound == next.range.lowerBound else { return nil }
         var joined = self

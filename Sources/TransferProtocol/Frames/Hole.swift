@@ -1,14 +1,15 @@
 import TransferModel
 
-/// Zero bytes of content for which a `data` frame has only their number: a hole of a sparse file, or some of one.
+/// Zero bytes of content, such as a hole of a sparse file or a piece of one; their `data` frame contains only their
+/// number.
 package struct Hole: Equatable, Sendable {
-    /// Bytes of the body that says it.
+    /// Bytes of the body, which is the number of zero bytes.
     package static let bodySize = 4
 
-    /// Zero bytes, 1 to `Limits.dataBody`.
+    /// Number of zero bytes, 1 to `Limits.dataBody`.
     package let count: Int
 
-    /// - Parameter count: 1 to `Limits.dataBody`; what is beyond is cut.
+    /// - Parameter count: clamped to 1 to `Limits.dataBody`.
     package init(count: Int) {
         self.count = min(max(1, count), Limits.dataBody)
     }
@@ -24,7 +25,7 @@ package struct Hole: Equatable, Sendable {
         count = Int(number)
     }
 
-    /// Appends the whole frame.
+    /// Appends the whole frame, header included.
     package func encode(into bytes: inout [UInt8]) {
         FrameHeader(.data, encoding: .hole, bodyLength: Self.bodySize).encode(into: &bytes)
         bytes.append(bigEndian: UInt32(count))

@@ -1,11 +1,11 @@
 package import TransferModel
 
-/// Asks what is in a mailbox, or what became of what the client has sent.
+/// Asks for the contents of a mailbox, or for the states of the deliveries that the client has sent.
 package struct MailRequest: Equatable, Sendable {
     package enum Box: UInt8, Sendable {
-        /// What is for the client.
+        /// Deliveries addressed to the client.
         case inbox = 1
-        /// What the client has sent.
+        /// Deliveries that the client has sent.
         case sent = 2
     }
 
@@ -15,13 +15,13 @@ package struct MailRequest: Equatable, Sendable {
     /// Only deliveries with larger numbers are wanted.
     package var after: UInt64
 
-    /// Whether the server is to tell of what comes later, with `arrived`, for as long as the connection lasts.
+    /// Whether the server announces later deliveries with `arrived` until the connection ends.
     package var watches: Bool
 
-    /// Whether receipts are wanted with what has been delivered.
+    /// Whether the answer contains the receipts of delivered uploads.
     package var wantsReceipts: Bool
 
-    /// Whether those that have ended are wanted, too. What was sent is always told with its end.
+    /// Whether the inbox includes deliveries that have ended; the sent box always does.
     package var wantsEnded: Bool
 
     package init(
@@ -66,14 +66,14 @@ package struct MailRequest: Equatable, Sendable {
     }
 }
 
-/// Some of what a mailbox has; any number of these frames answer the question, and an `outcome` ends them.
+/// Deliveries of a mailbox. Any number of these frames answer the request, and an `outcome` ends them.
 package struct Deliveries: Equatable, Sendable {
-    /// Of the request.
+    /// ID of the request that this answers.
     package var id: UInt32
 
     package var deliveries: [ListedDelivery]
 
-    /// Bytes that all deliveries of one frame may take together.
+    /// Most bytes of all deliveries in one frame.
     package static let room = Entries.room
 
     package init(id: UInt32, _ deliveries: [ListedDelivery]) {
@@ -95,50 +95,50 @@ package struct Deliveries: Equatable, Sendable {
     }
 }
 
-/// What one person has sent to another, and what became of it.
+/// A delivery and its state, as sender or recipient see it.
 package struct ListedDelivery: Equatable, Sendable {
-    /// Grows with every delivery of the server.
+    /// Number of the delivery, larger than those of all earlier deliveries on the server.
     package var number: UInt64
 
-    /// The same for all recipients of an upload.
+    /// ID of the upload, the same for all recipients.
     package var id: UploadID
 
     package var state: DeliveryState
 
-    /// The other one: who sent it, or whom it is for.
+    /// The other person: the sender in the inbox, the recipient in the sent box.
     package var person: String
 
-    /// What the sender calls it: a path.
+    /// The path that the sender has chosen.
     package var name: String
 
     package var kind: ContentKind
 
-    /// Bytes of content.
+    /// Size of the content in bytes.
     package var size: UInt64
 
     package var digest: Digest
 
-    /// Milliseconds since 1970.
+    /// Time of the upload in milliseconds since 1970.
     package var queued: Int64
 
-    /// When it came to its state; milliseconds since 1970.
+    /// Time at which the delivery entered its state, in milliseconds since 1970.
     package var changed: Int64
 
     package var modified: Timestamp?
 
     package var permissions: UInt16?
 
-    /// What only the recipients can read, of a sealed upload.
+    /// The note of a sealed upload, which only the recipients can read.
     package var note: [UInt8]?
 
-    /// What the recipient has signed, where that was asked for.
+    /// The recipient's signed receipt, if the request asks for it.
     package var receipt: [UInt8]?
 
-    /// Whether the sender came over a wire without keys, so that nobody can say who it was; of what was sent, never.
+    /// Whether the sender used a wire without keys, so that the name is unproven; false in the sent box.
     package var isUnproven: Bool
 
-    /// Bytes of a receipt at most: its text with a name of `Limits.path` bytes of which each is escaped could be longer, and
-    /// is cut off where the receipt is made.
+    /// Most bytes of a receipt. The text of one could be longer, with a name of `Limits.path` bytes that are all
+    /// escaped; the server cuts it off where it makes the receipt.
     package static let receiptSize = 8 << 10
 
     package init(
@@ -159,12 +159,12 @@ package struct ListedDelivery: Equatable, Sendable {
         static let permissions = Presence(rawValue: 2)
         static let receipt = Presence(rawValue: 4)
         static let note = Presence(rawValue: 8)
-        /// Not something that is there, but something that is so.
+        /// The value of a property, unlike the others, which announce a field.
         static let unproven = Presence(rawValue: 16)
         static let all: Presence = [.modified, .permissions, .receipt, .note, .unproven]
     }
 
-    /// Bytes that it takes in a frame at most.
+    /// Most bytes of the delivery in a frame.
     package var encodedSize: Int {
         8 + 16 + 1 + 1 + 1 + 8 + 8 + 8 + 12 + 2 + 1 + digest.bytes.count + 2 + person.utf8.count + 2 + name.utf8.count
             + (note.map { 2 + $0.count } ?? 0) + (receipt.map { 2 + $0.count } ?? 0)

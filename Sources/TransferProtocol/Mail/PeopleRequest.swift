@@ -1,10 +1,10 @@
 import TransferModel
 
-/// Asks who has a mailbox on the server.
+/// Asks for the people who have a mailbox on the server.
 package struct PeopleRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Whether only the client itself is wanted.
+    /// Whether the answer contains only the client's own entry.
     package var isAboutItself: Bool
 
     package init(id: UInt32, isAboutItself: Bool = false) {
@@ -25,14 +25,14 @@ package struct PeopleRequest: Equatable, Sendable {
     }
 }
 
-/// Some of those who have a mailbox; any number of these frames answer the question, and an `outcome` ends them.
+/// People who have a mailbox. Any number of these frames answer the request, and an `outcome` ends them.
 package struct Persons: Equatable, Sendable {
-    /// Of the request.
+    /// ID of the request that this answers.
     package var id: UInt32
 
     package var persons: [ListedPerson]
 
-    /// Bytes that all persons of one frame may take together.
+    /// Most bytes of all persons in one frame.
     package static let room = Entries.room
 
     package init(id: UInt32, _ persons: [ListedPerson]) {
@@ -54,26 +54,26 @@ package struct Persons: Equatable, Sendable {
     }
 }
 
-/// Somebody who has a mailbox.
+/// A person who has a mailbox, as a client sees them.
 package struct ListedPerson: Equatable, Sendable {
     package var name: String
 
-    /// Whether somebody of that name is connected now.
+    /// Whether a client of that name is connected now.
     package var isHere: Bool
 
     /// Whether the client may send to this person.
     package var takesFromClient: Bool
 
-    /// Whether it is the client itself.
+    /// Whether the person is the client itself.
     package var isClient: Bool
 
-    /// Whether the person comes over a wire without keys, so that nobody can say who it is.
+    /// Whether the person used a wire without keys, so that the name is unproven.
     package var isUnproven: Bool
 
-    /// What the person says of its key for sealed uploads, signed by it; nothing where it has not said anything.
+    /// The person's statement about their key for sealed uploads, signed by them; nil if they have made none.
     package var sealingKey: [UInt8]?
 
-    /// Bytes of what a person says of its key.
+    /// Most bytes of such a statement.
     package static let sealingKeySize = 1024
 
     package init(
@@ -94,7 +94,7 @@ package struct ListedPerson: Equatable, Sendable {
         static let all: Flags = [.here, .takes, .client, .unproven, .sealingKey]
     }
 
-    /// Bytes that it takes in a frame.
+    /// Bytes of the person in a frame.
     package var encodedSize: Int { 1 + 2 + name.utf8.count + (sealingKey.map { 2 + $0.count } ?? 0) }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -121,11 +121,11 @@ package struct ListedPerson: Equatable, Sendable {
     }
 }
 
-/// Says what the client's key for sealed uploads is.
+/// Publishes the client's key for sealed uploads.
 package struct IntroduceRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Signed by the client's own key; up to `ListedPerson.sealingKeySize` bytes.
+    /// The statement about the key, signed with the client's own key; 1 to `ListedPerson.sealingKeySize` bytes.
     package var sealingKey: [UInt8]
 
     package init(id: UInt32, sealingKey: [UInt8]) {
@@ -148,7 +148,7 @@ package struct IntroduceRequest: Equatable, Sendable {
 }
 
 extension BodyReader {
-    /// Two bytes of length and a name.
+    /// Reads two bytes of length and a name of UTF-8.
     mutating func personName() throws(ProtocolFault) -> String {
         let bytes = try sizedArray()
         guard (1...Recipients.nameSize).contains(bytes.count), let name = String(validating: bytes, as: UTF8.self)

@@ -1,17 +1,17 @@
 import TransferModel
 
-/// Names that an upload is for. As they came: what a name is, the server decides.
+/// Names of an upload's recipients as the client sent them; the server checks whether they are valid.
 package struct Recipients: Equatable, Sendable {
-    /// Each behind a byte with its length: one array, however many there are.
+    /// All names, each preceded by a byte with its length, so that one array holds them.
     package let encoded: [UInt8]
 
-    /// Bytes of a name at most: those of a name in the access lists are fewer.
+    /// Most bytes of a name; names in access lists are shorter.
     package static let nameSize = 255
 
-    /// Bytes of all names with their lengths, so that they fit into a frame beside the longest path.
+    /// Most bytes of all names with their lengths, so that they fit into a frame beside the longest path.
     package static let mostBytes = 11 << 10
 
-    /// - Returns: nothing for no name, one without a byte, one that is too long, or too many.
+    /// - Returns: nil if there is no name, a name is empty or too long, or there are too many names.
     package init?(_ names: [String]) {
         var encoded: [UInt8] = []
         for name in names {
@@ -36,7 +36,7 @@ package struct Recipients: Equatable, Sendable {
         }
     }
 
-    /// Those that are UTF-8, each once, in their order; another one becomes a name that nobody can have.
+    /// The names in order, without duplicates. A name that is not UTF-8 becomes one that no person can have.
     package var names: [String] {
         var (names, seen) = ([String](), Set<[UInt8]>())
         var offset = 0

@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// Says what became of deliveries to the client, all or none of them.
+/// Reports that the client has stored or declined deliveries; applies to all of them or to none.
 package struct SettleRequest: Equatable, Sendable {
     package enum Verdict: UInt8, Sendable {
-        /// They are durable where the client keeps them.
+        /// The client has stored them durably.
         case delivered = 1
         /// The client doesn't want them.
         case declined = 2
@@ -12,16 +12,16 @@ package struct SettleRequest: Equatable, Sendable {
     package var id: UInt32
     package var verdict: Verdict
 
-    /// By the client's clock; milliseconds since 1970. Part of what is signed.
+    /// Time by the client's clock in milliseconds since 1970; part of what is signed.
     package var time: Int64
 
-    /// In the order in which they are signed; 1 to `mostDeliveries`.
+    /// IDs in the order in which they are signed; 1 to `mostDeliveries`.
     package var deliveries: [UploadID]
 
-    /// The client's signature over the receipts of all of them; nothing from a client without a key.
+    /// The client's signature over the receipts of all deliveries; nil from a client without a key.
     package var signature: [UInt8]?
 
-    /// Deliveries of one frame: 4 KiB of ids.
+    /// Most deliveries in one frame: 4 KiB of IDs.
     package static let mostDeliveries = Limits.lookup
 
     /// Bytes of a signature: Ed25519 (RFC 8032, section 5.1.6).

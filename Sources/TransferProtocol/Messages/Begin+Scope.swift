@@ -1,16 +1,16 @@
 package import TransferModel
 
 extension Begin {
-    /// Where the content of a part belongs in its upload. It is some whole blocks, so that its block digests are those of the upload,
-    /// or a piece of one.
+    /// The place of a part in its upload. A part consists of whole blocks, so that their digests are those of the
+    /// upload, or it is a piece of one block.
     package struct Part: Equatable, Sendable {
-        /// The upload's id; the part has one of its own.
+        /// ID of the upload; the part has its own.
         package var upload: UploadID
 
-        /// Bytes of the upload before the part, a multiple of the size of a block or, of a piece of one, of `Limits.pieceSize`.
+        /// Offset of the part in bytes: a multiple of the block size, or of `Limits.pieceSize` for a piece of a block.
         package var offset: UInt64
 
-        /// Bytes of the upload, or nothing while its source has no end yet.
+        /// Size of the upload in bytes; nil while the source has no known end.
         package var total: UInt64?
 
         package init(of upload: UploadID, offset: UInt64, total: UInt64?) {
@@ -19,7 +19,7 @@ extension Begin {
             self.total = total
         }
 
-        /// Where a part of so many bytes is in its upload; nothing when it would end beyond any number, or behind the end.
+        /// Range of a part of `size` bytes in its upload; nil if it overflows or exceeds `total`.
         package func range(size: UInt64) -> Range<UInt64>? {
             let (end, overflow) = offset.addingReportingOverflow(size)
             return overflow || end > total ?? end ? nil : offset..<end
@@ -28,7 +28,7 @@ extension Begin {
 }
 
 extension Begin.Scope {
-    /// - Parameter size: that `begin` declares.
+    /// - Parameter size: the size that `begin` declares.
     init(_ fields: MessageFields, size: UInt64?) throws(ProtocolFault) {
         switch (fields[.part], fields[.multipart]) {
         case (nil, nil): self = .whole
@@ -79,7 +79,7 @@ extension Begin.Part {
         range.lowerBound.isMultiple(of: unit) && (range.upperBound == total || range.upperBound.isMultiple(of: unit))
     }
 
-    /// Stands for a total that isn't known; no upload is so long.
+    /// Stands for an unknown total; no upload is so long.
     private static let unknownTotal = UInt64.max
 
     fileprivate var encoded: [UInt8] {

@@ -7,50 +7,50 @@ package struct Begin: Equatable, Sendable {
     package var digest: DigestFunction
     package var conflict: ConflictPolicy
 
-    /// The client waits for `accept` (or a `result`) before it sends data.
+    /// Whether the client waits for `accept` or a `result` before it sends data.
     package var expectsAccept: Bool
 
-    /// Where to store; checked by the server, which answers a bad path with a result and lives on.
+    /// Path of the upload, checked by the server. A bad path fails the upload, not the connection.
     package var path: String
 
-    /// Bytes of content, or nothing when the source has no end yet.
+    /// Size of the content in bytes; nil while the source has no known end.
     package var size: UInt64?
 
     package var modified: Timestamp?
 
-    /// Permission bits, 0 to 0o777; others are dropped by the receiver.
+    /// Permission bits, 0 to 0o777; the receiver drops others.
     package var permissions: UInt16?
 
-    /// What of an upload this opens.
+    /// The part of the upload that this opens.
     package var scope: Scope
 
-    /// The people that the upload is for, who alone get it; nothing for one that is stored under its path.
+    /// The people who alone get the upload; nil for an upload that is stored under its path.
     package var recipients: Recipients?
 
-    /// What only the recipients can read: how a sealed upload is called, and by whom. Together with the recipients it has
-    /// `Recipients.mostBytes` at most.
+    /// The note of a sealed upload, with its name and sender, which only the recipients can read. Together with the
+    /// recipients it has at most `Recipients.mostBytes`.
     package var note: [UInt8]?
 
-    /// Whether the permissions are taken as they are, whatever the server's umask says.
+    /// Whether the server applies the permissions without its umask.
     package var keepsPermissions: Bool
 
-    /// Owner and extended attributes of the file; nothing where they are not kept.
+    /// Owner and extended attributes of the file; nil if they are not preserved.
     package var attributes: ExtraAttributes?
 
-    /// Of the whole upload, how many bytes are not in holes as far as its sender can tell; nothing for content that has
-    /// none. More than the size counts as the size.
+    /// Bytes of the whole upload outside holes, as far as the client can tell; nil for content without holes. More than
+    /// the size counts as the size.
     package var filled: UInt64?
 
-    /// What the upload may take the place of, where it overwrites; `FileVersion.none` for nothing, and nil for whatever is there.
+    /// The version that the upload may overwrite: `FileVersion.none` if no file may exist, nil for any.
     package var version: FileVersion?
 
-    /// What of an upload a `begin` opens.
+    /// The part of an upload that a `begin` opens.
     package enum Scope: Equatable, Sendable {
-        /// All of it.
+        /// The whole content of the upload.
         case whole
-        /// Some blocks of it, on any connection.
+        /// Some of the blocks, on any connection.
         case part(Part)
-        /// Its end: the content is what its parts brought.
+        /// The end of a multipart upload: makes its parts one file.
         case multipart
     }
 
@@ -78,7 +78,7 @@ package struct Begin: Equatable, Sendable {
 }
 
 extension Begin {
-    /// Which of the optional values are there.
+    /// Flags: which optional values are present, and two options.
     private struct Presence: OptionSet {
         let rawValue: UInt8
         static let size = Presence(rawValue: 1)
@@ -109,7 +109,8 @@ extension Begin {
         size = presence.contains(.size) ? try reader.integer(UInt64.self) : nil
         modified = presence.contains(.modified) ? try Timestamp(&reader) : nil
         permissions = presence.contains(.permissions) ? try reader.integer(UInt16.self) : nil
-        // A path that is not UTF-8 is the upload's fault, not the connection's: it becomes one that no check lets pass.
+        // A path that is not UTF-8 must fail the upload, not the connection: it becomes a path that every check
+        // refuses.
         path = String(validating: try reader.sizedArray(), as: UTF8.self) ?? Self.undecodablePath
         let fields = try reader.fields(known: Self.tags)
         scope = try Scope(fields, size: size)
@@ -123,10 +124,10 @@ extension Begin {
         }
     }
 
-    /// Made once: it would be an allocation for every small file.
+    /// Static, because it would be an allocation for every small file.
     private static let tags: [FieldTag] = [.part, .multipart, .recipients, .note, .attributes, .filled, .version]
 
-    /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
+    /// Stands for a path that is not UTF-8. It contains NUL, so that `RelativePath` refuses it.
     package static let undecodablePath = "\u{FFFD}\0"
 
     func encode(into bytes: inout [UInt8]) {

@@ -1,16 +1,17 @@
 package import TransferModel
 
-/// Blocks of an upload that the server has already, as it finds them now. The client compares and sends what differs.
+/// Digests of blocks that the server already has, computed now. The client compares them and sends the blocks that
+/// differ.
 package struct Have: Equatable, Sendable {
     package var id: UploadID
 
-    /// The index of the first block; the others follow without a gap.
+    /// Index of the first block; the others follow without gaps.
     package var first: UInt64
 
-    /// Of each block, plain.
+    /// Plain digest of each block.
     package var digests: [Digest]
 
-    /// Blocks in one frame, so that a client can begin to compare while the server still reads; 64 are 256 MiB.
+    /// Most blocks in one frame, so that a client can begin to compare while the server still reads; 64 are 256 MiB.
     package static let mostBlocks = 64
 
     package init(id: UploadID, first: UInt64, digests: [Digest]) {

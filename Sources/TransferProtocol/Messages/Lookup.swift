@@ -1,12 +1,12 @@
 package import TransferModel
 
-/// Asks about many uploads at once, before anything of them is sent: whoever pushes the same files again need not send
-/// what the server has acknowledged and still holds unchanged.
+/// Asks which uploads are acknowledged, before any content is sent: a client that pushes the same files again need not
+/// send content that the server still holds unchanged.
 package struct Lookup: Equatable, Sendable {
-    /// As in the `begin` that would follow.
+    /// The digest function that the `begin` would name.
     package var digest: DigestFunction
 
-    /// 1 to `Limits.lookup`, none of them `none`. Each is answered by its result, or in an `unknown`.
+    /// IDs, 1 to `Limits.lookup`, never `none`. A `result` or an `unknown` answers each.
     package var ids: [UploadID]
 
     package init(_ ids: [UploadID], digest: DigestFunction) {
@@ -31,9 +31,9 @@ package struct Lookup: Equatable, Sendable {
 }
 
 extension BodyReader {
-    /// Two bytes of count, then that many ids.
+    /// Reads two bytes of count and so many IDs.
     ///
-    /// - Throws: `malformedFrame` also when there are none or more than `Limits.lookup`, and for `none`.
+    /// - Throws: `malformedFrame` also for no ID, more than `Limits.lookup`, and the ID `none`.
     mutating func uploadIDs() throws(ProtocolFault) -> [UploadID] {
         let count = Int(try integer(UInt16.self))
         guard (1...Limits.lookup).contains(count) else {
@@ -51,7 +51,7 @@ extension BodyReader {
 }
 
 extension [UInt8] {
-    /// Two bytes of count, then the ids.
+    /// Appends two bytes of count, then the IDs.
     mutating func append(ids: [UploadID]) {
         append(bigEndian: UInt16(ids.count))
         for id in ids { id.encode(into: &self) }

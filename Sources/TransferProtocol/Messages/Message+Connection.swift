@@ -1,23 +1,23 @@
 package import TransferModel
 
-/// The client's first frame.
+/// The client's first frame: its name, token and features.
 package struct Hello: Equatable, Sendable {
-    /// Bits for what the sender wants beyond the basics; those that aren't known are kept.
+    /// Features that the client wants or can use; unknown bits are kept.
     package var features: Features = []
 
     /// The program and its version, for logs.
     package var agent: String
 
-    /// The push that the connection is part of: the same number on all of its connections, and by chance on no other.
+    /// Random number of the push, the same on all connections of one push.
     package var run: UInt64?
 
-    /// What the client shows to be let in, up to `tokenSize` bytes; a secret.
+    /// The client's secret token, up to `tokenSize` bytes; nil without one.
     package var token: String?
 
-    /// What the client calls its machine; empty when it doesn't say.
+    /// Name of the client's machine; empty if it gives none.
     package var clientName: String
 
-    /// Bytes of the longest token.
+    /// Most bytes of a token.
     package static let tokenSize = 128
 
     package init(
@@ -53,44 +53,44 @@ package struct Hello: Equatable, Sendable {
     }
 }
 
-/// The server's first frame: what it allows on this connection.
+/// The server's first frame: the limits and features of this connection.
 package struct Welcome: Equatable, Sendable {
-    /// What the server can do beyond the basics.
+    /// Features that the server supports.
     package var features: Features
 
-    /// Bytes of the largest `data` body that the server takes.
+    /// Most bytes of a `data` body to the server.
     package var dataBody: UInt32
 
-    /// Uploads that may be begun without a result.
+    /// Most uploads without a result.
     package var unacknowledgedUploads: UInt32
 
-    /// Bytes of the largest upload that the server takes.
+    /// Most bytes of one upload.
     package var uploadSize: UInt64
 
-    /// Milliseconds after which a side that has sent nothing sends a ping.
+    /// Milliseconds after which a side that has sent no bytes sends a ping.
     package var heartbeat: UInt32
 
-    /// Milliseconds of silence after which the peer is given up.
+    /// Milliseconds of silence after which a side disconnects its peer.
     package var silence: UInt32
 
     package var agent: String
     package var serverName: String
 
-    /// Seconds for which the server keeps what has arrived of an unfinished upload; nothing when it doesn't say.
+    /// Seconds for which the server keeps unfinished uploads; nil if it doesn't say.
     package var keeps: UInt32?
 
-    /// The public key that the server signs receipts with, `serverKeySize` bytes; nothing when it gives none. A claim: any server
-    /// can name the key of any other.
+    /// The public key of the server's receipts, `serverKeySize` bytes; nil if the server signs none. Only a claim: any
+    /// server can name another server's key.
     package var serverKey: [UInt8]?
 
-    /// Shows over TLS that it is the server's own, `serverKeyProofSize` bytes; nil where it gives none.
+    /// Proof over TLS that the server owns `serverKey`, `serverKeyProofSize` bytes; nil if it sends none.
     package var serverKeyProof: [UInt8]?
 
-    /// Which directory of its machine the server stores in, `directorySize` bytes; nil when it does not say. A client on the same
-    /// machine recognizes it by that.
+    /// Identifier of the server's directory on its machine, `directorySize` bytes, by which a client on the same
+    /// machine recognises it; nil if the server doesn't say.
     package var directory: [UInt8]?
 
-    /// Bytes of that: an XXH128 digest.
+    /// Bytes of `directory`: an XXH3-128 digest.
     package static let directorySize = 16
 
     /// Bytes of a public key: Ed25519 (RFC 8032, section 5.1.5).
@@ -160,9 +160,9 @@ package struct Welcome: Equatable, Sendable {
     }
 }
 
-/// The last frame of a side that ends the conversation in order.
+/// The last frame of a side that ends the connection in order.
 package struct Goodbye: Equatable, Sendable {
-    /// `committed` when all is done; `shuttingDown`, `timedOut` or `busy` from a server that has to go.
+    /// The reason: `committed` if all is done; `shuttingDown`, `timedOut` or `busy` from a server that must close.
     package var code: ResultCode
     package var message: String
 
@@ -182,7 +182,7 @@ package struct Goodbye: Equatable, Sendable {
     }
 }
 
-/// What a side can do, or wants, beyond the basics.
+/// Optional features that a side supports or wants.
 package struct Features: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 
@@ -196,7 +196,7 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `welcome`: the server answers `list`, `fetch` and `remove`.
     package static let files = Features(rawValue: 2)
 
-    /// In `welcome`: the client has a name here and a mailbox, and may send to others that have one.
+    /// In `welcome`: the client has a name and a mailbox here, and may send to other people.
     package static let mail = Features(rawValue: 4)
 
     /// In `welcome`: the server answers `compare`.
@@ -205,29 +205,29 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `welcome`: the server takes parts that are a piece of a block.
     package static let pieces = Features(rawValue: 64)
 
-    /// In `welcome`: the server answers `make` and `move`, keeps a trash, and takes and tells what files and folders have
-    /// beside their content.
+    /// In `welcome`: the server answers `make` and `move`, keeps a trash, and preserves and lists attributes of files
+    /// and folders.
     package static let trees = Features(rawValue: 128)
 
-    /// In `welcome`: the server can give files the owners that this client says.
+    /// In `welcome`: the server can set the owners that this client sends.
     package static let owners = Features(rawValue: 256)
 
-    /// In `welcome` and `hello`: the sender takes `data` that is compressed with zstd.
+    /// In `welcome` and `hello`: the sender accepts `data` compressed with zstd.
     package static let zstd = Features(rawValue: 8)
 
-    /// In `hello`: the client takes `data` that is compressed with zlib. A server does in any case.
+    /// In `hello`: the client accepts `data` compressed with zlib. A server always does.
     package static let zlib = Features(rawValue: 16)
 
-    /// In `welcome` and `hello`: the sender takes `data` that is a hole.
+    /// In `welcome` and `hello`: the sender accepts `data` that is a hole.
     package static let holes = Features(rawValue: 512)
 
-    /// In `welcome`: what is removed goes to the trash, also where nobody asks for that.
+    /// In `welcome`: removed files go to the trash even if the request does not ask for it.
     package static let trashes = Features(rawValue: 1024)
 
-    /// In `welcome`: the server takes `version` in `begin`.
+    /// In `welcome`: the server accepts `version` in `begin`.
     package static let versions = Features(rawValue: 2048)
 
-    /// What the other side may send `data` as, of what has to be agreed on.
+    /// Encodings in these features that the other side may use for `data`.
     package var encodings: Set<BodyEncoding> {
         var encodings: Set<BodyEncoding> = []
         if contains(.zlib) { encodings.insert(.zlib) }

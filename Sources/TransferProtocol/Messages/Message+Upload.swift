@@ -1,12 +1,12 @@
 package import TransferModel
 
-/// What the sender says a block's digest is, right after the block's last byte. Only for content of more than one
-/// block; the receiver knows a bad block at once.
+/// The sender's digest of a block, sent right after its last byte. Only for content of more than one block, so that the
+/// receiver detects a bad block at once.
 package struct BlockDigest: Equatable, Sendable {
-    /// Counts from 0.
+    /// Index of the block, from 0.
     package var index: UInt64
 
-    /// Plain, of the block's bytes.
+    /// Plain digest of the block.
     package var digest: Digest
 
     package init(index: UInt64, digest: Digest) {
@@ -25,12 +25,12 @@ package struct BlockDigest: Equatable, Sendable {
     }
 }
 
-/// Closes an upload: what the sender read.
+/// Closes an upload with size and digest of what the sender has read.
 package struct End: Equatable, Sendable {
-    /// Bytes of content.
+    /// Size of the content in bytes.
     package var size: UInt64
 
-    /// Plain or tree, as `size` demands.
+    /// A plain or tree digest, depending on `size`.
     package var digest: Digest
 
     package init(size: UInt64, digest: Digest) {
@@ -49,11 +49,11 @@ package struct End: Equatable, Sendable {
     }
 }
 
-/// How much of a running upload the server has taken in; for progress, not a promise.
+/// Progress of an upload on the server; not an acknowledgement.
 package struct Received: Equatable, Sendable {
     package var id: UploadID
 
-    /// Bytes of content, after inflating.
+    /// Bytes of content received so far, decompressed.
     package var bytes: UInt64
 
     package init(id: UploadID, bytes: UInt64) {

@@ -1,10 +1,10 @@
 package import TransferModel
 
-/// A decoded body of any frame but `data`.
+/// The decoded body of any frame but `data`.
 package enum Message: Equatable, Sendable {
     case hello(Hello)
     case welcome(Welcome)
-    /// A number that the `pong` repeats.
+    /// A number that the answering `pong` repeats.
     case ping(UInt64)
     case pong(UInt64)
     case goodbye(Goodbye)
@@ -15,11 +15,11 @@ package enum Message: Equatable, Sendable {
     case abort
     case received(Received)
     case result(UploadResult)
-    /// Asks what the server has of an upload in parts; as its `begin` will say, with the scope `multipart`.
+    /// Asks which blocks of a multipart upload the server has; the content is that of the `begin` to come.
     case resume(Begin)
     case have(Have)
     case lookup(Lookup)
-    /// Uploads of a lookup that have no acknowledgement which still holds.
+    /// Looked-up uploads without an acknowledgement that still holds.
     case unknown([UploadID])
     case receipts(SignedBatch)
     case list(ListRequest)
@@ -28,7 +28,7 @@ package enum Message: Equatable, Sendable {
     case file(FetchedFile)
     case remove(RemoveRequest)
     case outcome(Outcome)
-    /// Ends a request that is not answered yet, as soon as the server can.
+    /// Ends a request that has no answer yet, as soon as the server can.
     case cancel(UInt32)
     case compare(CompareRequest)
     case make(MakeRequest)
@@ -38,7 +38,7 @@ package enum Message: Equatable, Sendable {
     case mail(MailRequest)
     case deliveries(Deliveries)
     case settle(SettleRequest)
-    /// There are deliveries for the client, up to this number.
+    /// The number of the newest delivery to the client.
     case arrived(UInt64)
     case introduce(IntroduceRequest)
 
@@ -88,8 +88,8 @@ package enum Message: Equatable, Sendable {
         encodeBody(into: &bytes)
         if function.isChecked { bytes.appendCheck(from: start + FrameHeader.shortSize) }
         let length = bytes.count - start - FrameHeader.shortSize
-        // Trap: all that a body has is bounded where it is written: texts and paths are cut, and there are at most so many
-        // ids, digests and entries as fit.
+        // Trap: every part of a body is bounded where it is written: texts and paths are cut, and ids, digests and
+        // entries are limited to what fits.
         precondition(length <= Limits.controlBody, "a \(function) body of \(length) bytes")
         bytes.replace(bigEndian: UInt16(length), at: start + FrameHeader.shortSize - 2)
     }
@@ -132,7 +132,7 @@ package enum Message: Equatable, Sendable {
     }
 
     /// - Parameter function: any code but `data`, whose bodies are not messages.
-    /// - Throws: `damagedFrame` when a check doesn't match or is missing; `malformedFrame` and others.
+    /// - Throws: `damagedFrame` if a check doesn't match or is missing; `malformedFrame` and others.
     package static func decode(_ function: FunctionCode, body: RawSpan) throws(ProtocolFault) -> Message {
         try body.withUnsafeBytes { (bytes) throws(ProtocolFault) -> Message in
             var reader = BodyReader(bytes)

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// The frame behind results whose receipts the client can make itself: 1 to `Limits.unacknowledgedUploads` of them, those of
-/// the first results that have none yet.
+/// The frame `receipts`, from which the client makes the receipts of earlier results: 1 to
+/// `Limits.unacknowledgedUploads`, for the oldest results without one.
 extension SignedBatch {
     /// - Throws: `malformedFrame`.
     init(_ reader: inout BodyReader) throws(ProtocolFault) {

@@ -1,38 +1,38 @@
 package import TransferModel
 
-/// The acknowledgement: how an upload ended. With the id zero it is about the connection and ends it.
+/// The result of an upload. With the ID zero it is about the connection and ends it.
 package struct UploadResult: Equatable, Sendable {
     package var id: UploadID
     package var code: ResultCode
 
-    /// Whether file and directory were synced before this left.
+    /// Whether the file and its directory were synced before this was sent.
     package var isDurable = false
 
-    /// Bytes of content that the server took in.
+    /// Bytes of content that the server has received.
     package var size: UInt64
 
-    /// Computed by the server from what it stored; there when `code` is a success other than `skipped`.
+    /// Digest that the server computed of what it stored; present if `code` is a success other than `skipped`.
     package var digest: Digest?
 
-    /// Where the content is, when that is not the path that `begin` asked for; always when there was none.
+    /// Path of the content if it is not the one in `begin`, or if there was no `begin`.
     package var storedPath: String?
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for users; may be empty.
     package var message = ""
 
-    /// Milliseconds after which a retry has a chance.
+    /// Milliseconds until a retry can succeed.
     package var retryAfter: UInt32?
 
-    /// A signed receipt for an acknowledgement, where the client asked for one and it doesn't come in `Receipts`.
+    /// A signed receipt, if the client wants receipts and it doesn't come in a `receipts` frame.
     package var receipt: [UInt8]?
 
-    /// What the content is, in the answer to a lookup; whoever sends a `begin` says so itself.
+    /// Kind of the content, in the answer to a lookup only; a client that sends `begin` knows it.
     package var kind: ContentKind?
 
-    /// Whether it took the place of other content that had the name. Older servers don't say.
+    /// Whether the upload replaced other content under the path. Older servers don't say.
     package var hasReplaced = false
 
-    /// The part of the trash that has that content; nil where it is not kept, or where the server does not know that any more.
+    /// The batch of the trash with the replaced content; nil if the server keeps none or no longer knows.
     package var trash: TrashBatch?
 
     package init(
@@ -52,10 +52,10 @@ package struct UploadResult: Equatable, Sendable {
         self.kind = kind
     }
 
-    /// Whether it says that the content is stored under a path.
+    /// Whether the content is stored under a path.
     package var isAcknowledgement: Bool { code == .committed || code == .alreadyStored }
 
-    /// Tells the peer what it did wrong; the connection closes after it.
+    /// A fault of the peer; the connection closes after it is sent.
     package init(_ fault: ProtocolFault) {
         self.init(id: .none, code: fault.code, message: fault.message)
     }
@@ -69,7 +69,7 @@ extension UploadResult {
         static let all: Flags = [.durable, .digest]
     }
 
-    /// Made once: it would be an allocation for every result.
+    /// Static, because it would be an allocation for every result.
     private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt, .kind, .replaced, .kept]
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Requests that a client has sent, in their order, and what of the first one's answer has come. Sans-IO.
+/// The client's open requests in order, and the progress of the first one's answer. No I/O.
 ///
 /// ```
 ///   waiting ──entries──► waiting ──outcome──► the next one
@@ -8,24 +8,24 @@ import TransferModel
 /// ```
 struct Answers: Sendable {
     private var open: [Request] = []
-    /// Of `open`, those that are answered; removed many at a time.
+    /// Number of answered requests at the front of `open`; many are removed at once.
     private var first = 0
     private var bytes = 0
     private var isReceiving = false
-    /// Bytes of data that the content that is being received may still have on its way.
+    /// Most bytes of `data` frames that may still arrive for the file.
     private var dataLeft: UInt64 = 0
-    /// The number of the last delivery in the answer that is coming.
+    /// Number of the last delivery in the current answer.
     private var lastDelivery: UInt64?
 
     var isEmpty: Bool { first == open.count }
 
-    /// Whether one more may be sent now.
+    /// Whether one more request may be sent now.
     func allows(_ request: Request) -> Bool {
         open.count - first < Limits.requests && bytes + request.cost <= Limits.requestBytes
     }
 
     mutating func add(_ request: Request) {
-        // Trap: the session has asked `allows` about this very request; what the server sends has no part in it.
+        // Trap: the session has asked `allows` about this very request; the server's bytes have no influence on it.
         precondition(allows(request), "more requests than the protocol allows")
         open.append(request)
         bytes += request.cost
@@ -47,7 +47,7 @@ struct Answers: Sendable {
                 throw ProtocolFault(.unexpectedFrame, "The server sends a file from where nobody asked for it.")
             }
             isReceiving = true
-            // Compressed content is not larger than content, but for what each frame has of its own.
+            // Compressed content is at most as large as the content and the overhead of each frame.
             dataLeft = (file.size - file.offset).addingClamped(file.size - file.offset).addingClamped(Self.spareData)
         case (.block, .fetch, true): break
         case (.end, .fetch, true): endFirst()
@@ -57,7 +57,7 @@ struct Answers: Sendable {
         }
     }
 
-    /// - Parameter count: bytes that travelled.
+    /// - Parameter count: bytes on the wire.
     mutating func receiveData(_ count: Int) throws(ProtocolFault) {
         guard isReceiving else { throw ProtocolFault(.unexpectedFrame, "The server sent data that nobody asked for.") }
         let (left, isOver) = dataLeft.subtractingReportingOverflow(UInt64(max(0, count)))
@@ -65,7 +65,7 @@ struct Answers: Sendable {
         dataLeft = left
     }
 
-    /// Bytes of data that even an empty file may have on its way.
+    /// Bytes of `data` that even an empty file may take on the wire.
     private static let spareData: UInt64 = 64 << 10
 
     private var current: Request? { first < open.count ? open[first] : nil }

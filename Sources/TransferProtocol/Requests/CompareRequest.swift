@@ -1,31 +1,31 @@
 package import TransferModel
 
-/// Asks whether what the server has of one folder is what the client says by a single digest: a question of some bytes, however
-/// many files there are. Answered by an `outcome`: `alreadyStored` when it is, and `completed` when it is not.
+/// Asks whether a folder on the server equals the client's by a single digest, so that the request is small however
+/// many files there are. An `outcome` answers: `alreadyStored` if they are equal, `completed` if not.
 package struct CompareRequest: Equatable, Sendable {
-    /// What is compared.
+    /// The property of the folder that is compared.
     package enum Subject: Equatable, Sendable {
-        /// The uploads of the folder's files that were acknowledged with this function, and that the server would answer a
-        /// `lookup` for.
+        /// The acknowledged uploads of the folder's files that have this digest function and that the server would
+        /// confirm in a `lookup`.
         case uploads(DigestFunction)
-        /// The files and folders in it, by names, sizes and times of modification.
+        /// The folder's entries by name, size and time of modification.
         case entries
     }
 
     package var id: UInt32
     package var subject: Subject
 
-    /// Of all of them, and how many they are: at least one.
+    /// Digest and number of all items; at least one.
     package var digest: FolderDigest
 
-    /// Checked by the server; empty for the client's own top.
+    /// Path of the folder, checked by the server; empty for the client's top folder.
     package var path: String
 
     package init(id: UInt32 = 0, _ subject: Subject, in path: String, _ digest: FolderDigest) {
         (self.id, self.subject, self.path, self.digest) = (id, subject, path, digest)
     }
 
-    /// On the wire a digest function has its own number, and this stands for none.
+    /// Number of `.entries` on the wire, where a digest function has its own number.
     private static let entries: UInt8 = 0
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {

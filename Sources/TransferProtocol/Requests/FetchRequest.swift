@@ -4,22 +4,22 @@ package import TransferModel
 package struct FetchRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Checked by the server.
+    /// Path of the file, checked by the server; empty with a delivery.
     package var path: String
 
-    /// The delivery to the client whose content is wanted; the path is empty then.
+    /// The delivery whose content is wanted; nil for a file with a path.
     package var delivery: UploadID?
 
-    /// What the digests are made with.
+    /// Function of the digests in the answer.
     package var digest: DigestFunction
 
-    /// Bytes that the client has already; the start of a block. More than 0 only together with the version they are of.
+    /// Bytes that the client has already; the start of a block. More than 0 only together with a version.
     package var offset: UInt64
 
-    /// What the file has to be for the offset to count; another one is sent from its beginning.
+    /// The version that the offset refers to; the server sends any other version from its beginning.
     package var version: FileVersion?
 
-    /// How much of the content is wanted, a number of whole blocks; all of the rest without. Only together with a version.
+    /// Bytes wanted from the offset on, whole blocks, and only together with a version; nil for all.
     package var length: UInt64?
 
     package init(

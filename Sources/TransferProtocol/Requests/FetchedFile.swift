@@ -1,25 +1,25 @@
 package import TransferModel
 
-/// Opens the answer to a `fetch`: what the content is of that follows.
+/// Opens the answer to a `fetch`: metadata of the content that follows.
 package struct FetchedFile: Equatable, Sendable {
-    /// Of the request.
+    /// ID of the request that this answers.
     package var id: UInt32
 
     /// Permission bits, 0 to 0o777.
     package var permissions: UInt16
 
-    /// Bytes of the whole content.
+    /// Size of the whole content in bytes.
     package var size: UInt64
 
     package var modified: Timestamp
 
     package var version: FileVersion
 
-    /// Where the content begins that follows: as asked for, or 0.
+    /// Offset at which the content that follows begins: the requested one, or 0.
     package var offset: UInt64
 
-    /// How many bytes of the whole content are not in holes, as far as the server can tell; nothing for content that has
-    /// none, and to a client that takes none. More than the size counts as the size.
+    /// Bytes of the whole content outside holes, as far as the server can tell; nil for content without holes, and for
+    /// a client that accepts none. More than the size counts as the size.
     package var filled: UInt64?
 
     package init(

@@ -1,22 +1,23 @@
 import TransferModel
 
-/// Asks what there is in a directory, or what a path stands for.
+/// Asks for the entries of a directory, or for the entry of a path.
 package struct ListRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Checked by the server; empty for the client's own top.
+    /// Path, checked by the server; empty for the client's top folder.
     package var path: String
 
-    /// Asks about what has the path, and not about what is in it.
+    /// Whether the path's own entry is wanted instead of the entries in it.
     package var isAboutItself: Bool
 
-    /// Whether kind, digest and time of storing are wanted, which cost a look into the catalog.
+    /// Whether kind, digest and time of storing are wanted, which cost a query of the catalog.
     package var wantsDetails: Bool
 
-    /// Whether all that is kept of each is wanted, and symbolic links as well, which costs some looks at each of them.
+    /// Whether all preserved attributes, and symbolic links, are wanted, which costs several system calls for each
+    /// entry.
     package var wantsAll: Bool
 
-    /// The part of the trash that the path is in; nothing for what is not in the trash.
+    /// The place in the trash that the path is relative to; nil outside the trash.
     package var trash: TrashPlace?
 
     package init(
@@ -62,16 +63,16 @@ package struct ListRequest: Equatable, Sendable {
 }
 
 extension BodyReader {
-    /// Two bytes of length and a path to be checked later. One that is not UTF-8 is the request's fault, not the
-    /// connection's: it becomes one that no check lets pass.
+    /// Reads two bytes of length and an unchecked path. A path that is not UTF-8 must fail the request, not the
+    /// connection: it becomes a path that every check refuses.
     mutating func path() throws(ProtocolFault) -> String {
         String(validating: try sizedArray(), as: UTF8.self) ?? Begin.undecodablePath
     }
 }
 
 extension [UInt8] {
-    /// Two bytes of length, then the path. One that is too long is cut to one that is still too long: it gets the answer of
-    /// any other, and can be no other.
+    /// Appends two bytes of length, then the path. A path that is too long is cut so that it is still too long: the
+    /// server refuses it, and it cannot become another path.
     mutating func append(path: String) {
         guard path.utf8.count <= Limits.path else { return append(sized: path.utf8.prefix(Limits.path + 1)) }
         append(sized: path.utf8)

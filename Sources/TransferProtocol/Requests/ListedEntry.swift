@@ -1,23 +1,23 @@
 package import TransferModel
 
-/// What a list says of one file or directory.
+/// One file, directory or link in a list.
 package struct ListedEntry: Equatable, Sendable {
-    /// What has the name.
+    /// The type of a listed entry.
     package enum Form: UInt8, Sendable {
         case file = 0
         case directory = 1
-        /// Only where all is wanted.
+        /// Only if the request wants all.
         case symbolicLink = 2
-        /// Something that this side doesn't know.
+        /// A type that this side doesn't know.
         case other = 255
     }
 
     package var form: Form
 
-    /// A single component, as it is stored; empty for the client's own top.
+    /// A single path component as it is stored; empty for the client's top folder.
     package var name: String
 
-    /// Bytes of content; 0 for a directory.
+    /// Size of the content in bytes; 0 for a directory.
     package var size: UInt64
 
     package var modified: Timestamp
@@ -25,32 +25,32 @@ package struct ListedEntry: Equatable, Sendable {
     /// Permission bits, 0 to 0o777.
     package var permissions: UInt16
 
-    /// Of a file; `none` for anything else.
+    /// Version of a file; `none` for any other entry.
     package var version: FileVersion
 
-    /// As its upload said; `file` where that is not known.
+    /// The kind that its upload declared; `file` if it is unknown.
     package var kind: ContentKind
 
-    /// Of the content, where the server knows it without reading.
+    /// Digest of the content, if the server knows it without reading.
     package var digest: Digest?
 
-    /// Milliseconds since 1970 when it was acknowledged, where that is known.
+    /// Time of the acknowledgement in milliseconds since 1970, if known.
     package var stored: Int64?
 
-    /// What is kept of it beside that, where it was asked for.
+    /// Further attributes, if the request wants all.
     package var extras: Extras?
 
-    /// What a list says only where all is wanted.
+    /// Attributes that a list contains only if the request wants all.
     package struct Extras: Equatable, Sendable {
-        /// Names of a file; the others may be anywhere.
+        /// Number of hard links of a file; the other names may be anywhere.
         package var names: UInt32
 
         package var attributes: ExtraAttributes
 
-        /// What a symbolic link says, none of it zero; empty for anything else.
+        /// Target of a symbolic link, without zero bytes; empty for any other entry.
         package var target: [UInt8]
 
-        /// Whether it has extended attributes that are not told: more than can be, or some that the server may not read.
+        /// Whether extended attributes are left out: too many, or unreadable by the server.
         package var isPartial: Bool
 
         package init(
@@ -80,7 +80,7 @@ package struct ListedEntry: Equatable, Sendable {
 }
 
 extension ListedEntry {
-    /// Which of the optional values are there.
+    /// Flags: which optional values are present.
     private struct Presence: OptionSet {
         let rawValue: UInt8
         static let digest = Presence(rawValue: 1)
@@ -89,13 +89,13 @@ extension ListedEntry {
         static let all: Presence = [.digest, .stored, .extras]
     }
 
-    /// Beside the permissions, where a client that doesn't know it drops it: there are extended attributes that are not told.
+    /// Bit in the permissions for `isPartial`; a client that doesn't know it drops it.
     private static let partial: UInt16 = 0x8000
 
-    /// Bytes of what is always there: form, flags, kind, permissions, size, time, version, length of the name.
+    /// Bytes of the fixed fields: form, flags, kind, permissions, size, time, version, length of the name.
     private static let fixedSize = 1 + 1 + 1 + 2 + 8 + 12 + 16 + 2
 
-    /// Bytes that it takes in a frame.
+    /// Bytes of the entry in a frame.
     package var encodedSize: Int {
         Self.fixedSize + name.utf8.count + (digest.map { 1 + $0.bytes.count } ?? 0) + (stored == nil ? 0 : 8)
             + (extras?.encodedSize ?? 0)
@@ -179,8 +179,8 @@ extension FileVersion {
         bytes.append(bigEndian: low)
     }
 
-    /// - Returns: nothing where the field is missing.
-    /// - Throws: `malformedFrame` for another length.
+    /// - Returns: nil if the field is absent.
+    /// - Throws: `malformedFrame` if the field has another length.
     init?(_ fields: MessageFields) throws(ProtocolFault) {
         guard let value = fields[.version] else { return nil }
         guard value.count == 16 else { throw .malformed("The field version is not 16 bytes long.") }

@@ -1,47 +1,47 @@
 package import TransferModel
 
-/// Asks for a folder or a link to be made, or for what is there to be what is said of it.
+/// Asks the server to make a folder, link or copy, or to change attributes of an existing entry.
 package struct MakeRequest: Equatable, Sendable {
-    /// What is made.
+    /// Type of the entry to make.
     package enum Form: UInt8, Sendable, CaseIterable {
-        /// Nothing: a file or folder is there.
+        /// No entry is made; the attributes of an existing one change.
         case nothing = 0
         case directory = 1
         /// A symbolic link, which the server never follows.
         case symbolicLink = 2
-        /// Another name of a file.
+        /// A second name of an existing file.
         case hardLink = 3
-        /// A file with the content of another one.
+        /// A copy of an existing file.
         case copy = 4
 
-        /// Whether it says what it is made of.
+        /// Whether the request must have a target.
         var hasTarget: Bool { self == .symbolicLink || self == .hardLink || self == .copy }
     }
 
     package var id: UInt32
     package var form: Form
 
-    /// Checked by the server.
+    /// Path of the new or changed entry, checked by the server.
     package var path: String
 
-    /// Bytes of what a symbolic link says, none of them zero, which is not looked at otherwise; the path of the file that a hard link is
-    /// another name of, or that is copied.
+    /// Target of a symbolic link, any bytes but zero, which the server does not interpret; the path of the existing
+    /// file for a hard link or copy.
     package var target: [UInt8]
 
-    /// Whether a file or link that is there is replaced.
+    /// Whether an existing file or link is replaced.
     package var replaces: Bool
 
-    /// Permission bits, 0 to 0o777, which it gets as they are; nothing to leave them.
+    /// Permission bits, 0 to 0o777, applied regardless of the umask; nil to leave them.
     package var permissions: UInt16?
 
-    /// Of a link its own; nothing to leave it.
+    /// Time of modification, for a symbolic link its own; nil to leave it.
     package var modified: Timestamp?
 
-    /// Nothing to leave them.
+    /// Owner and extended attributes; nil to leave them.
     package var attributes: ExtraAttributes?
 
-    /// What the file or link has to be still that is changed or gives way; nothing for whatever is there. Not of a copy, and only with
-    /// `replaces` of what is made.
+    /// The version that the changed or replaced file or link must have; nil for any. Not for a copy, and for a new
+    /// entry only with `replaces`.
     package var version: FileVersion?
 
     package init(
@@ -107,14 +107,14 @@ package struct MakeRequest: Equatable, Sendable {
 }
 
 extension ExtraAttributes {
-    /// - Returns: nothing where the field is missing.
+    /// - Returns: nil if the field is absent or has no attributes.
     /// - Throws: `malformedFrame`.
     init?(_ fields: MessageFields) throws(ProtocolFault) {
         guard let value = fields[.attributes] else { return nil }
         guard let attributes = ExtraAttributes(encoded: value) else {
             throw .malformed("The field attributes is none of owner and extended attributes.")
         }
-        // A field that says nothing is as good as none.
+        // An empty field counts as absent.
         guard !attributes.isEmpty else { return nil }
         self = attributes
     }

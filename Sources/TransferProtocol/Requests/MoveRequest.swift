@@ -1,22 +1,22 @@
 package import TransferModel
 
-/// Asks for a file, folder or link to get another path.
+/// Asks the server to move a file, folder or link.
 package struct MoveRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Where it is; checked by the server.
+    /// Present path, checked by the server.
     package var path: String
 
-    /// Where it is to be; checked by the server.
+    /// New path, checked by the server.
     package var target: String
 
-    /// Whether a file that is there may be replaced, by a file.
+    /// Whether a file may replace an existing file at the target.
     package var replaces: Bool
 
-    /// The part of the trash that the path is in; nothing for what is not in the trash.
+    /// The place in the trash that `path` is relative to; nil outside the trash.
     package var trash: TrashPlace?
 
-    /// What the file has to be still; nothing for whatever is there.
+    /// The version that the file must have; nil for any.
     package var version: FileVersion?
 
     package init(

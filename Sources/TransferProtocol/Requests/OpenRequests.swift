@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Requests without an answer on one connection, as the server counts them.
+/// The unanswered requests of one connection, on the server.
 struct OpenRequests: Equatable, Sendable {
     private var costs: [UInt32: Int] = [:]
     private var bytes = 0
@@ -9,7 +9,7 @@ struct OpenRequests: Equatable, Sendable {
 
     func contains(_ id: UInt32) -> Bool { costs[id] != nil }
 
-    /// - Throws: `unexpectedFrame` for one too many, or an id that has no answer yet.
+    /// - Throws: `unexpectedFrame` for one request too many, or an ID that is still unanswered.
     mutating func add(_ request: Request) throws(ProtocolFault) {
         guard costs.count < Limits.requests, bytes + request.cost <= Limits.requestBytes else {
             throw ProtocolFault(
@@ -23,7 +23,7 @@ struct OpenRequests: Equatable, Sendable {
     }
 
     mutating func answered(_ id: UInt32) {
-        // One that is answered already is so still.
+        // The request may be answered already.
         if let cost = costs.removeValue(forKey: id) { bytes -= cost }
     }
 }

@@ -1,31 +1,33 @@
 package import TransferModel
 
-/// How a request ended: every `list` and `remove`, and a `fetch` whose content cannot be sent, or not to its end.
+/// The end of a request: of every request but a `fetch` whose content was sent completely.
 package struct Outcome: Equatable, Sendable {
-    /// Of the request.
+    /// ID of the request that this ends.
     package var id: UInt32
 
     package var code: ResultCode
 
-    /// Of a removal: whether it was synced to disk before this left.
+    /// Whether the change was synced to disk before this was sent.
     package var isDurable: Bool
 
-    /// Entries that were listed, or files that were removed.
+    /// Number of entries listed or files removed.
     package var count: UInt64
 
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for users; may be empty.
     package var message: String
 
-    /// Milliseconds after which a retry has a chance.
+    /// Milliseconds until a retry can succeed.
     package var retryAfter: UInt32?
 
-    /// Of a list: files, folders and links that it leaves out because no path can have their name. Older servers don't say.
+    /// Number of files, folders and links that a list leaves out because their names cannot be in a path. Older servers
+    /// don't say.
     package var unlisted: UInt64 = 0
 
-    /// The part of the trash that keeps the file that a change of names has replaced; nil if it replaced none, or the server keeps none.
+    /// The batch of the trash with the file that a `move` has replaced; nil if it replaced none, or the server keeps
+    /// none.
     package var trash: TrashBatch?
 
-    /// Bytes of the longest frame: the one with all of the fields.
+    /// Bytes of the longest outcome, which has all fields.
     package static let mostBytes: Int = {
         var outcome = Outcome(
             id: 0, code: .completed, message: String(repeating: "a", count: Limits.text), retryAfter: 1)

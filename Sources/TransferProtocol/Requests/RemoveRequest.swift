@@ -1,22 +1,22 @@
 package import TransferModel
 
-/// Asks for a file, or a directory with all that is in it, to be removed.
+/// Asks the server to remove a file, or a directory with its contents.
 package struct RemoveRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Checked by the server.
+    /// Path of the entry, checked by the server.
     package var path: String
 
-    /// Whether it may be a directory.
+    /// Whether the entry may be a directory.
     package var isRecursive: Bool
 
-    /// Whether it goes to the trash.
+    /// Whether the entry is moved to the trash.
     package var keepsInTrash: Bool
 
-    /// The part of the trash that the path is in; nothing for what is not in the trash.
+    /// The place in the trash that the path is relative to; nil outside the trash.
     package var trash: TrashPlace?
 
-    /// What the file has to be still; nothing for whatever is there.
+    /// The version that the file must have; nil for any.
     package var version: FileVersion?
 
     package init(

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What a client asks of the files on the server. Requests are answered one after the other, in their order.
+/// A request about files or mail on the server. The server answers requests in order.
 package enum Request: Equatable, Sendable {
     case list(ListRequest)
     case fetch(FetchRequest)
@@ -13,7 +13,7 @@ package enum Request: Equatable, Sendable {
     case settle(SettleRequest)
     case introduce(IntroduceRequest)
 
-    /// Chosen by the client; it tells requests apart that have no answer yet.
+    /// ID that the client chooses, unique among its unanswered requests.
     package var id: UInt32 {
         switch self {
         case .list(let list): list.id
@@ -29,7 +29,7 @@ package enum Request: Equatable, Sendable {
         }
     }
 
-    /// Empty where it is about no path.
+    /// Path of the request; empty if it has none.
     package var path: String {
         switch self {
         case .list(let list): list.path
@@ -70,6 +70,6 @@ package enum Request: Equatable, Sendable {
 
     private static func cost(of path: String) -> Int { fixedCost + Swift.min(path.utf8.count, Limits.path + 1) }
 
-    /// What a request without its path takes, on the wire and while it waits.
+    /// Bytes of a request without its path, on the wire and while it waits.
     package static let fixedCost = 32
 }

@@ -1,14 +1,14 @@
 package import TransferModel
 
-/// Says that the path of a request is in the trash.
+/// The place in the trash that a request's path is relative to.
 package enum TrashPlace: Equatable, Sendable {
-    /// The trash itself: what is in it are its batches.
+    /// The trash itself, whose entries are its batches.
     case top
-    /// In one of these.
+    /// A batch: files that were removed together.
     case batch(TrashBatch)
 
-    /// - Returns: nothing where the field is missing.
-    /// - Throws: `malformedFrame` for a text that names no batch.
+    /// - Returns: nil if the field is absent.
+    /// - Throws: `malformedFrame` for a text that is no name of a batch.
     init?(_ fields: MessageFields) throws(ProtocolFault) {
         guard let value = fields[.trash] else { return nil }
         if value.isEmpty {
