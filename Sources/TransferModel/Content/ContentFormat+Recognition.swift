@@ -1,12 +1,12 @@
 extension ContentFormat {
-    /// Bytes from the front of the content that recognition looks at.
+    /// Bytes at the beginning of the content that recognition examines.
     package static let sampleSize = 4096
 
-    /// Recognises content by its first bytes; `binary` when it is nothing else.
+    /// Recognises content by its first bytes; `binary` if no format matches.
     ///
     /// - Parameters:
-    ///   - sample: the first bytes, up to 4 KiB of them.
-    ///   - isWhole: whether the sample is all there is; otherwise its last character may be cut.
+    ///   - sample: the first bytes; more than 4 KiB are ignored.
+    ///   - isWhole: whether the sample is the whole content; otherwise its last character may be cut.
     package init(recognising sample: UnsafeRawBufferPointer, isWhole: Bool) {
         let isWhole = isWhole && sample.count <= Self.sampleSize
         let sample = UnsafeRawBufferPointer(rebasing: sample.prefix(Self.sampleSize))
@@ -19,7 +19,7 @@ extension ContentFormat {
         }
     }
 
-    /// Bytes at fixed places that formats begin with.
+    /// Bytes at fixed offsets by which a format is recognised.
     private struct Signature {
         let parts: [(offset: Int, bytes: [UInt8])]
 
@@ -40,7 +40,8 @@ extension ContentFormat {
         private static func bytes(_ text: StaticString) -> [UInt8] { text.withUTF8Buffer { Array($0) } }
     }
 
-    /// Pictures before sounds. The HEIF family and M4A by their brands (ISO/IEC 14496-12 `ftyp`); MP3 with a tag or bare.
+    /// Pictures before sounds. The HEIF family and M4A by their brands (ISO/IEC 14496-12 `ftyp`); MP3 with or without a
+    /// tag.
     private static let signatures: [(signature: Signature, format: ContentFormat)] = [
         (Signature([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]), .png), (Signature([0xFF, 0xD8, 0xFF]), .jpeg),
         (Signature("GIF87a"), .gif), (Signature("GIF89a"), .gif), (Signature("RIFF", (8, "WEBP")), .webp),
@@ -71,12 +72,12 @@ extension ContentFormat {
         return isOne ? .geoJSON : nil
     }
 
-    /// Of JSON (RFC 8259, section 2).
+    /// Whitespace of JSON (RFC 8259, section 2).
     private static let whitespace: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 }
 
 extension Collection<UInt8> {
-    /// Whether the text is somewhere in it. The standard library's search in strings would bring its engine for regular
+    /// Whether the bytes contain the text. The standard library's search in strings would link its engine for regular
     /// expressions into the program.
     fileprivate func holds(_ text: String) -> Bool {
         indices.contains { self[$0...].starts(with: text.utf8) }

@@ -1,19 +1,19 @@
-/// How content is written, as far as its first bytes tell. The client gives uploads their kind by it, and a server gives
-/// names to what came without one.
+/// The format of content as its first bytes show it. The client derives the kind of an upload from it, and a server the
+/// name of content that arrives without one.
 package enum ContentFormat: Sendable, CaseIterable {
     case png, jpeg, gif, webp, bmp, tiff, heic, heif, avif
     case mp3, flac, ogg, wav, aiff, m4a, midi, aac
-    /// A URI of RFC 5870.
+    /// A geo URI (RFC 5870).
     case geo
     case gpx, kml
-    /// RFC 7946.
+    /// GeoJSON as in RFC 7946.
     case geoJSON
-    /// UTF-8 that is nothing of the above.
+    /// UTF-8 in none of the other formats.
     case text
-    /// Anything else, also nothing.
+    /// Anything else, and empty content.
     case binary
 
-    /// The kind that such content has when nobody says another.
+    /// The kind of such content, unless the user names another.
     package var kind: ContentKind {
         switch self {
         case .png, .jpeg, .gif, .webp, .bmp, .tiff, .heic, .heif, .avif: .picture
@@ -24,7 +24,7 @@ package enum ContentFormat: Sendable, CaseIterable {
         }
     }
 
-    /// What names of such files end with, without the dot: as programs that open them know it. A geo URI has none of its own.
+    /// The usual file extension, without the dot. A geo URI has none of its own.
     package var fileExtension: String {
         switch self {
         case .png: "png"

@@ -1,17 +1,15 @@
-/// What an upload is, for whoever looks at it later; the bytes are treated alike.
+/// The kind of an upload's content, for people and programs that receive it; Transfer treats all kinds alike.
 public enum ContentKind: UInt8, Sendable, CaseIterable {
-    /// Anything.
+    /// Any content; the default kind.
     case file = 0
-    /// Text, UTF-8.
+    /// Text, which must be UTF-8.
     case text = 1
-    /// An image.
     case picture = 2
-    /// Sound.
     case audio = 3
     /// A place: a geo URI, GPX, KML or GeoJSON.
     case location = 4
 
-    /// The stable name.
+    /// The stable name, as in receipts and JSON.
     public var name: String {
         // `String(describing:)` looks the name up anew each time, which takes longer than all the rest of a receipt.
         switch self {
@@ -23,33 +21,30 @@ public enum ContentKind: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// The kind of that name, or nothing.
+    /// Takes the kind with a name; nil for an unknown name.
     public init?(name: String) {
         guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = kind
     }
 }
 
-/// What the server does when the name is taken by other content.
+/// What the server does if other content has the path.
 public enum ConflictPolicy: UInt8, Sendable, CaseIterable {
-    /// Stores beside it, under a numbered name such as `photo-1.png`.
+    /// Stores the new content under a numbered name such as `photo-1.png`.
     case keepBoth = 0
-    /// Replaces it.
+    /// The new content replaces the existing one.
     case overwrite = 1
-    /// Leaves it and stores nothing; the result is `skipped`.
+    /// Keeps the existing content and stores nothing; the result is `skipped`.
     case skip = 2
-    /// Leaves it; the result is `pathConflict`.
+    /// Keeps the existing content; the result is `pathConflict`.
     case fail = 3
 }
 
-/// What is sent, fetched or made: a file or one of the things that are kept beside files on request.
+/// Type of what is sent, fetched or made: a file, or an entry without content that is preserved on request.
 public enum EntryForm: String, Sendable, CaseIterable {
-    /// A file with its content.
     case file
-    /// A folder.
     case folder
-    /// A symbolic link.
     case link
-    /// Another name of a file that has one already.
+    /// A further name of an existing file.
     case hardLink = "hard-link"
 }

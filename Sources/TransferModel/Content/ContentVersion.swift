@@ -1,47 +1,46 @@
-/// Tells what a store has under a path from what it had there before, without reading it. A store makes it, and knows what the
-/// numbers mean; whoever keeps it compares.
+/// Identifies a store's object and its state under a path, so that a change is detected without reading content. The
+/// store makes versions and knows what the numbers mean; others only compare them.
 package struct ContentVersion: Hashable, Sendable {
-    /// Which object it is: in a directory, which file.
+    /// Identifies the object; for a directory store, the file.
     package let object: UInt64
 
-    /// Another one whenever the content of the object may have been changed.
+    /// Changes whenever the object's content may have changed.
     package let revision: Int64
 
-    /// Another one, and by the store's clock a later one, whenever anything of the object was changed: its content, its names
-    /// or its rights.
+    /// Changes whenever content, names or rights of the object change, and is then later by the store's clock.
     package let touch: Int64
 
-    /// Bytes of content.
+    /// Size of the content in bytes.
     package let size: UInt64
 
     package init(object: UInt64, revision: Int64, touch: Int64, size: UInt64) {
         (self.object, self.revision, self.touch, self.size) = (object, revision, touch, size)
     }
 
-    /// Whether it is the same object with the same content, whatever names and rights it has got since.
+    /// Whether both are the same object with the same content; names and rights may differ.
     package func hasSameContent(as other: ContentVersion) -> Bool {
         object == other.object && hasSameRevision(as: other)
     }
 
-    /// Whether it is another object, which was touched later.
+    /// Whether this is another object that was touched later.
     package func hasReplaced(_ other: ContentVersion) -> Bool { object != other.object && touch > other.touch }
 
-    /// Whether an earlier upload may be the one that a file belongs to: it was touched later than what was acknowledged last, or it is
-    /// that file with another revision.
+    /// Whether a file with this version may belong to an upload before the last acknowledged one: the file was touched
+    /// later, or it is the same file with another revision.
     ///
-    /// - Parameter last: the version of what was acknowledged last under the file's path.
+    /// - Parameter last: the version that was acknowledged last under the file's path.
     package func mayBeEarlier(than last: ContentVersion) -> Bool {
         !hasSameContent(as: last) && (object == last.object || hasReplaced(last))
     }
 
-    /// Whether nobody has changed the content, although it may be in another object by now: a copy of the whole directory.
+    /// Whether the content is unchanged even if the object is another one, as in a copy of the whole directory.
     package func hasSameRevision(as other: ContentVersion) -> Bool {
         revision == other.revision && size == other.size
     }
 }
 
-/// Tells what a stored file was from what it is: 16 bytes that change whenever its content may have. Opaque to clients,
-/// which compare it and give it back.
+/// Version of a stored file: 16 bytes that change whenever its content may have changed. Opaque to clients, which
+/// compare it and send it back.
 package struct FileVersion: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt64
@@ -51,6 +50,6 @@ package struct FileVersion: Hashable, Sendable {
         self.low = low
     }
 
-    /// As directories have it.
+    /// The version of directories, and of no file.
     package static let none = FileVersion(high: 0, low: 0)
 }

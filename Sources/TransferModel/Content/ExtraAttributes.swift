@@ -1,7 +1,7 @@
-/// What a file or folder has beside its content, permissions and time, and what is kept of it on request: its owner, and its
-/// extended attributes (xattr(7)).
+/// Attributes of a file or folder besides permissions and time, preserved on request: its owner and its extended
+/// attributes (xattr(7)).
 package struct ExtraAttributes: Equatable, Sendable {
-    /// The numbers of a user and a group.
+    /// Numeric IDs of a user and a group.
     package struct Owner: Equatable, Sendable {
         package var user: UInt32
         package var group: UInt32
@@ -9,19 +9,19 @@ package struct ExtraAttributes: Equatable, Sendable {
         package init(user: UInt32, group: UInt32) { (self.user, self.group) = (user, group) }
     }
 
-    /// One extended attribute.
+    /// An extended attribute with its name.
     package struct Extended: Equatable, Sendable {
-        /// With its namespace; 1 to 255 bytes, none of them zero.
+        /// Name with its namespace; 1 to 255 bytes, none of them zero.
         package var name: [UInt8]
         package var value: [UInt8]
 
         package init(name: [UInt8], value: [UInt8]) { (self.name, self.value) = (name, value) }
     }
 
-    /// Nothing where it is not kept, or cannot be.
+    /// The owner; nil if it is not preserved or cannot be.
     package var owner: Owner?
 
-    /// In the order of their names; nothing where they are not kept.
+    /// Extended attributes sorted by name; nil if they are not preserved.
     package var extended: [Extended]?
 
     package init(owner: Owner? = nil, extended: [Extended]? = nil) {
@@ -29,18 +29,18 @@ package struct ExtraAttributes: Equatable, Sendable {
         self.extended = extended.map { $0.sorted { $0.name.lexicographicallyPrecedes($1.name) } }
     }
 
-    /// Whether nothing is kept.
+    /// Whether there is neither owner nor list of attributes.
     package var isEmpty: Bool { owner == nil && extended == nil }
 
-    /// Bytes of an encoding: twice what ext4 keeps of all attributes of a file (one block, Documentation/filesystems/ext4),
-    /// and little enough to stand in one frame with a path.
+    /// Most bytes of an encoding: twice what ext4 stores of all attributes of a file (one block,
+    /// Documentation/filesystems/ext4), and small enough for one frame with a path.
     package static let mostBytes = 8 << 10
 
-    /// Bytes of a name: XATTR_NAME_MAX (linux/limits.h).
+    /// Most bytes of a name: XATTR_NAME_MAX (linux/limits.h).
     package static let longestName = 255
 
-    /// The one namespace that is kept. What is in the others the kernel and its administrators act on: capabilities, labels,
-    /// rights. A peer must not order that.
+    /// The only namespace that is preserved. The others control the kernel and security modules (capabilities, labels,
+    /// rights), which a peer must not set.
     package static let keptNamespace = Array("user.".utf8)
 }
 
@@ -51,13 +51,13 @@ extension ExtraAttributes {
         static let extended = Presence(rawValue: 2)
     }
 
-    /// Bytes of the encoding.
+    /// Size of the encoding in bytes.
     package var encodedSize: Int {
         1 + (owner == nil ? 0 : 8) + (extended ?? []).reduce(0) { $0 + 3 + $1.name.count + $1.value.count }
     }
 
-    /// One byte of flags (1: the owner is there, 2: the extended attributes are); 4 bytes each of user and group; then of each
-    /// attribute the length of its name (1 byte) and of its value (2), the name and the value.
+    /// One byte of flags (1: owner present, 2: extended attributes present); 4 bytes each of user and group; then for
+    /// each attribute the lengths of name (1 byte) and value (2), the name and the value.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         var presence: Presence = []
@@ -77,7 +77,7 @@ extension ExtraAttributes {
         return bytes
     }
 
-    /// - Returns: nothing for what `encoded` doesn't make: too long, cut off, out of order, a name twice, or one of another
+    /// - Returns: nil for bytes that `encoded` doesn't make: too long, cut off, out of order, a name twice, or another
     ///   namespace.
     package init?(encoded bytes: [UInt8]) {
         guard bytes.count <= Self.mostBytes, let flags = bytes.first, flags <= 3 else { return nil }
@@ -119,7 +119,7 @@ extension ExtraAttributes {
 }
 
 extension ExtraAttributes.Extended {
-    /// Whether it may be set: of the namespace of users, with a name that is one.
+    /// Whether the attribute may be set: it has a valid name in the namespace of users.
     package var isKept: Bool {
         name.count > ExtraAttributes.keptNamespace.count && name.count <= ExtraAttributes.longestName
             && name.starts(with: ExtraAttributes.keptNamespace) && !name.contains(0)

@@ -1,4 +1,4 @@
-/// What has a path in a store, without a look at its content.
+/// Type and version of the object under a path in a store.
 package struct FoundObject: Equatable, Sendable {
     package enum Form: Sendable {
         case file, folder, link
@@ -6,7 +6,7 @@ package struct FoundObject: Equatable, Sendable {
 
     package let form: Form
 
-    /// Of a folder or link only the object says something.
+    /// For a folder or link, only `object` has a meaning.
     package let version: ContentVersion
 
     package init(_ form: Form, _ version: ContentVersion) {

@@ -1,16 +1,16 @@
-/// What has given way to something else, and is in the trash from then on.
+/// A file or link that was replaced and is now in the trash.
 package struct KeptFile: Hashable, Sendable {
-    /// Where it is.
+    /// Its path in the trash.
     package let place: RelativePath
 
-    /// The part of the trash that it is in.
+    /// The batch of the trash that has it.
     package let batch: TrashBatch
 
-    /// What it was when it had its path, and what it is in the trash: it has got and lost a name. Nil for a symbolic link, and where
-    /// that could not be looked at.
+    /// Its versions under its old path and in the trash; they differ because it got and lost a name. Nil for a symbolic
+    /// link, and if the file could not be examined.
     package let version: Versions?
 
-    /// A file before and after it has given way.
+    /// Versions of a file before and after it was replaced.
     package struct Versions: Hashable, Sendable {
         package let before: ContentVersion
         package let after: ContentVersion
@@ -23,7 +23,7 @@ package struct KeptFile: Hashable, Sendable {
     }
 }
 
-/// A file that has its path still, and had a second name in the trash for a while: that makes it another version.
+/// A file that still has its path but had a second name in the trash for a moment, which changes its version.
 package struct TouchedFile: Hashable, Sendable {
     package let path: RelativePath
     package let versions: KeptFile.Versions

@@ -1,30 +1,30 @@
-/// Rights of the owner that what is stored has, whatever it is given. Whoever is not root is bound by permissions himself: without
-/// these he could not read, list or remove what he has stored.
+/// Owner permissions that every stored file and folder gets in addition to those requested. A process that is not root
+/// is bound by permissions: without these it could not read, list or remove what it has stored.
 package struct OwnerRights: Equatable, Sendable {
-    /// Permission bits of every file, of 0o700.
+    /// Bits added to every file, out of 0o700.
     package let file: UInt16
 
-    /// Permission bits of every folder, of 0o700.
+    /// Bits added to every folder, out of 0o700.
     package let folder: UInt16
 
-    /// Everything is as it is given: root may read and write anything.
+    /// Adds no bits: root may read and write everything.
     package static let none = OwnerRights(file: 0, folder: 0)
 
-    /// Of a server: what was acknowledged can be fetched under its name, and others can be stored beside it.
+    /// For a server, so that acknowledged files can be fetched by name, and others stored beside them.
     ///
-    /// - Parameter isRoot: whether it has root's privileges.
+    /// - Parameter isRoot: whether the server has root's privileges.
     package static func serving(isRoot: Bool) -> OwnerRights {
         isRoot ? .none : OwnerRights(file: 0o400, folder: 0o700)
     }
 
-    /// Of a directory that a client fetches to: the next pull or sync can look at what is there.
+    /// For a directory that a client fetches to, so that the next pull or sync can read it.
     ///
     /// - Parameter isRoot: whether the client has root's privileges.
     package static func fetching(isRoot: Bool) -> OwnerRights {
         isRoot ? .none : OwnerRights(file: 0o400, folder: 0o500)
     }
 
-    /// What becomes of permissions.
+    /// Returns the permissions with the added bits.
     ///
     /// - Parameter permissions: 0 to 0o777; other bits are dropped.
     package func added(to permissions: UInt16, isFolder: Bool) -> UInt16 {

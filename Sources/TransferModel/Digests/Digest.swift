@@ -1,11 +1,11 @@
-/// The hash function that a client asks for.
+/// A hash function that the client chooses for an upload.
 public enum DigestFunction: UInt8, Sendable, CaseIterable {
-    /// XXH3 with 128 bits; finds every accident, not an attacker.
+    /// XXH3 with 128 bits; detects accidents, not attacks.
     case xxh128 = 1
-    /// SHA-256 (FIPS 180-4).
+    /// SHA-256 (FIPS 180-4), which also resists attacks.
     case sha256 = 2
 
-    /// Bytes of a digest.
+    /// Size of a digest in bytes.
     package var size: Int {
         switch self {
         case .xxh128: 16
@@ -13,16 +13,16 @@ public enum DigestFunction: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it is infeasible to make two contents with the same digest. Only such digests are signed for: otherwise a signature
-    /// would also be valid for content that its signer never had.
+    /// Whether two contents with the same digest are infeasible to make. The server signs only such digests: otherwise
+    /// a signature would also be valid for content that the signer never had.
     package var isCollisionResistant: Bool { self == .sha256 }
 
-    /// How content of `size` bytes is digested: plain up to one block, as a tree beyond.
+    /// The algorithm for content of `size` bytes: plain up to one block, a tree beyond.
     package func algorithm(forSize size: UInt64) -> DigestAlgorithm {
         size > UInt64(Limits.blockSize) ? tree : plain
     }
 
-    /// Over the bytes themselves.
+    /// The algorithm over the bytes themselves.
     package var plain: DigestAlgorithm {
         switch self {
         case .xxh128: .xxh128
@@ -30,7 +30,7 @@ public enum DigestFunction: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Over the digests of blocks.
+    /// The algorithm over the digests of blocks.
     package var tree: DigestAlgorithm {
         switch self {
         case .xxh128: .xxh128Tree
@@ -39,7 +39,8 @@ public enum DigestFunction: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// How a digest was made: a hash function, over the bytes themselves or over the digests of 4 MiB blocks in order.
+/// The way a digest is computed: a hash function over the bytes themselves, or over the digests of 4 MiB blocks in
+/// order.
 public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     /// XXH3-128 of the bytes (`xxhsum -H2`).
     case xxh128 = 1
@@ -50,7 +51,7 @@ public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     /// SHA-256 of the SHA-256 digests of the 4 MiB blocks.
     case sha256Tree = 4
 
-    /// The hash function underneath.
+    /// The hash function of the algorithm.
     public var function: DigestFunction {
         switch self {
         case .xxh128, .xxh128Tree: .xxh128
@@ -58,7 +59,7 @@ public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// The stable name, as it stands before the digits.
+    /// The stable name, as written before the digits.
     public var name: String {
         switch self {
         case .xxh128: "xxh128"
@@ -69,22 +70,23 @@ public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// A digest and how it was made.
+/// A digest and its algorithm.
 public struct Digest: Hashable, Sendable {
-    /// How it was made.
+    /// The algorithm that computed it.
     public let algorithm: DigestAlgorithm
 
     /// 16 or 32 bytes, in the order in which `xxhsum` and `sha256sum` print them.
     public let bytes: [UInt8]
 
     package init(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) {
-        // Trap: whoever reads a digest, from a peer or a file, takes as many bytes as its algorithm has, and hashes have those.
+        // Trap: code that reads a digest from a peer or a file takes as many bytes as its algorithm has, and so do
+        // hashes.
         precondition(bytes.count == algorithm.function.size, "a \(algorithm.name) digest of \(bytes.count) bytes")
         self.algorithm = algorithm
         self.bytes = bytes
     }
 
-    /// The digits alone.
+    /// The digits without the algorithm.
     public var hexadecimal: String { String(hexadecimal: bytes) }
 }
 

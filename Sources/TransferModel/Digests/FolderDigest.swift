@@ -1,12 +1,12 @@
-/// What stands for all that is in one folder when two sides compare it.
+/// One digest of all items in a folder, by which two sides compare it.
 package struct FolderDigest: Equatable, Sendable {
-    /// How many there are.
+    /// Number of items in the folder.
     package let count: UInt32
 
     /// `size` bytes, made by a `FolderDigester` or an `UploadListDigester`.
     package let bytes: [UInt8]
 
-    /// Bytes of the digest.
+    /// Size of the digest in bytes.
     package static let size = 16
 
     package init(count: UInt32, bytes: [UInt8]) {

@@ -1,16 +1,16 @@
-/// A stored file or folder, as programs read it: the object of `list --json`, and of folders over HTTP.
+/// The JSON object of a stored file or folder, in `list --json` and in folders over HTTP.
 package struct EntryDocument {
     package static let schema = "transfer.entry/1"
 
-    /// As the client knows it.
+    /// Path as the client knows it.
     package var path: String
     package var isDirectory: Bool
-    /// Bytes of content; 0 for a folder.
+    /// Size of the content in bytes; 0 for a folder.
     package var size: UInt64
     package var modified: Timestamp
-    /// 0 to 0o777.
+    /// Permission bits, 0 to 0o777.
     package var permissions: UInt16
-    /// Nothing where it is not known, as of folders.
+    /// Kind of the content; nil if it is unknown, as for folders.
     package var kind: ContentKind?
     package var digest: Digest?
     package var stored: Timestamp?
@@ -23,7 +23,7 @@ package struct EntryDocument {
         (self.permissions, self.kind, self.digest, self.stored) = (permissions, kind, digest, stored)
     }
 
-    /// Every key is always there.
+    /// The object; every key is always present.
     package var json: JSONLine {
         [
             "schema": .string(Self.schema), "path": .string(path),
@@ -37,7 +37,7 @@ package struct EntryDocument {
 }
 
 extension Timestamp {
-    /// As in RFC 3339, with as many digits behind the point as it takes; moments that it has no words for are the nearest ones.
+    /// RFC 3339 with as many decimals as necessary; moments outside its range become the nearest one in it.
     package var exact: String {
         Timestamp(seconds: UTCTime(clamping: seconds).seconds, nanoseconds: nanoseconds).text(.exact)
     }

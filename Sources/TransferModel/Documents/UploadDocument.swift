@@ -1,19 +1,19 @@
-/// What became of an upload, as programs read it: the object of `push --json`, and the answer to an upload over HTTP.
+/// The JSON object of an upload's result, in `push --json` and in answers to HTTP uploads.
 package struct UploadDocument {
     package static let schema = "transfer.upload/1"
 
-    /// As the sender calls it.
+    /// Name that the sender uses.
     package var source: String
     package var id: UploadID
     package var result: ResultCode
     package var storedPath: String?
     package var kind: ContentKind
-    /// Bytes of content.
+    /// Size of the content in bytes.
     package var size: UInt64
     package var digest: Digest?
     package var isVerified: Bool
     package var isDurable: Bool
-    /// Whether it took the place of other content.
+    /// Whether the upload replaced other content.
     package var isReplacing: Bool
     package var seconds: Double
     package var attempts: Int
@@ -21,14 +21,14 @@ package struct UploadDocument {
     package var picture: Picture?
     package var isSealed: Bool
     package var isSourceDeleted: Bool
-    /// A sentence for people; empty when there is nothing to say.
+    /// A sentence for users; may be empty.
     package var message: String
 
-    /// What a picture is, as its own head says.
+    /// Properties of a picture, read from its header.
     package struct Picture {
         /// `png`, `jpeg`, `gif` or `webp`.
         package var format: String
-        /// In pixels.
+        /// Width in pixels, as the header says.
         package var width: Int
         package var height: Int
 
@@ -50,7 +50,7 @@ package struct UploadDocument {
         (self.isSealed, self.isSourceDeleted, self.message) = (isSealed, isSourceDeleted, message)
     }
 
-    /// Every key is always there.
+    /// The object; every key is always present.
     package var json: JSONLine {
         [
             "schema": .string(Self.schema), "source": .string(source), "uploadID": .string(id.description),

@@ -1,13 +1,13 @@
-/// 16 bytes that name an upload, chosen by the client: the idempotency key. The same id never stores twice.
+/// ID of an upload, 16 bytes chosen by the client: the idempotency key. The server never stores the same ID twice.
 public struct UploadID: Hashable, Sendable {
-    /// Bytes of an id.
+    /// Size of an ID in bytes.
     package static let size = 16
 
-    /// Its first eight bytes and its last, as numbers in network byte order.
+    /// First and last eight bytes, as numbers in network byte order.
     package let high: UInt64
     package let low: UInt64
 
-    /// No upload: in results that end a connection.
+    /// Stands for no upload, in results that end a connection.
     package static let none = UploadID(high: 0, low: 0)
 
     @usableFromInline package init(high: UInt64, low: UInt64) {
@@ -15,18 +15,18 @@ public struct UploadID: Hashable, Sendable {
         self.low = low
     }
 
-    /// A random id, from the system's secure generator.
+    /// Makes a random ID with the system's secure generator.
     public static func random() -> UploadID {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)
     }
 
-    /// A random id, never `none`.
+    /// Makes a random ID, never `none`.
     @inlinable package static func random(using generator: inout some RandomNumberGenerator) -> UploadID {
         UploadID(high: .random(in: 1 ... .max, using: &generator), low: generator.next())
     }
 
-    /// The id that a digest gives, never `none`.
+    /// Derives an ID from a digest, never `none`.
     ///
     /// - Parameter digest: at least 16 bytes.
     package init(derivedFrom digest: [UInt8]) {
@@ -36,7 +36,7 @@ public struct UploadID: Hashable, Sendable {
         self.init(high: high == 0 ? 1 : high, low: low)
     }
 
-    /// From the 16 bytes at `offset`. The caller has checked that they are inside.
+    /// Reads the 16 bytes at `offset`. The caller has checked that they are inside.
     package init(_ bytes: RawSpan, at offset: Int) {
         high = bytes.bigEndian(at: offset, as: UInt64.self)
         low = bytes.bigEndian(at: offset + 8, as: UInt64.self)
@@ -49,7 +49,7 @@ public struct UploadID: Hashable, Sendable {
 }
 
 extension UploadID: CustomStringConvertible {
-    /// 32 hexadecimal digits.
+    /// The ID as 32 hexadecimal digits.
     public var description: String {
         var bytes: [UInt8] = []
         encode(into: &bytes)
@@ -58,7 +58,7 @@ extension UploadID: CustomStringConvertible {
 }
 
 extension UploadID {
-    /// Reads what `description` writes; nothing for any other text.
+    /// Reads the text of `description`; nil for any other text.
     package init?(hexadecimal text: some StringProtocol) {
         guard text.utf8.count == 32, let high = Hexadecimal.number(text.utf8.prefix(16)),
             let low = Hexadecimal.number(text.utf8.suffix(16))

@@ -1,15 +1,15 @@
 extension RawSpan {
-    /// The integer at `offset` in network byte order. The caller has checked that it is inside.
+    /// Returns the integer at `offset` in network byte order. The caller has checked that it is inside.
     @inlinable package func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
         T(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
 
-    /// The integer at `offset`, its lowest byte first. The caller has checked that it is inside.
+    /// Returns the integer at `offset` in little-endian order. The caller has checked that it is inside.
     @inlinable package func littleEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
         T(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
 
-    /// The first bytes, as many as there are up to `count`.
+    /// Returns the first `count` bytes, or fewer if there are fewer.
     package func prefix(_ count: Int) -> [UInt8] {
         (0..<min(byteCount, count)).map { unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
     }

@@ -1,7 +1,7 @@
-/// A path, a name, or what holds one, as a key or to be compared: by its bytes, as file systems do it.
+/// A path, or text that contains one, compared and hashed by its bytes, as file systems do.
 ///
-/// Equality and hashes of `String` are those of canonically equivalent text, for which `é` as one scalar and as two are the
-/// same. On disk they are two files.
+/// `String` compares canonically equivalent text as equal, such as `é` as one scalar and as two. On disk they are two
+/// files.
 package struct PathKey: Hashable, Sendable {
     package let string: String
 

@@ -1,38 +1,38 @@
-/// A path below the server's directory that cannot mean anything outside it: UTF-8, relative, without `.`, `..`, empty
+/// A path below the server's directory that cannot lead outside it: UTF-8, relative, without `.`, `..`, empty
 /// components or NUL, within the limits, and without Transfer's own names.
 ///
-/// It is taken apart and compared by its bytes, as Linux does, not by characters: a combining mark after a slash makes
-/// one Swift character with it, and canonically equivalent names are equal Swift strings but two files.
+/// It is split and compared by bytes, as Linux does, not by characters: in Swift, a slash and a combining mark after it
+/// are one character, and canonically equivalent names are equal strings but two files.
 public struct RelativePath: Hashable, Sendable {
     /// The path with `/` between components.
     public let string: String
 
-    /// The folder at the top of a server's directory that is its own.
+    /// Name of the folder that the server keeps for itself, at the top of the server's directory.
     package static let reservedName = ".transfer"
 
-    /// The folder in a directory that is pulled to, with what has arrived of long files.
+    /// Name of the folder for received parts of long files in a directory that a client pulls to.
     package static let partsName = ".transfer-parts"
 
-    /// The same of a user, in a directory in which another user has made a folder of the usual name.
+    /// The same folder for a user, if another user has made one with the usual name.
     ///
-    /// - Parameter user: the number of the user (getuid(2)).
+    /// - Parameter user: numeric ID of the user (getuid(2)).
     package static func partsName(of user: UInt32) -> String { "\(partsName)-\(user)" }
 
-    /// The folder in the server's own with content that is for somebody.
+    /// Name of the folder, in the server's own one, with the content of deliveries.
     package static let mailName = "mail"
 
-    /// The folder in the server's own, or in a directory that is pulled to, with what was removed.
+    /// Name of the trash, in the server's own folder or in a directory that a client pulls to.
     package static let trashName = "trash"
 
-    /// Why a text is not a path; a sentence.
+    /// The reason why a text is not a valid path.
     public struct Fault: Error, Equatable, Sendable {
-        /// A sentence for people.
+        /// A sentence for the user.
         public let message: String
     }
 
-    /// Checks and takes a path.
+    /// Validates a path of a client or user.
     ///
-    /// - Throws: `Fault` that says what is wrong.
+    /// - Throws: `Fault` with the reason.
     public init(_ string: String) throws(Fault) {
         try Self.check(string.utf8)
         self.string = string
@@ -49,33 +49,33 @@ public struct RelativePath: Hashable, Sendable {
         self.string = string
     }
 
-    /// The components from the top down; never empty.
+    /// The components from the top down; at least one.
     package var components: [Substring] { string.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) } }
 
-    /// The last component.
     package var name: Substring { string[(slash.map { string.utf8.index(after: $0) } ?? string.startIndex)...] }
 
-    /// The directory that holds it, or nothing at the top.
+    /// The directory that contains it; nil at the top.
     package var parent: RelativePath? { slash.map { RelativePath(unchecked: String(string[..<$0])) } }
 
     private var slash: String.Index? { string.utf8.lastIndex(of: UInt8(ascii: "/")) }
 
-    /// The same place under another last component.
+    /// Replaces the last component.
     ///
-    /// - Throws: `Fault` when the result would not be a path.
+    /// - Throws: `Fault` if the result is not a valid path.
     package func renamed(_ name: String) throws(Fault) -> RelativePath {
         try RelativePath((parent.map { $0.string + "/" } ?? "") + name)
     }
 
-    /// Whether a name makes a path behind that of a folder: what `init` says, without the path of nearly all names being made.
+    /// Whether `folder/name` is a valid path. The rules are those of `init`, but the path is not built for nearly all
+    /// names.
     ///
-    /// - Parameter folder: nothing for the top.
+    /// - Parameter folder: nil for the top.
     package static func accepts(_ name: String, in folder: RelativePath?) -> Bool {
         guard !name.utf8.contains(slashByte) else { return false }
         guard let folder else { return isPlain(name.utf8) || isPath(name) }
         let above = folder.string.utf8
         let hasRoom = name.utf8.count < Limits.path - above.count
-        // A path of so few bytes has no more components, whatever is in it.
+        // A folder with so few bytes cannot have too many components.
         let isShallow = above.count < Limits.pathDepth
         guard hasRoom, isComponent(name),
             isShallow || above.reduce(2, { $1 == slashByte ? $0 + 1 : $0 }) <= Limits.pathDepth
@@ -85,7 +85,7 @@ public struct RelativePath: Hashable, Sendable {
         return true
     }
 
-    /// Whether a name without a slash is one that a path can have.
+    /// Whether a name without a slash is a valid component.
     private static func isComponent(_ name: String) -> Bool {
         if isPlain(name.utf8) { return true }
         do throws(Fault) {
@@ -116,20 +116,20 @@ public struct RelativePath: Hashable, Sendable {
         for component in components { try check(component: component) }
     }
 
-    /// Whether a name is one of Transfer's own, which no path has in it: at the top of a directory it would lead into what a
-    /// server or a pull keeps there, and any folder can be the top for somebody: a client's own, one that is pulled to, one
-    /// that another server stores in.
+    /// Whether a name is one of Transfer's own, which no path may contain. At the top of a directory it would lead into
+    /// the files of a server or a pull, and any folder can be such a top: a client's own folder, one that is pulled to,
+    /// or one that another server stores in.
     ///
-    /// Compared without case and without characters that are not seen, because some file systems do (ext4 with casefold).
+    /// Ignores case and invisible characters, because some file systems do (ext4 with casefold).
     package static func isReserved(_ name: String) -> Bool { reserved(Substring(name).utf8) != nil }
 
-    /// Whether a name is exactly what Transfer makes, and not one that some file systems take for it.
+    /// Whether a name is exactly one that Transfer makes, not one that only some file systems treat as equal.
     package static func isOwn(_ name: String) -> Bool {
         [reservedName, partsName].contains { $0.hasSameBytes(as: name) } || isPartsName(name.utf8)
     }
 
-    /// Whether one look at each byte is enough to see that nothing is wrong, as with nearly all paths: ASCII, and no name
-    /// that begins with a dot.
+    /// Whether a path is obviously valid, which one pass over its bytes decides for nearly all paths: ASCII, and no
+    /// name that begins with a dot.
     private static func isPlain(_ path: String.UTF8View) -> Bool {
         guard path.count <= Limits.path else { return false }
         var (components, length) = (1, 0)
@@ -161,7 +161,7 @@ public struct RelativePath: Hashable, Sendable {
         if let name = reserved(component) { throw Fault(message: "\(name) is a name of Transfer's own.") }
     }
 
-    /// The name that a component stands for, if it is one of Transfer's own.
+    /// Transfer's own name that a component matches; nil if it matches none.
     private static func reserved(_ component: Substring.UTF8View) -> String? {
         let names = [reservedName, partsName]
         guard component.contains(where: { $0 >= 0x80 }) else {
@@ -169,14 +169,14 @@ public struct RelativePath: Hashable, Sendable {
             let lowercased = component.lazy.map(asciiLowercased)
             return names.first { lowercased.elementsEqual($0.utf8) } ?? (isPartsName(lowercased) ? partsName : nil)
         }
-        // What is seen first of it is no dot, which all of these begin with.
+        // The first visible character is not the dot with which all these names begin.
         if let first = component.first, first < 0x80, first != UInt8(ascii: ".") { return nil }
         let seen = Substring(component).unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         let folded = String(String.UnicodeScalarView(seen)).uppercased()
         return names.first { $0.uppercased() == folded } ?? (isPartsName(folded.lowercased().utf8) ? partsName : nil)
     }
 
-    /// Whether a name is that of a user's folder of parts: the usual name, a hyphen, and digits.
+    /// Whether a name is that of one user's folder of parts: the usual name, a hyphen, and digits.
     private static func isPartsName(_ name: some Collection<UInt8>) -> Bool {
         let prefix = "\(partsName)-".utf8
         let digits = name.dropFirst(prefix.count)
@@ -190,10 +190,10 @@ public struct RelativePath: Hashable, Sendable {
 }
 
 extension RelativePath {
-    /// Byte by byte.
+    /// Compares the bytes, not the characters.
     public static func == (a: RelativePath, b: RelativePath) -> Bool { a.string.hasSameBytes(as: b.string) }
 
-    /// Of the bytes.
+    /// Hashes the bytes, as equality compares them.
     public func hash(into hasher: inout Hasher) {
         string.hashBytes(into: &hasher)
     }
@@ -204,14 +204,14 @@ extension RelativePath {
 extension RelativePath {
     private static let mailPrefix = "\(reservedName)/\(mailName)/"
 
-    /// A new place for content that is for somebody: in the server's own folder, where no client's path leads.
+    /// Makes a path for the content of a delivery, in the server's own folder, where no client's path leads.
     package static func mail(_ id: UploadID) -> RelativePath {
         RelativePath(unchecked: "\(mailPrefix)\(id)-\(UploadID.random().description.prefix(16))")
     }
 
-    /// A place that was made by `mail(_:)`, as it was written down or found.
+    /// Reads a path that `mail(_:)` has made, from the catalog or the directory.
     ///
-    /// - Returns: nothing for any other text.
+    /// - Returns: nil for any other text.
     package init?(mail text: String) {
         var text = text
         let isMail = text.withUTF8 { bytes in
@@ -230,10 +230,10 @@ extension RelativePath {
         self.init(unchecked: text)
     }
 
-    /// The folder of all that is for somebody.
+    /// The folder with the content of all deliveries.
     package static var mailFolder: RelativePath { RelativePath(unchecked: "\(reservedName)/\(mailName)") }
 
-    /// Whether it is a place that the server has made for what is for somebody, or leads to one.
+    /// Whether the path is the content of a delivery, or a folder above it.
     package var leadsToMail: Bool {
         string.utf8.starts(with: Self.mailPrefix.utf8) || string.hasSameBytes(as: Self.reservedName)
             || string.hasSameBytes(as: Self.mailFolder.string)
@@ -243,27 +243,28 @@ extension RelativePath {
 // MARK: Trash
 
 extension RelativePath {
-    /// The folder of all that was removed and is kept, in a server's directory.
+    /// The trash in a server's directory.
     package static var trashFolder: RelativePath { RelativePath(unchecked: "\(reservedName)/\(trashName)") }
 
-    /// Bytes of a place in the trash at most: what was removed has as long a path as any.
+    /// Most bytes of a path in the trash: a removed file may have had the longest path.
     package static let mostTrashBytes = "\(reservedName)/\(trashName)//".utf8.count + TrashBatch.length + Limits.path
 
-    /// Where something is in the trash; the batch itself for nothing.
+    /// Path of a removed file in the trash; the batch itself if `path` is nil.
     package static func trash(_ batch: TrashBatch, _ path: RelativePath?) -> RelativePath {
         let folder = "\(trashFolder.string)/\(batch.name)"
         return RelativePath(unchecked: path.map { "\(folder)/\($0.string)" } ?? folder)
     }
 
-    /// Whether it is a place in the trash, or leads to one.
+    /// Whether the path is the trash or in it.
     package var leadsToTrash: Bool {
-        // Asked of the folder of each name in a list, of which hardly any is it.
+        // Called for the folder of each listed name, and almost always false.
         guard string.utf8.first == UInt8(ascii: ".") else { return false }
         let folder = Self.trashFolder.string
         return string.utf8.starts(with: "\(folder)/".utf8) || string.hasSameBytes(as: folder)
     }
 
-    /// Where what is at a place in the trash was before; nil for the trash, and for a part of it as a whole.
+    /// The path that a file in the trash had before; nil for the trash itself, for a whole batch, and for a path
+    /// outside.
     package var placeBeforeTrash: RelativePath? {
         guard leadsToTrash else { return nil }
         let place = string.utf8.dropFirst(Self.trashFolder.string.utf8.count + 1)
@@ -271,10 +272,10 @@ extension RelativePath {
         return removed.isEmpty ? nil : try? RelativePath(utf8: removed)
     }
 
-    /// What has a name in a folder.
+    /// Path of a name in a folder, which may be in the trash.
     ///
-    /// - Parameter folder: nothing for the top.
-    /// - Returns: nothing where that is no path.
+    /// - Parameter folder: nil for the top.
+    /// - Returns: nil if the path would be invalid.
     package static func child(_ name: String, of folder: RelativePath?) -> RelativePath? {
         guard let folder else { return try? RelativePath(name) }
         guard folder.leadsToTrash else {
@@ -285,7 +286,7 @@ extension RelativePath {
         }
     }
 
-    /// A path as it was written down: any, or a place in the trash, which is longer and deeper than what was removed was.
+    /// Reads a stored path: a valid one, or one in the trash, which is longer and deeper than that of the removed file.
     package init?(stored text: String) {
         if let path = try? RelativePath(text) {
             self = path
@@ -301,10 +302,10 @@ extension RelativePath {
         self.init(unchecked: text)
     }
 
-    /// A path as the store wrote it down for itself: any that it can make, its own folders included. It serves to compare
-    /// with others; nothing is opened by it.
+    /// Reads a path that the store has recorded for itself, including its own folders. Only for comparisons; nothing is
+    /// opened by it.
     ///
-    /// - Returns: nil for what is no path below a directory.
+    /// - Returns: nil if it is not a path below a directory.
     package init?(own text: String) {
         let components = text.utf8.split(separator: Self.slashByte, omittingEmptySubsequences: false)
         let isPath = components.allSatisfy { component in
@@ -315,7 +316,7 @@ extension RelativePath {
         self.init(unchecked: text)
     }
 
-    /// The path below another one; nothing where it is not below it.
+    /// Removes a leading folder from the path; nil if the path is not below it.
     package func below(_ folder: RelativePath) -> RelativePath? {
         let above = folder.string.utf8.count
         guard string.utf8.starts(with: "\(folder.string)/".utf8) else { return nil }
@@ -324,6 +325,6 @@ extension RelativePath {
 }
 
 extension RelativePath: CustomStringConvertible {
-    /// The path as it may be shown to people: control characters escaped.
+    /// The path for display: control characters escaped.
     public var description: String { string.escapedForDisplay }
 }

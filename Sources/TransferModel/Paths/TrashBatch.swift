@@ -1,11 +1,11 @@
-/// One folder of a trash, with what was removed together: when that was, and a number that tells it from others of the same
-/// second. Its text is the folder's name, such as `2026-01-31T12-30-05Z-0a1b2c3d`.
+/// A batch: one folder of the trash, with files that were removed together. Its name is the time, with a number that
+/// distinguishes it from others of the same second, such as `2026-01-31T12-30-05Z-0a1b2c3d`.
 package struct TrashBatch: Hashable, Sendable {
     package let name: String
 
     /// - Parameters:
     ///   - moment: UTC, in nanoseconds since 1970.
-    ///   - number: any.
+    ///   - number: any number, written in eight hexadecimal digits.
     package init(at moment: Int64, number: UInt32) {
         let second = UTCTime(clamping: moment / 1_000_000_000).seconds
         let digits = String(number, radix: 16)
@@ -14,8 +14,8 @@ package struct TrashBatch: Hashable, Sendable {
             + String(repeating: "0", count: 8 - digits.utf8.count) + digits
     }
 
-    /// One that begins now. Of two the later one has the greater name, also within a second: its number is the microsecond, and 12 bits
-    /// at random.
+    /// Makes a batch that begins now. A later one has a greater name, also within a second: its number is the
+    /// microsecond and 12 random bits.
     ///
     /// - Parameter moment: UTC, in nanoseconds since 1970.
     package static func begun(at moment: Int64) -> TrashBatch {
@@ -23,15 +23,15 @@ package struct TrashBatch: Hashable, Sendable {
         return TrashBatch(at: moment, number: microsecond << 12 | .random(in: 0..<1 << 12))
     }
 
-    /// Bytes of a name.
+    /// Size of a name in bytes.
     static let length = 20 + 1 + 8
 
-    /// Where the digits of the time are not: `2026-01-31T12-30-05Z-`.
+    /// Pattern of the time in a name: `0` stands for any digit.
     private static let pattern = Array("0000-00-00T00-00-00Z-".utf8)
 
-    /// Takes a name as it was written down or found.
+    /// Reads a name from a request, the catalog or the directory.
     ///
-    /// - Returns: nothing for any other text.
+    /// - Returns: nil for any other text.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == Self.length else { return nil }
@@ -47,22 +47,22 @@ package struct TrashBatch: Hashable, Sendable {
         name = text
     }
 
-    /// One whose name a text begins with.
+    /// Reads the name at the beginning of a text.
     package init?(leading bytes: some Collection<UInt8>) {
         self.init(String(decoding: bytes.prefix(Self.length), as: UTF8.self))
     }
 
-    /// The one that a place in the trash is in; nil for any other path.
+    /// The batch of a path in the trash; nil for any other path.
     package init?(of place: RelativePath) {
         let folder = "\(RelativePath.trashFolder.string)/"
         guard place.string.utf8.starts(with: folder.utf8) else { return nil }
         self.init(leading: place.string.utf8.dropFirst(folder.utf8.count))
     }
 
-    /// When it was begun; nothing for a name with a date that is none.
+    /// Time at which it was begun; nil if the name has an impossible date.
     package var moment: UTCTime? { UTCTime(time) }
 
-    /// The time that is in the name, as everywhere else: `2026-01-31T12:30:05Z`.
+    /// The time in the name, in the usual form: `2026-01-31T12:30:05Z`.
     package var time: String {
         var bytes = Array(name.utf8.prefix(20))
         for index in [13, 16] where bytes.indices.contains(index) { bytes[index] = UInt8(ascii: ":") }

@@ -1,4 +1,4 @@
-/// How amounts and rates are shown to people. Units are decimal, as on the labels of disks and networks.
+/// Sizes and rates as text for users. Units are decimal, as on the labels of disks and networks.
 package enum ByteFormat {
     private static let units = ["B", "KB", "MB", "GB", "TB", "PB", "EB"]
 
@@ -8,30 +8,30 @@ package enum ByteFormat {
         return "\(number(bytes, in: unit)) \(units[unit])"
     }
 
-    /// A size and how much of it there is, both in the unit of the whole, such as `12.3 of 27.1 MB`.
+    /// A part and the whole, both in the unit of the whole, such as `12.3 of 27.1 MB`.
     package static func portion(_ part: UInt64, of whole: UInt64) -> String {
         "\(number(part, in: unit(for: whole))) of \(size(whole))"
     }
 
-    /// A rate, such as `1.2 GB/s`. What is no number or negative counts as zero.
+    /// A rate, such as `1.2 GB/s`. NaN and negative rates count as zero.
     package static func rate(_ bytesPerSecond: Double) -> String {
         size(UInt64(exactly: max(0, bytesPerSecond).rounded()) ?? (bytesPerSecond > 0 ? .max : 0)) + "/s"
     }
 
-    /// How much of the whole there is in percent, rounded down, so that 100 means all of it. Nothing of nothing is all.
+    /// The part in percent, rounded down, so that 100 means all of it. 0 of 0 is 100.
     package static func percent(_ part: UInt64, of whole: UInt64) -> Int {
         guard part < whole else { return 100 }
         return Int(UInt128(part) * 100 / UInt128(whole))
     }
 
-    /// The largest unit that leaves at least one before the point once rounded.
+    /// The largest unit in which the rounded number is at least one.
     private static func unit(for bytes: UInt64) -> Int {
         units.indices.dropLast().first { rounded(bytes, by: factor(of: $0)) < 1_000 } ?? units.count - 1
     }
 
     private static func factor(of unit: Int) -> UInt64 { (0..<unit).reduce(1) { factor, _ in factor * 1_000 } }
 
-    /// Three digits, or the two before the point and one behind it.
+    /// Three digits, or one or two before the point and one after it.
     private static func number(_ bytes: UInt64, in unit: Int) -> String {
         guard unit > 0 else { return "\(bytes)" }
         let tenths = rounded(bytes, by: factor(of: unit) / 10)
@@ -45,7 +45,7 @@ package enum ByteFormat {
 }
 
 extension Double {
-    /// With that many digits behind the point; `printf` without Foundation.
+    /// The number with so many decimals; `printf` without Foundation.
     package func shown(decimals: Int) -> String {
         guard isFinite, abs(self) < 1e15 else { return String(self) }
         let scale = (0..<decimals).reduce(1.0) { product, _ in product * 10 }

@@ -1,6 +1,6 @@
-/// How times are shown to people.
+/// Durations as text for users.
 package enum DurationFormat {
-    /// Longer times are shown as this one: 999:59:59.
+    /// Longest time shown, 999:59:59; longer ones are cut to it.
     private static let longest = 999.0 * 3_600 + 59 * 60 + 59
 
     /// Hours, minutes and seconds, such as `0:07` or `1:02:03`; fractions are dropped.
@@ -10,10 +10,10 @@ package enum DurationFormat {
         return (hours > 0 ? "\(hours):\(twoDigits(minutes))" : "\(minutes)") + ":\(twoDigits(total % 60))"
     }
 
-    /// When something comes that is so far away, such as `in 0:07`; `at once` for less than a second.
+    /// The time until an event, such as `in 0:07`; `at once` for less than a second.
     package static func after(_ seconds: Double) -> String { seconds >= 1 ? "in \(clock(seconds))" : "at once" }
 
-    /// In the largest unit of which there are two, such as `7 days`; not more than it is.
+    /// The time in the largest unit of which it has two, such as `7 days`, rounded down.
     package static func words(_ seconds: UInt32) -> String {
         let units: [(seconds: UInt32, name: String)] = [(86_400, "days"), (3_600, "hours"), (60, "minutes")]
         let unit = units.first { seconds >= 2 * $0.seconds } ?? (1, "seconds")

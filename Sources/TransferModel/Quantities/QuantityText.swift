@@ -1,5 +1,5 @@
-/// A decimal number and the unit after it, such as `1.5GiB`, taken apart but not yet computed: signs, exponents and
-/// the other things that number parsers take are not wanted in flags.
+/// A decimal number and its unit, such as `1.5GiB`, split but not computed. Signs, exponents and other forms that
+/// number parsers accept are refused in flags.
 package struct QuantityText: Equatable {
     /// Digits before the point; at least one.
     package let whole: Substring
@@ -7,7 +7,7 @@ package struct QuantityText: Equatable {
     /// Digits after the point; empty without one.
     package let fraction: Substring
 
-    /// The rest; may be empty.
+    /// The text after the number; may be empty.
     package let unit: Substring
 
     package init(_ text: String) throws(QuantityFault) {
@@ -27,10 +27,10 @@ package struct QuantityText: Equatable {
     private static func isDigit(_ character: Character) -> Bool { character.isASCII && character.isWholeNumber }
 }
 
-/// Why a text is not a size or a duration.
+/// The reason why a text is not a size or a duration.
 package enum QuantityFault: Error, Equatable {
     /// Not a number with a known unit.
     case malformed
-    /// A number beyond what is counted here.
+    /// A number above the largest size or duration.
     case tooLarge
 }

@@ -1,20 +1,21 @@
-/// How numbers of bytes are written in flags: `500`, `10M`, `1.5G`, `4GiB`, `10MB`.
+/// Sizes in flags: `500`, `10M`, `1.5G`, `4GiB`, `10MB`.
 ///
 /// `K`, `M`, `G`, `T` and `KiB`, `MiB`, `GiB`, `TiB` are powers of 1024, as in coreutils; `KB`, `MB`, `GB`, `TB` are
 /// powers of 1000. Case doesn't matter; `B` alone means bytes. Fractions of a byte are dropped.
 package enum SizeNotation {
-    /// File offsets are signed 64-bit numbers (`off_t`), so nothing can be larger.
+    /// Largest size: file offsets are signed 64-bit numbers (`off_t`).
     package static let largest = UInt64(Int64.max)
 
-    /// A fraction of a byte needs no more digits than this, and 10^18 times the largest unit fits 128 bits.
+    /// Digits of a fraction that are read: more would make less than a byte, and 10^18 times the largest unit fits 128
+    /// bits.
     private static let fractionDigits = 18
 
-    /// For people, in sentences.
+    /// The notation, as a sentence for users.
     package static let description =
         "Sizes are bytes, or a number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB, TB (powers "
         + "of 1000), such as 500, 64K or 1.5G."
 
-    /// The number of bytes, at most `largest`.
+    /// Reads a size; in bytes, at most `largest`.
     package static func bytes(_ text: String) throws(QuantityFault) -> UInt64 {
         let quantity = try QuantityText(text)
         guard let factor = factor(of: quantity.unit.lowercased()) else { throw .malformed }
@@ -25,7 +26,7 @@ package enum SizeNotation {
         return product + part
     }
 
-    /// In the largest unit of powers of 1024 that leaves no fraction, as it is read again: `64K`.
+    /// Writes a size that `bytes` reads, in the largest unit of powers of 1024 that leaves no fraction: `64K`.
     package static func text(_ bytes: UInt64) -> String {
         let unit = ["T", "G", "M", "K"].first { unit in
             factor(of: unit.lowercased()).map { bytes > 0 && bytes.isMultiple(of: $0) } ?? false
@@ -60,7 +61,7 @@ package enum SizeNotation {
 }
 
 extension UInt64 {
-    /// The sum, or the largest number there is.
+    /// The sum, or `UInt64.max` if it overflows.
     package func addingClamped(_ other: UInt64) -> UInt64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -1,17 +1,17 @@
-/// What became of an upload that is for somebody. Numbers never change their meaning.
+/// State of a delivery. Numbers never change their meaning.
 public enum DeliveryState: UInt8, CaseIterable, Sendable {
-    /// It waits for its recipient.
+    /// The delivery waits for its recipient.
     case queued = 1
-    /// The recipient has had all of it, and has not said yet that it is safe there.
+    /// The recipient has fetched all content and not yet confirmed that it is stored.
     case fetched = 2
-    /// It is durable where the recipient keeps it, who has said so.
+    /// The recipient has confirmed that the content is stored durably.
     case delivered = 3
-    /// The recipient doesn't want it.
+    /// The recipient has declined the delivery.
     case declined = 4
-    /// Nobody has come for it in time.
+    /// The recipient did not settle the delivery in time.
     case expired = 5
 
-    /// The stable name, as it stands in JSON.
+    /// The stable name, as in JSON.
     public var name: String {
         switch self {
         case .queued: "queued"
@@ -22,6 +22,6 @@ public enum DeliveryState: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Whether its recipient can still have it.
+    /// Whether the recipient can still fetch it.
     public var isOpen: Bool { self == .queued || self == .fetched }
 }

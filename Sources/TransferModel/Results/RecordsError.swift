@@ -1,17 +1,17 @@
-/// Why records of uploads or mail could not be read or written.
+/// The reason why the catalog could not be read or written.
 package struct RecordsError: Error, Equatable, Sendable {
     package enum Reason: Equatable, Sendable {
-        /// What is kept is no database, or one whose content contradicts itself.
+        /// The file is not a database, or its content contradicts itself.
         case damaged
-        /// A version that this program does not know, mostly that of a newer one.
+        /// A version that this program does not know, usually a newer one.
         case unknownVersion
-        /// No room, or no right to more of it.
+        /// The disk or the quota of the process is full.
         case full
         /// The disk reported an error.
         case failed
-        /// Another program kept it for too long.
+        /// Another program held the lock for too long.
         case busy
-        /// Anything else: no permission, no memory.
+        /// Any other reason, such as permissions or memory.
         case unavailable
     }
 
@@ -25,6 +25,6 @@ package struct RecordsError: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Whether what is kept is of no more use to any program. One of another version is: to the program that wrote it.
+    /// Whether the database is useless to every program. One of another version is not: its own program can read it.
     package var condemns: Bool { reason == .damaged }
 }

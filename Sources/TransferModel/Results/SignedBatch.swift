@@ -1,25 +1,25 @@
-/// What the receipts of uploads that were acknowledged together have in common, and the one signature over all of them.
-/// Whoever knows what was acknowledged, in order, can make each of these receipts again.
+/// The common part of receipts for uploads that were acknowledged together, and their one signature. With the
+/// acknowledgements in order, anyone can make each receipt from it.
 package struct SignedBatch: Equatable, Sendable {
-    /// Of the receipts' format. Only `receiptVersion` is known.
+    /// Version of the receipts' format. Only `receiptVersion` is known.
     package var version: UInt8
 
-    /// Of the first receipt; the others count up from there.
+    /// Number of the first receipt; the others count up from it.
     package var number: UInt64
 
-    /// When they were made: milliseconds since 1970.
+    /// Time of the receipts in milliseconds since 1970.
     package var time: UInt64
 
-    /// How many they are, at least one.
+    /// Number of receipts, at least one.
     package var count: Int
 
-    /// Over the root of their tree, `signatureSize` bytes.
+    /// Signature over the root of their tree, `signatureSize` bytes.
     package var signature: [UInt8]
 
-    /// Who sent the uploads, as the server saw it; up to `Limits.sender` bytes.
+    /// The sender of the uploads as the server identified it; up to `Limits.sender` bytes.
     package var sender: String
 
-    /// The version of receipts that is written here.
+    /// The version of receipts that this program writes.
     package static let receiptVersion: UInt8 = 1
 
     /// Bytes of a signature: Ed25519 (RFC 8032, section 5.1.6).

@@ -1,10 +1,10 @@
-/// Writes into memory that is allocated once: a server writes tens of thousands of receipts a second, and appending to an
-/// array byte by byte takes several times as long.
+/// Writes bytes into memory that is allocated once: a server writes tens of thousands of receipts a second, and
+/// appending to an array byte by byte takes several times as long.
 package struct ByteWriter {
     @usableFromInline let space: UnsafeMutableBufferPointer<UInt8>
     @usableFromInline var end = 0
 
-    /// - Parameter space: for more than will be written.
+    /// - Parameter space: memory for at least all that will be written.
     @inlinable package init(_ space: UnsafeMutableBufferPointer<UInt8>) {
         self.space = space
     }
@@ -18,7 +18,7 @@ package struct ByteWriter {
         }
     }
 
-    /// The same as text. What is written has to be UTF-8.
+    /// The same as a string. The bytes must be UTF-8.
     @inlinable package static func string(capacity: Int, _ body: (inout ByteWriter) -> Void) -> String {
         String(unsafeUninitializedCapacity: capacity) { buffer in
             var writer = ByteWriter(buffer)
@@ -27,14 +27,14 @@ package struct ByteWriter {
         }
     }
 
-    /// Bytes written.
+    /// Number of bytes written so far.
     @inlinable package var count: Int { end }
 
-    /// Bytes that `append(jsonString:)` writes at most: every one of them as `\u0001`, and the quotes.
+    /// Most bytes that `append(jsonString:)` writes: each byte as `\u0001`, and the quotes.
     package static func longestJSON(of text: String) -> Int { 6 * text.utf8.count + 2 }
 
     @inlinable mutating func reserve(_ length: Int) -> UnsafeMutableBufferPointer<UInt8> {
-        // Trap: callers compute the room from the texts that they write, each byte six times.
+        // Trap: callers compute the capacity from the texts that they write, with six bytes for each.
         precondition(length <= space.count - end, "a text longer than its capacity")
         defer { end += length }
         return UnsafeMutableBufferPointer(rebasing: space[end..<end + length])
@@ -61,13 +61,13 @@ package struct ByteWriter {
         reserve(1)[0] = byte
     }
 
-    /// In network byte order, the last `size` bytes of it.
+    /// Appends the lowest `size` bytes of a number in network byte order.
     @inlinable package mutating func append(bigEndian number: UInt64, size: Int) {
         let place = reserve(size)
         for index in 0..<size { place[index] = UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - index))) }
     }
 
-    /// With zeros in front where the number has fewer digits.
+    /// Appends a number with at least so many digits.
     @inlinable package mutating func append(decimal number: UInt64, digits: Int = 1) {
         var length = 1
         var rest = number / 10
@@ -91,7 +91,7 @@ package struct ByteWriter {
         bytes.withUnsafeBytes { append(hexadecimal: $0) }
     }
 
-    /// As a JSON string, with its quotes; what is escaped, and how, is part of the format of receipts.
+    /// Appends a JSON string with its quotes; which characters are escaped, and how, is part of the format of receipts.
     package mutating func append(jsonString text: String) {
         guard JSONValue.isPlain(text) else { return append(JSONValue.string(text).text) }
         append("\"")

@@ -1,10 +1,10 @@
-/// Hexadecimal digits: two for each byte, lower case where they are written, either where they are read.
+/// Hexadecimal digits: two for each byte, written in lower case, read in either case.
 package enum Hexadecimal {
     /// Writes the digits of `bytes`.
     ///
-    /// - Parameter place: twice as many bytes, or more.
+    /// - Parameter place: memory for at least twice as many bytes.
     package static func write(_ bytes: UnsafeRawBufferPointer, to place: UnsafeMutableRawBufferPointer) {
-        // Trap: callers ask for the room from the same count.
+        // Trap: callers allocate the memory by the same count.
         precondition(place.count >= 2 * bytes.count, "no room for the digits")
         var index = 0
         while bytes.count - index >= 4 {
@@ -19,19 +19,19 @@ package enum Hexadecimal {
         }
     }
 
-    /// The eight digits of a number, the first in the highest byte. They are spread over a word and made digits all at
-    /// once: half of what is written of a receipt are digits.
+    /// The eight digits of a number, the first in the highest byte. They are spread over a word and converted all at
+    /// once, because half of a receipt's text are digits.
     static func digits(of number: UInt32) -> UInt64 {
         var halves = UInt64(number)
         halves = (halves | halves << 16) & 0x0000_FFFF_0000_FFFF
         halves = (halves | halves << 8) & 0x00FF_00FF_00FF_00FF
         halves = (halves | halves << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // 1 in each byte that holds 10 or more; between "9" and "a" are 39 other characters.
+        // 1 in each byte that is 10 or more; 39 other characters are between "9" and "a".
         let letters = (halves &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return halves &+ 0x3030_3030_3030_3030 &+ letters &* 39
     }
 
-    /// What a digit in ASCII stands for; nothing for any other byte.
+    /// Value of an ASCII digit; nil for any other byte.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
@@ -41,7 +41,7 @@ package enum Hexadecimal {
         }
     }
 
-    /// The number that 1 to 16 digits stand for; nothing for any other text.
+    /// Number of 1 to 16 digits; nil for any other text.
     package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
         guard (1...16).contains(digits.count) else { return nil }
         var number: UInt64 = 0
@@ -54,7 +54,7 @@ package enum Hexadecimal {
 }
 
 extension [UInt8] {
-    /// Reads what `String(hexadecimal:)` writes, also with large digits.
+    /// Reads what `String(hexadecimal:)` writes, also in upper case; nil for any other text.
     package init?(hexadecimal text: some StringProtocol) {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }

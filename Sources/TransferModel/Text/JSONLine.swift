@@ -1,4 +1,4 @@
-/// A JSON object on one line, its members in the order in which they were added.
+/// A JSON object on one line, with its members in the order in which they were added.
 package struct JSONLine: Equatable, Sendable {
     private var members: [(key: String, shown: JSONValue, value: JSONValue)]
 
@@ -9,17 +9,17 @@ package struct JSONLine: Equatable, Sendable {
         members.reserveCapacity(room)
     }
 
-    /// Adds a member. The key must not be there already: readers differ in which of two they take.
+    /// Adds a member. The key must be new, because readers differ in which of two they use.
     package mutating func append(_ key: String, _ value: JSONValue) {
         // Trap: keys are literals of this program.
         precondition(!members.contains { $0.key == key }, "the key '\(key)' is there already")
         members.append((key, .string(key), value))
     }
 
-    /// The object, without an end of line.
+    /// The object without a line end.
     package var text: String { ByteWriter.string(capacity: length) { write(to: &$0) } }
 
-    /// The object with an end of line, as bytes.
+    /// The object with a line end, as bytes.
     package var terminated: [UInt8] {
         ByteWriter.bytes(capacity: length + 1) { writer in
             write(to: &writer)
@@ -27,7 +27,7 @@ package struct JSONLine: Equatable, Sendable {
         }
     }
 
-    /// Bytes of the object: each member has a colon and a comma, or the braces.
+    /// Bytes of the object. Each member adds a colon and a comma, and the first term is for the braces.
     private var length: Int { members.reduce(2) { $0 + $1.shown.length + $1.value.length + 2 } }
 
     private func write(to writer: inout ByteWriter) {

@@ -1,12 +1,12 @@
-/// A JSON value as it was read (RFC 8259).
+/// A JSON value that was read (RFC 8259).
 package indirect enum JSONNode: Equatable, Sendable {
     case null
     case bool(Bool)
-    /// As it is written.
+    /// The number as it is written.
     case number(String)
     case string(String)
     case array([JSONNode])
-    /// In its order; no key is there twice.
+    /// Members in order, with different keys.
     case object([(key: String, value: JSONNode)])
 
     package static func == (a: JSONNode, b: JSONNode) -> Bool {
@@ -20,14 +20,14 @@ package indirect enum JSONNode: Equatable, Sendable {
         }
     }
 
-    /// The value of a member; nothing when there is none, or this is no object.
+    /// The value of a member; nil if it is missing, or if this is not an object.
     package subscript(key: String) -> JSONNode? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key.hasSameBytes(as: key) }?.value
     }
 }
 
-/// Why a text is no JSON; a phrase.
+/// The reason why a text is not JSON, as a phrase.
 package struct JSONFault: Error, Equatable, Sendable {
     package let message: String
 

@@ -1,8 +1,8 @@
-/// Reads one JSON value (RFC 8259) that somebody else wrote.
+/// Reads one JSON value (RFC 8259) from another program.
 ///
-/// What it holds at once is bounded by the text: some dozens of bytes for each of its bytes, for a list of single digits.
+/// Its memory is bounded by the text: up to some dozens of bytes for each byte of the text, in a list of single digits.
 package struct JSONReader {
-    /// Arrays and objects within each other; RFC 8259 lets a reader choose.
+    /// Most levels of arrays and objects; RFC 8259 leaves the limit to the reader.
     package static let deepest = 32
 
     private let bytes: [UInt8]
@@ -12,13 +12,14 @@ package struct JSONReader {
     private var offset = 0
     private var depth = 0
 
-    /// Reads all of a text.
+    /// Reads a text that is one value.
     ///
     /// - Parameters:
-    ///   - deepest: arrays and objects within each other, at most. The reader calls itself that often.
-    ///   - allowsNUL: whether a string may have the character U+0000 in it, which ends it for programs in C.
-    ///   - mostValues: values in it, arrays and objects included. Many short ones take far longer than one long string.
-    /// - Throws: `JSONFault` for what is no JSON, not UTF-8, nested more deeply, has more values, or has a member twice.
+    ///   - deepest: most levels of arrays and objects, which is the depth of the reader's recursion.
+    ///   - allowsNUL: whether a string may contain U+0000, which ends strings in C programs.
+    ///   - mostValues: most values, including arrays and objects. Many short ones take far longer than one long string.
+    /// - Throws: `JSONFault` for a text that is not JSON or not UTF-8, is nested more deeply, has more values, or has a
+    ///   member twice.
     package static func read(
         _ bytes: [UInt8], deepest: Int = JSONReader.deepest, allowsNUL: Bool = true, mostValues: Int = .max
     ) throws(JSONFault) -> JSONNode {
@@ -118,7 +119,7 @@ package struct JSONReader {
         skipBlanks()
     }
 
-    /// Section 6.
+    /// Reads a number (section 6).
     private mutating func number() throws(JSONFault) -> String {
         let start = offset
         _ = take(UInt8(ascii: "-"))
@@ -141,7 +142,7 @@ package struct JSONReader {
 // MARK: Strings
 
 extension JSONReader {
-    /// Section 7.
+    /// Reads a string with its quotes (section 7).
     private mutating func string() throws(JSONFault) -> String {
         guard take(UInt8(ascii: "\"")) else { throw unexpected }
         var text: [UInt8] = []
@@ -156,12 +157,12 @@ extension JSONReader {
         return text
     }
 
-    /// What stands for itself, up to a quote, a backslash or a control character. Taken at once: content comes in strings of
-    /// 64 KiB.
+    /// Takes characters without escapes up to a quote, backslash or control character, all at once because content
+    /// comes in strings of 64 KiB.
     private mutating func takePlain(into text: inout [UInt8]) {
         let end = bytes.withUnsafeBufferPointer { bytes in
             var end = offset
-            // Neither a quote nor a backslash.
+            // 0x22 is a quote, 0x5C a backslash.
             while end < bytes.count, bytes[end] >= 0x20, bytes[end] != 0x22, bytes[end] != 0x5C { end += 1 }
             return end
         }
@@ -186,7 +187,7 @@ extension JSONReader {
         }
     }
 
-    /// Four digits, or twice four for what UTF-16 has no single unit for.
+    /// Reads four digits, or twice four for a surrogate pair.
     private mutating func scalar() throws(JSONFault) -> Unicode.Scalar {
         let first = try unit()
         guard first > 0 || allowsNUL else { throw JSONFault("it has a NUL character in it") }

@@ -1,8 +1,8 @@
-/// A JSON value (RFC 8259), kept as its text.
+/// A JSON value (RFC 8259) to be written, stored as its text.
 package struct JSONValue: Equatable, Sendable {
     private enum Form: Sendable {
         case text(String)
-        /// A string that gets its quotes when it is written: most are, and only once.
+        /// A string whose quotes are added only when it is written: most strings are, once.
         case plain(String)
     }
 
@@ -12,7 +12,7 @@ package struct JSONValue: Equatable, Sendable {
 
     private init(plain text: String) { form = .plain(text) }
 
-    /// The value as it stands in JSON; one line, and safe to show on a terminal.
+    /// The JSON text: one line, and safe to show on a terminal.
     package var text: String {
         switch form {
         case .text(let text): text
@@ -20,7 +20,7 @@ package struct JSONValue: Equatable, Sendable {
         }
     }
 
-    /// Bytes of the text.
+    /// Size of the text in bytes.
     var length: Int {
         switch form {
         case .text(let text): text.utf8.count
@@ -46,10 +46,10 @@ package struct JSONValue: Equatable, Sendable {
 
     package static func integer(_ value: some BinaryInteger) -> JSONValue { JSONValue(text: "\(value)") }
 
-    /// A number as it is written; whoever gives it answers for its form.
+    /// A number as it is written; the caller guarantees that it is valid JSON.
     package static func number(_ digits: String) -> JSONValue { JSONValue(text: digits) }
 
-    /// Infinities and what is no number become null: JSON doesn't have them.
+    /// A number; infinities and NaN become null, because JSON doesn't have them.
     package static func double(_ value: Double) -> JSONValue { value.isFinite ? JSONValue(text: "\(value)") : .null }
 
     package static func array(_ values: [JSONValue]) -> JSONValue {
@@ -58,11 +58,10 @@ package struct JSONValue: Equatable, Sendable {
 
     package static func object(_ object: JSONLine) -> JSONValue { JSONValue(text: object.text) }
 
-    /// A string of characters that stand for themselves, such as Base64, of which there can be much; whoever gives it answers
-    /// for that.
+    /// A string without characters to escape, such as long Base64; the caller guarantees this.
     package static func plain(_ digits: String) -> JSONValue { JSONValue(plain: digits) }
 
-    /// Whether all of a text stands for itself: ASCII without quotes, backslashes and controls.
+    /// Whether no character of a text needs an escape: ASCII without quotes, backslashes and controls.
     static func isPlain(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -83,8 +82,8 @@ package struct JSONValue: Equatable, Sendable {
         return JSONValue(text: text + "\"")
     }
 
-    /// Beyond what RFC 8259 demands, escapes what could steer a terminal or end a line for some readers: the C1
-    /// controls, line and paragraph separators, and bidirectional controls. All of them have four digits.
+    /// Escapes, besides what RFC 8259 demands, characters that could control a terminal or end a line for some readers:
+    /// C1 controls, line and paragraph separators, and bidirectional controls. All have four digits.
     private static func escape(for scalar: Unicode.Scalar) -> String? {
         switch scalar.value {
         case 0x22: "\\\""

@@ -1,8 +1,8 @@
 extension String {
-    /// The text with everything escaped that could steer a terminal or make one line look like another: control characters, line and
-    /// paragraph separators, the bidirectional controls of Unicode (UAX #9), and invisible characters (`Default_Ignorable_Code_Point`,
-    /// UAX #44), but for those that an emoji or a script needs where they stand. A backslash is doubled, so that what is shown can be read
-    /// only one way.
+    /// The text with every character escaped that could control a terminal or make one line look like another: control
+    /// characters, line and paragraph separators, the bidirectional controls of Unicode (UAX #9), and invisible
+    /// characters (`Default_Ignorable_Code_Point`, UAX #44) unless an emoji or a script needs them there. A backslash
+    /// is doubled, so that the result is unambiguous.
     public var escapedForDisplay: String {
         guard unicodeScalars.contains(where: { $0.mayNeedEscape }) else { return self }
         let scalars = Array(unicodeScalars)
@@ -32,7 +32,7 @@ extension Unicode.Scalar {
         switch value {
         case 0..<0x20, 0x5C, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
         case 0x20..<0x7F: false
-        // The blank of Braille is a letter that is as wide as others.
+        // The Braille blank is an invisible letter with the width of others.
         case 0x2800: true
         default: properties.isDefaultIgnorableCodePoint
         }
@@ -52,7 +52,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether it is of a script whose letters are joined: Arabic and its neighbours up to Sinhala, Myanmar, Khmer and Mongolian.
+    /// Whether the character belongs to a script with joined letters: Arabic and its neighbours up to Sinhala, Myanmar,
+    /// Khmer and Mongolian.
     private var isJoined: Bool {
         switch value {
         case 0x0620...0x0DFF, 0x1000...0x109F, 0x1780...0x18AF: !properties.isDefaultIgnorableCodePoint

@@ -1,5 +1,5 @@
 extension String {
-    /// Two digits for each byte, lower case.
+    /// Writes two digits for each byte, in lower case.
     package init(hexadecimal bytes: some Collection<UInt8>) {
         let digits = bytes.withContiguousStorageIfAvailable { String(hexadecimal: UnsafeRawBufferPointer($0)) }
         self = digits ?? String(hexadecimal: Array(bytes))
@@ -12,7 +12,7 @@ extension String {
         }
     }
 
-    /// A number in lower case, with zeros in front where it has fewer digits.
+    /// Writes a number in lower case with at least so many digits.
     ///
     /// - Parameter digits: 1 to 8.
     package init(hexadecimal number: UInt32, digits: Int = 1) {

@@ -1,8 +1,8 @@
 extension String {
-    /// As a word of a command line for POSIX shells, with quotes only where it needs them.
+    /// The text as a word for POSIX shells, quoted only if necessary.
     package var shellWord: String {
         guard isEmpty || !utf8.allSatisfy(Self.isPlain) else { return self }
-        // By bytes: to a shell a quote is one whatever sign follows.
+        // Split by bytes: for a shell a quote is a quote, whatever combining mark follows.
         let parts = utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
         return "'" + parts.map { String(Substring($0)) }.joined(separator: "'\\''") + "'"
     }

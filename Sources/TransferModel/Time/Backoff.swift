@@ -1,5 +1,5 @@
-/// How long to wait before the next attempt: doubling, with jitter, so that many clients of one server that went away
-/// don't all come back at once.
+/// The wait before the next attempt: it doubles, with jitter, so that the clients of a restarted server don't all
+/// reconnect at once.
 package struct Backoff: Sendable {
     package let first: Interval
     package let longest: Interval
@@ -10,7 +10,7 @@ package struct Backoff: Sendable {
         self.longest = longest
     }
 
-    /// The wait before the next attempt: between half and all of the doubled one.
+    /// Returns the wait before the next attempt: a random time between half and all of the doubled one.
     package mutating func next(using generator: inout some RandomNumberGenerator) -> Interval {
         let doubled = Double(first.nanoseconds) * Double(1 << min(attempts, 30))
         attempts += 1
@@ -19,7 +19,7 @@ package struct Backoff: Sendable {
         return Interval(nanoseconds: Int64(exactly: wait.rounded(.down)) ?? .max)
     }
 
-    /// An attempt went well.
+    /// Begins again with `first`, after a successful attempt.
     package mutating func reset() {
         attempts = 0
     }

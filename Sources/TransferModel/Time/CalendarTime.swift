@@ -1,5 +1,5 @@
-/// A day of the Gregorian calendar, also from before it was made, and a time of that day. In which zone, whoever has it
-/// knows.
+/// A day of the Gregorian calendar, also before its introduction, and a time of that day. The time zone is the
+/// caller's.
 package struct CalendarTime: Equatable, Sendable {
     package let year: Int64
     package let month: Int64
@@ -10,16 +10,16 @@ package struct CalendarTime: Equatable, Sendable {
 
     private static let daySeconds: Int64 = 86_400
 
-    /// Years are counted from March, so that the day that comes and goes is their last: then months follow one another
-    /// as 31, 30, 31, 30, 31 days do. So many days are from 0000-03-01 to 1970-01-01.
+    /// Days from 0000-03-01 to 1970-01-01. Years are counted from March, so that a leap day is the last day of a year
+    /// and the lengths of months repeat as 31, 30, 31, 30, 31.
     private static let shift: Int64 = 719_468
 
-    /// Days in 400 years.
+    /// Days in 400 years, after which the calendar repeats.
     private static let era: Int64 = 146_097
 
-    /// The moment in UTC, whatever number it is.
+    /// Calendar time of any moment in UTC.
     ///
-    /// - Parameter seconds: since 1970-01-01 00:00, leap seconds not counted (POSIX).
+    /// - Parameter seconds: since 1970-01-01 00:00, without leap seconds (POSIX).
     package init(secondsSince1970 seconds: Int64) {
         let (days, rest) = Self.split(seconds, Self.daySeconds)
         let (era, day) = Self.split(days + Self.shift, Self.era)
@@ -32,7 +32,7 @@ package struct CalendarTime: Equatable, Sendable {
         (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60)
     }
 
-    /// - Returns: nothing for what no calendar and no clock shows; a leap second is none that is counted.
+    /// - Returns: nil for an impossible date or time. Leap seconds are not accepted.
     package init?(
         year: Int64, month: Int64, day: Int64, hour: Int64 = 0, minute: Int64 = 0, second: Int64 = 0
     ) {
@@ -41,21 +41,21 @@ package struct CalendarTime: Equatable, Sendable {
         else { return nil }
         (self.year, self.month, self.day) = (year, month, day)
         (self.hour, self.minute, self.second) = (hour, minute, second)
-        // A day that its month doesn't have is one of the next.
+        // A day that its month doesn't have becomes one of the next month.
         guard CalendarTime(secondsSince1970: secondsSince1970).day == day else { return nil }
     }
 
-    /// That of this time in UTC.
+    /// Seconds since 1970-01-01 00:00 if this is a time in UTC.
     package var secondsSince1970: Int64 {
         let (monthFromMarch, shifted) = month > 2 ? (month - 3, year) : (month + 9, year - 1)
         let (era, yearOfEra) = Self.split(shifted, 400)
         let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
         let days = era * Self.era + 365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - Self.shift
-        // The first day of all doesn't begin within 64 bits; its last hours are in there again.
+        // The first day in 64 bits overflows at its beginning; its last hours are in range again.
         return days &* Self.daySeconds &+ (hour * 3_600 + minute * 60 + second)
     }
 
-    /// Quotient and remainder, which is never negative.
+    /// Quotient and remainder; the remainder is never negative.
     private static func split(_ number: Int64, _ divisor: Int64) -> (Int64, Int64) {
         let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

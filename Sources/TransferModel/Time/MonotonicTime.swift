@@ -1,7 +1,7 @@
 import TransferSystem
 
-/// A moment on a clock that never goes back, in nanoseconds since some fixed start. State machines get it as an
-/// argument and never ask for it.
+/// A moment on a clock that never goes back, in nanoseconds since a fixed start. State machines get it as an argument
+/// and never read the clock.
 package struct MonotonicTime: Comparable, Hashable, Sendable {
     package let nanoseconds: Int64
 
@@ -9,12 +9,12 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The present one.
+    /// The present time of that clock.
     package static var now: MonotonicTime { MonotonicTime(nanoseconds: monotonicNanoseconds()) }
 
     package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// Saturates rather than traps, so that "never" can be any huge interval.
+    /// Saturates instead of trapping, so that a huge interval can mean "never".
     package static func + (time: Self, interval: Interval) -> Self {
         let (sum, overflow) = time.nanoseconds.addingReportingOverflow(interval.nanoseconds)
         return Self(nanoseconds: overflow ? (interval.nanoseconds < 0 ? .min : .max) : sum)
@@ -26,7 +26,7 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
     }
 }
 
-/// A length of time in nanoseconds.
+/// A length of time, in nanoseconds.
 package struct Interval: Comparable, Hashable, Sendable {
     package let nanoseconds: Int64
 
@@ -34,7 +34,7 @@ package struct Interval: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Fractions are kept; what a signed 64-bit count of nanoseconds cannot hold saturates.
+    /// Fractions are kept. Values that overflow 64-bit nanoseconds saturate.
     package static func seconds(_ value: Double) -> Interval {
         Interval(nanoseconds: Int64(exactly: (value * 1e9).rounded()) ?? (value < 0 ? .min : .max))
     }

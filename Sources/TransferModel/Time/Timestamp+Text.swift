@@ -1,14 +1,14 @@
 extension Timestamp {
-    /// How much stands behind the seconds.
+    /// The decimals after the seconds.
     package enum Precision: Sendable {
         case seconds
-        /// Always three digits.
+        /// Three decimals, also if they are zero.
         case milliseconds
-        /// As many digits as it takes, up to nine.
+        /// As many decimals as necessary, up to nine.
         case exact
     }
 
-    /// How the parts are set apart.
+    /// The separators between the parts.
     package enum Form: Sendable {
         /// As in RFC 3339: `2026-12-31T23:59:59Z`.
         case standard
@@ -26,9 +26,9 @@ extension Timestamp {
         }
     }
 
-    /// The moment in UTC, as text that sorts as the moments do, from the year 0 to 9999.
+    /// The moment in UTC as text; from the year 0 to 9999, texts sort as the moments do.
     package func text(_ precision: Precision, _ form: Form = .standard) -> String {
-        // A year has up to twelve digits and a sign; the rest is 26 bytes at most.
+        // A year has up to twelve digits and a sign; the other parts have at most 26 bytes.
         ByteWriter.string(capacity: 40) { text in
             text.append(CalendarTime(secondsSince1970: seconds), form)
             switch precision {

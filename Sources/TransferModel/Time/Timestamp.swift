@@ -1,9 +1,9 @@
 import TransferSystem
 
-/// A moment in UTC as seconds and nanoseconds since 1970, leap seconds not counted (POSIX `struct timespec`).
+/// A moment in UTC as seconds and nanoseconds since 1970, without leap seconds (POSIX `struct timespec`).
 package struct Timestamp: Hashable, Sendable {
     package var seconds: Int64
-    /// 0 to 999,999,999.
+    /// Nanoseconds of the second, 0 to 999,999,999.
     package var nanoseconds: UInt32
 
     package init(seconds: Int64, nanoseconds: UInt32) {
@@ -11,7 +11,7 @@ package struct Timestamp: Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The system's clock.
+    /// The present time of the system's clock.
     package static var now: Timestamp {
         let (seconds, rest) = utcNanoseconds().quotientAndRemainder(dividingBy: 1_000_000_000)
         return rest < 0

@@ -1,22 +1,22 @@
-/// A time as somebody wrote it in the extended form of ISO 8601, of which RFC 3339 is a part: a date such as `2026-01-31`,
-/// or a date and a time of day such as `2026-01-31T18:30`, `2026-01-31T18:30:05` and `2026-01-31T18:30:05.250`; behind a
-/// time of day perhaps `Z`. Letters are large, and there are no other zones.
+/// A time in the extended form of ISO 8601, which includes RFC 3339: a date such as `2026-01-31`, or a date and a time
+/// of day such as `2026-01-31T18:30`, `2026-01-31T18:30:05` or `2026-01-31T18:30:05.250`, with an optional `Z`. Letters
+/// are upper case; other zones are refused.
 package struct WrittenTime: Equatable, Sendable {
-    /// What was written last.
+    /// The last part that was written.
     package enum Precision: Equatable, Sendable {
         case day, minute, second
-        /// Behind the point.
+        /// Decimals of the second, with their number.
         case fraction(digits: Int)
     }
 
     package let calendar: CalendarTime
-    /// 0 to 999,999,999.
+    /// Nanoseconds of the second, 0 to 999,999,999.
     package private(set) var nanoseconds: UInt32 = 0
     package private(set) var precision = Precision.day
-    /// Whether `Z` says so.
+    /// Whether the text ends with `Z`.
     package private(set) var isUTC = false
 
-    /// - Returns: nothing for any other text, and when no such day or time exists.
+    /// - Returns: nil for any other text, and for an impossible day or time.
     package init?(_ text: some StringProtocol) {
         var reader = Reader(Array(text.utf8))
         guard let year = reader.number(4), let month = reader.number(2, after: "-"),
@@ -63,7 +63,7 @@ private struct Reader {
         return true
     }
 
-    /// Exactly so many digits.
+    /// Reads a number with exactly so many digits.
     mutating func number(_ count: Int, after sign: Unicode.Scalar? = nil) -> Int64? {
         if let sign { guard take(sign) else { return nil } }
         let digits = rest.prefix(count)
@@ -72,7 +72,7 @@ private struct Reader {
         return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    /// The point and one to nine digits behind it.
+    /// Reads the point and one to nine decimals.
     mutating func fraction() -> (nanoseconds: UInt32, digits: Int)? {
         let digits = rest.dropFirst().prefix(while: Self.isDigit).count
         guard (1...9).contains(digits), let number = number(digits, after: ".") else { return nil }
