@@ -143,7 +143,7 @@ test-deb: deb ## install the package beside this system, use it, purge it
 format: ## format the Swift sources in place
 	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 
-lint: ## check the format of the Swift sources, their keys, traps and imports, that mutants fit them, how old proofs are, and scripts by shellcheck
+lint: ## check format, keys, traps, imports and English of the sources, that mutants fit them, how old proofs are, and scripts by shellcheck
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	scripts/lint-text-keys.sh
 	scripts/lint-tests.sh
@@ -151,6 +151,7 @@ lint: ## check the format of the Swift sources, their keys, traps and imports, t
 	scripts/lint-imports.sh
 	scripts/test-check-traps.sh
 	scripts/check-traps.sh Sources/Transfer*
+	scripts/lint-words.py
 	python3 -m unittest discover -q -s Tests/mutants/tests -t Tests
 	PYTHONPATH=Tests python3 -m proofs --check
 	@if command -v shellcheck >/dev/null; then \

@@ -32,18 +32,26 @@ REFUSED = [
 # Words at most: of a document, or of all documents in a shelf together.
 BOUNDS = [
     ("README.md", ["README.md"], 900),
-    ("the guide", ["docs/guide/*.md"], 12_000),
+    ("the guide", ["docs/guide/*.md"], 11_000),
     ("the reference", ["docs/reference/*.md"], 26_000),
     ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 19_000),
-    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 9_000),
-    ("docs", ["docs/**/*.md"], 55_000),
+    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 8_000),
+    ("docs", ["docs/**/*.md"], 62_500),
 ]
 
 # A doc comment of so few words says no more than the name below it.
 FEWEST_WORDS = 5
 
-# What quotes the words that are refused.
-EXCEPT = {"CONTRIBUTING.md", "scripts/lint-words.py"}
+# These quote refused words: the rules, this list, and a table with the promises of mutants.
+EXCEPT = {"CONTRIBUTING.md", "scripts/lint-words.py", "docs/proofs.md"}
+# The comments in these have not been rewritten yet. Remove a line when its folder is clean.
+PENDING = (
+    "Benchmarks/", "Fuzz/", "Tests/", "Makefile", "scripts/run-demo.sh",
+    "Sources/CIPSecMB/", "Sources/CISAL/", "Sources/CLinux/", "Sources/COpenSSL/", "Sources/CQREncode/", "Sources/CSQLite/",
+    "Sources/CXXHash/", "Sources/CZlib/", "Sources/CZstd/",
+    "Sources/TransferAccess/", "Sources/TransferCLI/", "Sources/TransferCodec/", "Sources/TransferHTTP/", "Sources/TransferIO/",
+    "Sources/TransferKeys/", "Sources/TransferReceipts/", "Sources/TransferSealing/", "Sources/TransferSystem/",
+)
 # The history of changes keeps its words.
 HISTORY = {"CHANGELOG.md"}
 
@@ -183,7 +191,8 @@ def main(paths: list[str]) -> int:
     faults: list[str] = []
     for file in tracked(paths):
         name = str(file.relative_to(ROOT))
-        if name not in EXCEPT | HISTORY:
+        is_pending = not paths and name.startswith(PENDING)
+        if name not in EXCEPT | HISTORY and not is_pending:
             faults += check_words(file)
         if file.suffix == ".md":
             faults += check_links(file)

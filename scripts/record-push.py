@@ -169,7 +169,7 @@ def animation(frames: list[tuple[float, str]]) -> str:
         elif number + 1 == len(distinct):
             times, values = times[:2], "hidden;visible"
         keys = ";".join(f"{moment:.4f}" for moment in times)
-        # Whoever shows no animation shows the end.
+        # A viewer without animations shows the last frame.
         shown = "visible" if number + 1 == len(distinct) else "hidden"
         parts.append(
             f'<g visibility="{shown}"><animate attributeName="visibility" calcMode="discrete" dur="{length:.2f}s"'

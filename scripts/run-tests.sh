@@ -54,7 +54,7 @@ begin() {
     run "$@" &
 }
 
-# Of processor time, so that a busy machine plays as many seeds as others. Over the store in memory a second has more of them.
+# Seconds of processor time, so that a busy machine plays as many seeds as others. A second plays more seeds over the store in memory.
 readonly simulated_seconds=20 simulated_seconds_in_memory=5
 
 # The recorded cases first: each is a mistake that was there once. Fresh seeds are played also when one of them fails.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the path of a Swift compiler that is new enough: $SWIFT if it is set, else the first one found on PATH or where
-# toolchains are usually unpacked. Says on stderr what is needed when there is none.
+# toolchains are usually unpacked. Says on stderr what is needed if it finds no compiler.
 set -euo pipefail
 
 readonly needed_major=6 needed_minor=2
