@@ -9,7 +9,7 @@ enum AccessFlags {
 
     static let issuedJSON = Flag(name: "json", help: "Print one JSON object, which contains the secret.").isOn
 
-    /// - Parameter help: what the name is for.
+    /// - Parameter help: the sentence that the help shows for the flag.
     static func name(_ help: String) -> FlagKey<String?, UsageError> {
         FlagKey(Flag(name: "name", placeholder: "NAME", help: help)) { (arguments, flag) throws(UsageError) in
             guard let text = arguments[flag.text] else { return nil }
@@ -22,7 +22,7 @@ enum AccessFlags {
         }
     }
 
-    /// The folder of the server that the command is about.
+    /// The access folder of the server whose lists the command reads or changes.
     static func folder(_ arguments: ParsedArguments) -> AccessFolder { AccessFolder(of: arguments[directory]) }
 
     // MARK: Bounds
@@ -97,7 +97,7 @@ enum AccessFlags {
 
     /// The bounds that flags set.
     ///
-    /// - Parameter rights: what a client may do where no flag says so.
+    /// - Parameter rights: used if no flag sets the rights.
     static func options(
         _ arguments: ParsedArguments, rights: AccessRights = .readWrite
     ) throws(UsageError) -> AccessOptions {
@@ -111,7 +111,7 @@ enum AccessFlags {
         let all: [(FlagKey<Bool, Never>, AccessRights)] = [
             (allowRemove, .readWrite), (noRemove, .noRemove), (readOnly, .readOnly), (writeOnly, .writeOnly),
         ]
-        // What one command gives by itself, another has to be told.
+        // Commands have different defaults, so each has only the flags that differ from its own.
         let given = all.filter { arguments[$0.0, default: false] }
         guard given.count <= 1 else {
             throw arguments.error(
@@ -122,7 +122,7 @@ enum AccessFlags {
 
     // MARK: Expiry
 
-    /// When access ends.
+    /// The time at which access ends; nil if the flag is not given.
     static let expires = FlagKey<UTCTime?, UsageError>(
         Flag(
             name: "expires", placeholder: "WHEN", help: "End its access at WHEN.",

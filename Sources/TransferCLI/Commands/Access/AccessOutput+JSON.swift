@@ -2,19 +2,19 @@ internal import TransferAccess
 internal import TransferModel
 
 extension AccessOutput {
-    /// Writes an object a line.
+    /// Writes one object per line to standard output.
     static func print(_ objects: [JSONLine]) {
         StandardStream.output.write(objects.map { $0.text + "\n" }.joined())
     }
 
-    /// Who may come in, as an object; every key is always there.
+    /// An entry of the access lists as a JSON object; every member is always present, except `secret`.
     ///
     /// - Parameters:
     ///   - kind: `key`, `token`, `pairing`, `web` or `session`.
-    ///   - id: what it is found by.
-    ///   - secret: what lets its owner in, when it was made just now.
-    ///   - made: when a session began.
-    ///   - sessionExpires: when the session of a link ends.
+    ///   - id: a key's fingerprint, or the ID of a token, code, link or session.
+    ///   - secret: the text of a token or link that was just created; nil in lists.
+    ///   - made: when a session began; nil for other kinds.
+    ///   - sessionExpires: when the session of a link ends; nil for other kinds.
     static func json(
         _ kind: String, _ id: String, _ name: String, _ options: AccessOptions, secret: String? = nil,
         made: UTCTime? = nil, sessionExpires: UTCTime? = nil
@@ -35,7 +35,7 @@ extension AccessOutput {
         return object
     }
 
-    /// An entry of the list of tokens.
+    /// An entry of the list of tokens as a JSON object.
     static func json(_ entry: AccessToken) -> JSONLine {
         let kind =
             switch entry.kind {

@@ -3,7 +3,7 @@ internal import TransferModel
 
 /// How the commands about access print and end.
 enum AccessOutput {
-    /// Runs what may fail with a sentence.
+    /// Runs the body of a command, and prints the message of a fault.
     static func run(_ body: () throws(AccessFault) -> ExitCode) -> ExitCode {
         do throws(AccessFault) {
             return try body()
@@ -12,13 +12,13 @@ enum AccessOutput {
         }
     }
 
-    /// - Parameter sentence: with a full stop.
+    /// - Parameter sentence: a whole sentence, with its full stop.
     static func fail(_ sentence: String) -> ExitCode {
         StandardStream.error.write("transfer: \(sentence)\n")
         return .uploadsFailed
     }
 
-    /// Prints rows under one another, the last column as long as it is.
+    /// Prints rows in aligned columns; the last column is not padded.
     static func table(_ rows: [[String]]) {
         StandardStream.output.write(TextTable.lines(rows))
     }
@@ -41,7 +41,7 @@ enum AccessOutput {
         return verbs + (options.folder.map { ", below the folder '\($0.string.escapedForDisplay)'" } ?? "")
     }
 
-    /// Prints the lines of a list that let nobody in.
+    /// Prints the lines of a list that are invalid.
     static func report<Entry>(_ list: CurrentList<Entry>) -> ExitCode {
         for fault in list.list.faults {
             StandardStream.error.write(

@@ -3,7 +3,7 @@ private import TransferKeys
 private import TransferModel
 private import TransferReceipts
 
-/// `transfer access pair`: prints a line that lets one more client in.
+/// `transfer access pair`: prints a command, or a link for a browser, that authorises one more client.
 struct AccessPairCommand {
     private let directory: String
     private let folder: AccessFolder
@@ -13,7 +13,7 @@ struct AccessPairCommand {
     private let advertised: AdvertisedAddress?
     private let web: WebInvitation.Terms?
 
-    /// - Throws: `UsageError` for an address or bounds that cannot be.
+    /// - Throws: `UsageError` for an invalid address or limit.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
         directory = arguments[AccessFlags.directory]
@@ -74,7 +74,8 @@ struct AccessPairCommand {
         StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
     }
 
-    /// A server of an earlier version has not kept it; it shows that of its identity, unless it is given a certificate.
+    /// The fingerprint that the server shows. Older servers do not record it; then it is the fingerprint of the
+    /// server's identity, which is wrong only if the server was given a certificate.
     private func serverKey() throws(AccessFault) -> KeyFingerprint {
         if let key = try folder.shownKey() { return key }
         do throws(KeyPair.Fault) {

@@ -7,10 +7,10 @@ struct AdvertisedAddress: Sendable {
     /// A name or an address, without brackets.
     let host: String
 
-    /// Nothing where none was said.
+    /// Nil if the operator gave no port.
     let port: UInt16?
 
-    /// The flag `--advertise`; nothing without it.
+    /// The flag `--advertise`; its value is nil if it is not given.
     static func key(help: String, details: String) -> FlagKey<AdvertisedAddress?, UsageError> {
         let flag = Flag(name: "advertise", placeholder: "HOST[:PORT]", help: help, details: details)
         return FlagKey(flag) { (arguments, flag) throws(UsageError) in
@@ -22,7 +22,7 @@ struct AdvertisedAddress: Sendable {
         }
     }
 
-    /// - Returns: nothing for what no link can have.
+    /// - Returns: nil for an address that a link cannot contain.
     init?(_ text: String) {
         guard case .internet(let host, let port)? = Endpoint(text, defaultPort: 0),
             TransferLink(host: host, port: TransferLink.defaultPort) != nil
@@ -31,12 +31,13 @@ struct AdvertisedAddress: Sendable {
         self.port = port == 0 ? nil : port
     }
 
-    /// As the flag takes it.
+    /// The address as the value of `--advertise`.
     var text: String { port.map { Endpoint.internet(host: host, port: $0).description } ?? host }
 
-    /// The host under which others reach what listens at an address: of all addresses, the best.
+    /// The host at which other machines reach a listening socket; for a wildcard address, the best address of this
+    /// machine.
     ///
-    /// - Returns: nothing for a socket that is none of the network, and on a machine without a network.
+    /// - Returns: nil for a Unix socket, and on a machine without a network.
     static func host(of endpoint: Endpoint) -> String? {
         guard case .internet(let bound, _) = endpoint else { return nil }
         switch bound {

@@ -2,18 +2,18 @@ private import CLinux
 private import Glibc
 internal import TransferAccess
 
-/// A link as a QR code, for cameras.
+/// A link as a QR code, so that a phone can read it with its camera.
 struct DrawnLink: Sendable {
     private let code: QRCode?
 
-    /// - Parameter isAsked: whether it is drawn also where the output is no terminal, or one that is too narrow.
+    /// - Parameter isAsked: whether to draw it even if the output is not a terminal, or the terminal is too narrow.
     init(_ text: String, isAsked: Bool) {
-        // Its library is opened now: a server that has begun to serve cannot open it any more.
+        // Load libqrencode now: a server that has started to serve can no longer open it.
         let code = isAsked || isatty(STDOUT_FILENO) == 1 ? QRCode(text) : nil
         self.code = isAsked ? code : code.flatMap { Self.fits($0) ? $0 : nil }
     }
 
-    /// Whether the link can be drawn.
+    /// False if libqrencode is missing, or the output has no room and `isAsked` was false.
     var isDrawn: Bool { code != nil }
 
     func print() {

@@ -2,9 +2,9 @@ internal import TransferAccess
 internal import TransferKeys
 internal import TransferModel
 
-/// A pairing code and the line to be run on the other machine.
+/// A pairing code and the command to run on the other machine.
 struct Invitation: Sendable {
-    /// When the code is good for nothing any more.
+    /// When the code becomes invalid.
     let expires: UTCTime
 
     private let id: String
@@ -12,14 +12,14 @@ struct Invitation: Sendable {
     private let link: TransferLink
     private let drawn: DrawnLink
 
-    /// Of the code in lists: there is no client yet.
+    /// The name of the code in lists; it has no client's name yet.
     private static let name = "pairing"
 
-    /// Makes a code that is good for ten minutes.
+    /// Creates a code that is valid for ten minutes.
     ///
     /// - Parameters:
-    ///   - options: what the client may do that uses it.
-    ///   - drawsCode: whether the link is drawn also where the output is no terminal.
+    ///   - options: the rights and limits of the client that uses it.
+    ///   - drawsCode: whether the QR code is drawn even if the output is not a terminal.
     init(
         _ lists: any AccessLists, host: String, port: UInt16, server: KeyFingerprint, options: AccessOptions = .init(),
         drawsCode: Bool = false, at now: UTCTime
@@ -38,16 +38,16 @@ struct Invitation: Sendable {
         drawn = DrawnLink(link.text, isAsked: drawsCode)
     }
 
-    /// Whether the link can be drawn.
+    /// Whether there is a QR code to draw.
     var hasCode: Bool { drawn.isDrawn }
 
-    /// The line.
+    /// The push command with the link, to run on the other machine.
     var command: String { "transfer push photo.png --to '\(link.text)'" }
 
-    /// The code and the link with it, as an object.
+    /// The code and its link as a JSON object.
     var json: JSONLine { AccessOutput.json("pairing", id, Self.name, options, secret: link.text) }
 
-    /// Draws the link where there is room, and prints the line.
+    /// Draws the QR code if there is room, and prints the command.
     func print() {
         drawn.print()
         StandardStream.output.write(command + "\n")

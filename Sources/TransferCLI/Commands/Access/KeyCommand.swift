@@ -3,12 +3,12 @@ private import TransferKeys
 private import TransferModel
 private import TransferSystem
 
-/// `transfer key`: shows this user's key, or makes another.
+/// `transfer key`: shows this user's key, or generates a new one.
 struct KeyCommand {
     private let makesNew: Bool
     private let isJSON: Bool
 
-    /// - Throws: `UsageError` for another word than those it knows.
+    /// - Throws: `UsageError` for operands other than `show` and `new`.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         isJSON = arguments[Self.json]
         switch arguments.operands {
@@ -41,7 +41,7 @@ struct KeyCommand {
         return print(pair, key, isNew: true, old: old)
     }
 
-    /// - Parameter old: the file that has the key that was this user's until now.
+    /// - Parameter old: the path of the previous key; nil if none was replaced.
     private func print(_ pair: KeyPair, _ key: ClientKey, isNew: Bool, old: String? = nil) -> ExitCode {
         let line = ClientKey.line(for: pair.key)
         let object: JSONLine = [

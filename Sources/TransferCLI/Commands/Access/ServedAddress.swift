@@ -5,26 +5,27 @@ internal import TransferModel
 private import TransferServer
 private import TransferSystem
 
-/// Where the server of a directory is reached: as it says itself, by its control socket.
+/// The address at which clients reach the server of a directory, as the server's control socket reports it.
 struct ServedAddress: Sendable {
     /// A name or an address, without brackets.
     let host: String
 
     let port: UInt16
 
-    /// Why others may not get there, or not in by a code: sentences for whoever makes a link.
+    /// Sentences for the user who makes a link, if other machines may not reach the server, or the code may not be
+    /// needed.
     let warnings: [String]
 
-    /// - Parameter advertised: what the flag of the command says.
-    /// - Throws: a sentence when there is no address that a link could have.
+    /// - Parameter advertised: the value of the command's `--advertise`.
+    /// - Throws: `AccessFault` if there is no address that a link can contain.
     init(of directory: String, advertised: AdvertisedAddress?) throws(AccessFault) {
         let (answer, complaint) = Self.ask(directory)
         try self.init(answer, complaint, advertised)
     }
 
     /// - Parameters:
-    ///   - answer: the status of the server; nothing when there is none.
-    ///   - complaint: why there is none.
+    ///   - answer: the server's status; nil if no server answered.
+    ///   - complaint: a sentence that says why there is no answer; nil if there is one.
     init(_ answer: JSONNode?, _ complaint: String?, _ advertised: AdvertisedAddress?) throws(AccessFault) {
         let endpoints = answer.map(Self.endpoints) ?? []
         let said = advertised ?? answer?.text("advertised").flatMap { AdvertisedAddress($0) }

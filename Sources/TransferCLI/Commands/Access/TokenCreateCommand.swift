@@ -2,14 +2,14 @@ private import TransferAccess
 private import TransferModel
 private import TransferSystem
 
-/// `transfer access token create`: makes a token and prints it, once.
+/// `transfer access token create`: creates a token and prints it, once.
 struct TokenCreateCommand {
     private let folder: AccessFolder
     private let name: String
     private let options: AccessOptions
     private let isJSON: Bool
 
-    /// - Throws: `UsageError` without a name, or for bounds that cannot be.
+    /// - Throws: `UsageError` without a name, or for an invalid limit.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
         folder = AccessFlags.folder(arguments)

@@ -1,7 +1,7 @@
 private import TransferAccess
 private import TransferModel
 
-/// `transfer access token revoke`: takes a token back.
+/// `transfer access token revoke`: revokes a token, a code or a link.
 struct TokenRevokeCommand {
     private let folder: AccessFolder
     private let wanted: String

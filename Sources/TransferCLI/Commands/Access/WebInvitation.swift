@@ -5,19 +5,19 @@ internal import TransferModel
 
 /// A link that begins the session of one browser.
 struct WebInvitation: Sendable {
-    /// What there is to say of its session.
+    /// The properties of its session.
     struct Terms: Sendable {
-        /// What lists, logs and pages call it.
+        /// The name of the session in lists, logs and pages.
         let name: String
 
-        /// When it ends.
+        /// When the session ends.
         let ends: UTCTime
 
-        /// Where browsers reach the server, without a slash at the end; nothing where the server is to be asked.
+        /// The server's URL without a slash at its end; nil to ask the running server for its address.
         let base: String?
     }
 
-    /// When the link is good for nothing any more.
+    /// When the link becomes invalid.
     let expires: UTCTime
 
     private let id: String
@@ -26,12 +26,12 @@ struct WebInvitation: Sendable {
     private let link: String
     private let drawn: DrawnLink
 
-    /// Makes a link that is good for ten minutes.
+    /// Creates a link that is valid for ten minutes.
     ///
     /// - Parameters:
-    ///   - base: where browsers reach the server.
-    ///   - options: what the session may do.
-    ///   - drawsCode: whether the link is drawn also where the output is no terminal.
+    ///   - base: the URL at which browsers reach the server, without a slash at its end.
+    ///   - options: the rights and limits of the session.
+    ///   - drawsCode: whether the QR code is drawn even if the output is not a terminal.
     init(
         _ lists: any AccessLists, _ terms: Terms, base: String, options: AccessOptions, drawsCode: Bool, at now: UTCTime
     ) throws(AccessFault) {
@@ -44,21 +44,21 @@ struct WebInvitation: Sendable {
         drawn = DrawnLink(link, isAsked: drawsCode)
     }
 
-    /// Whether the link can be drawn.
+    /// Whether there is a QR code to draw.
     var hasCode: Bool { drawn.isDrawn }
 
     var json: JSONLine {
         AccessOutput.json("web", id, terms.name, options, secret: link, sessionExpires: terms.ends)
     }
 
-    /// Draws the link where there is room, and prints it.
+    /// Draws the QR code if there is room, and prints the link.
     func print() {
         drawn.print()
         StandardStream.output.write(link + "\n")
     }
 
-    /// - Parameter text: as the flag has it.
-    /// - Returns: nothing for what is no URL of a server.
+    /// - Parameter text: the value of `--url`.
+    /// - Returns: nil if the text is not the URL of a server without path and credentials.
     static func base(_ text: String) -> String? {
         guard let address = WebAddress(text), address.credentials == nil, address.path.utf8.elementsEqual("/".utf8)
         else {

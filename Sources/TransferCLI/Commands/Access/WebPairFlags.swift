@@ -37,7 +37,7 @@ enum WebPairFlags {
 
     static let all = [web.flag, name.flag, ends.flag, url.flag]
 
-    /// - Returns: nothing where a line for a client is wanted.
+    /// - Returns: nil without `--web`.
     static func terms(_ arguments: ParsedArguments) throws(UsageError) -> WebInvitation.Terms? {
         guard arguments[web] else {
             if let flag = [name.flag, ends.flag, url.flag].first(where: { arguments.isSet($0) }) {

@@ -5,20 +5,20 @@ private import TransferSystem
 
 /// A list of uploads, read from a file or from standard input before anything is sent.
 struct BatchInput {
-    /// As it is shown in messages.
+    /// The name of the file in messages.
     let name: String
 
     let bytes: [UInt8]
 
-    /// Bytes at once.
+    /// Bytes for each read(2).
     private static let readSize = 256 << 10
 
-    /// Bytes. Ten million paths of a hundred each are a gigabyte; what has more is not a list.
+    /// Bytes. Ten million paths of a hundred bytes are a gigabyte; a longer input is probably not a list.
     private static let longest = 1 << 30
 
     /// - Parameters:
-    ///   - key: whose value names the file; - stands for standard input.
-    /// - Throws: `UsageError` when it cannot be read.
+    ///   - key: the flag whose value names the file; `-` is standard input.
+    /// - Throws: `UsageError` if the file cannot be read or is too long.
     init(_ key: FlagKey<String?, Never>, _ arguments: ParsedArguments) throws(UsageError) {
         let flag = key.flag.spelling
         guard let path = arguments[key] else { throw arguments.error("'\(flag)' is required") }

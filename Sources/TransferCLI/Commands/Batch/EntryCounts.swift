@@ -1,21 +1,21 @@
 internal import TransferModel
 
-/// Counts what is no file of an archive, and other names of files.
+/// Counts the entries of an archive that are not files, and entries whose attributes were changed.
 struct EntryCounts {
     private var counts: [EntryForm: Int] = [:]
-    /// What was there and has other attributes now, files among it.
+    /// Entries that existed and got other attributes, files included.
     private var attributes = 0
 
-    /// Whether nothing was counted.
+    /// True before anything is counted.
     var isEmpty: Bool { counts.isEmpty && attributes == 0 }
 
-    /// Counts one that was made, or would be.
+    /// Counts an entry that was created, or would be in a dry run.
     mutating func add(_ form: EntryForm) { counts[form, default: 0] += 1 }
 
-    /// Counts one that has other attributes now.
+    /// Counts an entry whose attributes were changed.
     mutating func addAttributes() { attributes += 1 }
 
-    /// Such as `3 folders`, in the order in which they are told.
+    /// Phrases such as `3 folders`, for a summary.
     var words: [String] {
         let made = [(EntryForm.folder, "folder"), (.link, "link"), (.hardLink, "hard link")].compactMap { form, name in
             counts[form].map { "\($0) \(name)\($0 == 1 ? "" : "s")" }

@@ -5,30 +5,30 @@ internal import TransferModel
 internal import TransferProtocol
 internal import TransferSystem
 
-/// What failed, written so that another push or pull can take it. Written when it ends: its file may be the very list that it
-/// works on.
+/// The list of failures for `--failed-to`, in a form that another push or pull can read. It is written at the end: the
+/// file may be the list that the command itself reads.
 ///
 /// `@unchecked Sendable`: made by the command, then used by its reporter alone.
 final class FailedList: @unchecked Sendable {
-    /// What takes the list.
+    /// The format of the list.
     enum Form {
-        /// `--files-from`.
+        /// For `--files-from`: paths that each end with this byte.
         case paths(end: UInt8)
-        /// `--manifest`, with the kinds that the manifest of this push gave; none of a pull.
+        /// For `--manifest`, with the kinds from the manifest of this push; empty for a pull.
         case manifest([PathKey: ContentKind])
 
-        /// `--files-from` with the flags of the same command.
+        /// For `--files-from`, with the separator that `--null` chooses.
         static func paths(_ arguments: ParsedArguments) -> Form {
             .paths(end: arguments[ClientFlags.null] ? 0 : UInt8(ascii: "\n"))
         }
     }
 
-    /// Of its file.
+    /// The path of the file that `--failed-to` names.
     let path: String
 
     /// Opens the list that `--failed-to` names.
     ///
-    /// - Throws: `UsageError` when it cannot be written.
+    /// - Throws: `UsageError` if the file cannot be opened for writing.
     convenience init?(
         _ key: FlagKey<String?, Never>, _ arguments: ParsedArguments, _ form: Form, folder: String = ""
     ) throws(UsageError) {
@@ -42,17 +42,18 @@ final class FailedList: @unchecked Sendable {
 
     private let descriptor: Descriptor
     private let form: Form
-    /// The server's folder, which the other push is given as well; with a slash at its end unless it is empty.
+    /// The folder of the server's address, which is removed from listed names because the next push adds it again; with
+    /// a slash at its end unless it is empty.
     private let folder: String
     private var lines: [(source: String?, bytes: [UInt8])] = []
-    /// Of an archive: each stands for all that is in it.
+    /// Failed folders of an archive; each stands for everything in it.
     private var folders: Set<PathKey> = []
-    /// Paths that the form of the list cannot hold: what reads it would take each for several.
+    /// The number of paths that contain the separator; the list cannot contain them.
     private var unlisted = 0
-    /// What is stored or in the list; kept because a push that ends early has more to list than failed.
+    /// Sources with a result; the rest is added to the list if the command ends early.
     private var settled: Set<PathDigest> = []
 
-    /// Opens the file, making it where it is missing; what it holds stays for now.
+    /// Opens the file, and creates it if missing. Its content stays until the list is written.
     init(_ path: String, _ form: Form, folder: String) throws(SystemError) {
         descriptor = Descriptor(
             try system("open") { clinux_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666) })
@@ -63,13 +64,13 @@ final class FailedList: @unchecked Sendable {
 
     private var isEmpty: Bool { lines.isEmpty }
 
-    /// Takes note of what came of a download.
+    /// Records the result of a download.
     ///
-    /// - Parameter target: where it would be, below the directory that is pulled to.
+    /// - Parameter target: the path below the target directory.
     func settle(_ source: String, to target: String?, hasFailed: Bool) {
         let isNew = settled.insert(Self.digest(source, target)).inserted
         guard hasFailed, isNew else { return }
-        // The server's own folder.
+        // An empty path is the top folder of the server.
         let path = source.isEmpty ? "/" : source
         switch form {
         case .paths: append(Array((target.flatMap { PathList.entry(for: path, storedAs: $0) } ?? path).utf8))
@@ -77,14 +78,14 @@ final class FailedList: @unchecked Sendable {
         }
     }
 
-    /// Takes note of what came of an upload.
+    /// Records the result of an upload.
     func settle(_ report: UploadReport, hasFailed: Bool) {
         guard report.isPath else { return }
         let isNew = settled.insert(Self.digest(report.source, report.destination)).inserted
         if hasFailed, isNew { append(report.source, report.destination, isFolder: report.form == .folder) }
     }
 
-    /// Adds what has no result, because the push ended before.
+    /// Adds the uploads that have no result because the push ended early.
     func append(rest plan: UploadPlan) {
         for step in plan {
             switch step {
@@ -116,7 +117,7 @@ final class FailedList: @unchecked Sendable {
         }
     }
 
-    /// Adds a line of a manifest.
+    /// Adds a line in the format of a manifest.
     private func appendLine(_ path: String, _ name: String?) {
         var line: JSONLine = ["path": .string(path)]
         if let name {
@@ -128,9 +129,9 @@ final class FailedList: @unchecked Sendable {
         append(Array(line.text.utf8), of: path)
     }
 
-    /// Adds a line as it is.
+    /// Adds a line without its end.
     ///
-    /// - Parameter source: whose line it is.
+    /// - Parameter source: the path that the line is for; nil if it cannot be used as a path.
     func append(_ line: [UInt8], of source: String? = nil) {
         let end = if case .paths(let end) = form { end } else { UInt8(ascii: "\n") }
         guard !line.contains(end) else {
@@ -147,14 +148,14 @@ final class FailedList: @unchecked Sendable {
         }
     }
 
-    /// What became of the list; a line for people.
+    /// The result of writing the list, with a line to print.
     enum Ending {
         case lost(String)
         case written(String)
         case empty
     }
 
-    /// Writes the list in place of what the file held.
+    /// Replaces the content of the file with the list.
     func close() -> Ending {
         let shown = path.escapedForDisplay
         do throws(SystemError) {
@@ -171,18 +172,18 @@ final class FailedList: @unchecked Sendable {
         return isEmpty ? .empty : .written("failures are listed in '\(shown)'")
     }
 
-    /// As it is done by `close`.
+    /// Writes the list without reporting the result; `close` calls it.
     func write() throws(SystemError) {
         let number = descriptor.number
-        // What is no file, such as a pipe, has nothing to cut off.
+        // A pipe cannot be truncated (EINVAL).
         if ftruncate(number, 0) != 0, errno != EINVAL { throw SystemError(errno: errno, call: "ftruncate") }
-        // What is in a folder that is listed would be sent twice.
+        // Entries in a listed folder are left out: the folder's line includes them.
         let content = lines.filter { line in line.source.map { !isInFolder($0) } ?? true }.flatMap(\.bytes)
         try writeAll(content, to: number)
     }
 
-    /// How a path is listed so that it is stored in the same place again. Where links or `..` hide that the path ends so, the
-    /// file system tells.
+    /// The list entry for a path that is to be stored under a name. If links or `..` hide that the path ends in the
+    /// name, the resolved path is used.
     private static func entry(_ path: String, _ name: String) -> String? {
         if let entry = PathList.entry(for: path, storedAs: name) { return entry }
         if let entry = PathList.entry(for: path.absolutePath, storedAs: name) { return entry }
@@ -192,7 +193,8 @@ final class FailedList: @unchecked Sendable {
         return PathList.entry(for: "\(String(cString: resolved))/\(file)", storedAs: name)
     }
 
-    /// Of a directory, all that is in it has the kind.
+    /// The kind of the closest entry of the manifest at or above the name: the kind of a directory applies to
+    /// everything in it.
     private static func kind(of name: String, _ kinds: [PathKey: ContentKind]) -> ContentKind? {
         var name = name
         while true {

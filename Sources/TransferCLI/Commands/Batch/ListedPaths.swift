@@ -1,19 +1,19 @@
-/// What `--files-from` lists, and which of it cannot be used.
+/// The paths of `--files-from`, and those of them that cannot be used.
 struct ListedPaths: Sequence, Sendable {
     private let paths: PathList
 
-    /// Listed paths that nothing can be opened by, as they stand there.
+    /// Listed paths that contain a NUL byte or are not UTF-8, unchanged.
     let unusable: [[UInt8]]
 
-    /// - Parameter key: whose value names the list; without one it is empty.
-    /// - Throws: `UsageError` when it cannot be read.
+    /// - Parameter key: the flag whose value names the list; without it, the list is empty.
+    /// - Throws: `UsageError` if the list cannot be read.
     init(_ key: FlagKey<String?, Never>, _ arguments: ParsedArguments) throws(UsageError) {
         let list = arguments.isSet(key.flag) ? try BatchInput(key, arguments).bytes : []
         paths = PathList(list, isNullSeparated: arguments[ClientFlags.null])
         unusable = paths.lazy.filter { Self.text($0) == nil }.map { Array($0) }
     }
 
-    /// Each as it stands there, and what it is stored under.
+    /// Each path as listed, with the name to store it under.
     func makeIterator() -> AnyIterator<(path: String, name: String?)> {
         var paths = paths.makeIterator()
         return AnyIterator {
@@ -25,7 +25,7 @@ struct ListedPaths: Sequence, Sendable {
         }
     }
 
-    /// - Returns: nil for what no path can be.
+    /// - Returns: nil if the bytes are not a valid path.
     private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
         bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
     }

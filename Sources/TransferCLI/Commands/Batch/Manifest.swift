@@ -2,37 +2,37 @@ internal import TransferModel
 
 /// The uploads or downloads that a manifest describes, one JSON object on each line.
 struct Manifest {
-    /// What takes the manifest, which decides what a line may say.
+    /// The command that reads the manifest; the members that a line may have depend on it.
     enum Reader {
         case push, pull
 
         var keys: [String] { ["path", "name", "folder"] + (self == .push ? ["kind"] : []) }
     }
 
-    /// One line.
+    /// The members of one line.
     struct Entry: Equatable {
         let path: String
         var name: String?
         var folder: String?
         var kind: ContentKind?
 
-        /// The path to store under, below the server's folder or the directory that is pulled to; nothing means what the path
-        /// is called.
+        /// The path to store under, below the server's folder or the target directory of a pull; nil for the name of
+        /// the path itself.
         var destination: String? {
             guard let folder else { return name }
             return (name ?? PathList.lastName(of: path)).map { "\(folder)/\($0)" }
         }
     }
 
-    /// What is wrong with a line.
+    /// The reason why a line is invalid.
     struct Fault: Error, Equatable {
         let message: String
     }
 
     let entries: [Entry]
 
-    /// - Parameter key: whose value names the manifest; without one it is empty.
-    /// - Throws: `UsageError` that names the first line that is wrong.
+    /// - Parameter key: the flag whose value names the manifest; without it, the manifest is empty.
+    /// - Throws: `UsageError` with the first invalid line.
     init(
         _ key: FlagKey<String?, Never>, _ arguments: ParsedArguments, for reader: Reader
     ) throws(UsageError) {
@@ -61,7 +61,7 @@ struct Manifest {
         self.entries = entries
     }
 
-    /// The kinds that lines give, by the path to store under.
+    /// The kinds of the entries that have one, by the path to store under.
     var kinds: [PathKey: ContentKind] {
         var kinds: [PathKey: ContentKind] = [:]
         for entry in entries {
@@ -90,7 +90,7 @@ struct Manifest {
             guard case .string(let text) = value, !text.isEmpty else {
                 throw Fault(message: "'\(key)' must be a string that is not empty")
             }
-            // What opens a path would take what is in front of it for all of it.
+            // System calls would take the part before the NUL as the whole path.
             guard !text.utf8.contains(0) else { throw Fault(message: "'\(key)' contains a NUL byte") }
             values[key] = text
         }
@@ -109,7 +109,7 @@ struct Manifest {
 }
 
 extension PathList {
-    /// What a path is called, as far as it says so itself.
+    /// The last component of a path; nil if it has none, as `..`.
     static func lastName(of path: String) -> String? {
         name(of: path)?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
     }

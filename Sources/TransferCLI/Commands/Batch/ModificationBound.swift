@@ -3,16 +3,16 @@ private import Glibc
 private import TransferModel
 private import TransferSystem
 
-/// What `--newer` means: a duration before now, a date, or the time of modification of a file.
+/// The time that `--newer` gives: a duration before now, a date, or the modification time of a file.
 struct ModificationBound: Equatable {
-    /// Since 1970.
+    /// Seconds since 1970, rounded down.
     let seconds: Int64
 
-    /// 0 to 999,999,999.
+    /// Nanoseconds within the second, 0 to 999,999,999.
     let nanoseconds: UInt32
 
     /// - Parameter now: nanoseconds since 1970.
-    /// - Throws: why it is none of them; a phrase.
+    /// - Throws: `Fault` if the text is none of these.
     init(_ text: String, now: Int64) throws(Fault) {
         if let time = Self.duration(text).map({ now - Int64($0 * 1e9) }) {
             let (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
@@ -35,12 +35,13 @@ struct ModificationBound: Equatable {
         self.nanoseconds = UInt32(min(max(0, nanoseconds), 999_999_999))
     }
 
-    /// Continues the value.
+    /// The reason, as a phrase that follows the value in a message.
     struct Fault: Error {
         let message: String
     }
 
-    /// Since 1970. Without `Z` it is a local time, which no clock may have shown where clocks are put forward.
+    /// Seconds since 1970; nil for a time that does not exist. Without `Z` it is a local time, which may be skipped
+    /// when clocks are put forward.
     private static func seconds(_ time: WrittenTime) -> Int64? {
         switch time.precision {
         case .fraction: return nil
@@ -50,7 +51,8 @@ struct ModificationBound: Equatable {
         let wanted = tm(local: time.calendar)
         var fields = wanted
         let seconds = mktime(&fields)
-        // This makes a time of everything; one that it had to change was none. Hours it may put forward.
+        // mktime(3) normalises its argument: a date whose day, month or minute it changed does not exist. Hours may
+        // change for daylight saving time.
         guard
             (fields.tm_mon, fields.tm_mday, fields.tm_min, fields.tm_sec)
                 == (wanted.tm_mon, wanted.tm_mday, wanted.tm_min, wanted.tm_sec)
@@ -58,7 +60,7 @@ struct ModificationBound: Equatable {
         return Int64(seconds)
     }
 
-    /// A duration needs its unit here: a plain number is as likely a year, or the name of a file.
+    /// Seconds. A duration needs its unit here: a plain number is as likely a year, or the name of a file.
     private static func duration(_ text: String) -> Double? {
         guard let last = text.utf8.last, last > UInt8(ascii: "9") else { return nil }
         return try? DurationNotation.seconds(text)

@@ -2,7 +2,7 @@ internal import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// What of directories and lists a push or a pull leaves out.
+/// The flags that select which files of directories and lists a push or a pull transfers.
 struct SelectionFlags: Sendable {
     static let push = SelectionFlags(
         verb: "Send", participle: "sent", patterns: "--include and --exclude", others: [ignoreFiles])
@@ -16,9 +16,9 @@ struct SelectionFlags: Sendable {
     private let others: [FlagEffect<Selection>]
 
     /// - Parameters:
-    ///   - verb: what is done with files, at the start of a sentence.
-    ///   - participle: what is done with files.
-    ///   - patterns: what `--ignore-case` is for.
+    ///   - verb: the imperative for the help, as `Send`.
+    ///   - participle: for the help, as `sent`.
+    ///   - patterns: the flags and operands to which `--ignore-case` applies.
     ///   - others: flags that make sense in this direction only.
     private init(verb: String, participle: String, patterns: String, others: [FlagEffect<Selection>] = []) {
         let ignoreCase: FlagEffect<Selection> = Flag(

@@ -2,11 +2,11 @@ internal import TransferClassic
 internal import TransferIO
 private import TransferModel
 
-/// What stands behind `--classic`, taken apart: `FIRST[,OPTION=VALUE]...`.
+/// The value of `--classic`, split: `FIRST[,OPTION=VALUE]...`.
 struct ClassicText {
     private let text: String
 
-    /// In front of the options.
+    /// The part before the options: a framing, with `=ADDRESS` for a server.
     let first: String
 
     private let rest: [String]
@@ -19,7 +19,7 @@ struct ClassicText {
         (first, rest) = (parts[0], Array(parts.dropFirst()))
     }
 
-    /// What stands in front of the first `=` and behind it; nothing without one.
+    /// The parts before and after the first `=`; nil without one.
     static func split(_ text: String) -> (name: String, value: String)? {
         guard let place = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
         return (String(Substring(text.utf8[..<place])), String(Substring(text.utf8[place...].dropFirst())))
@@ -52,21 +52,21 @@ struct ClassicText {
 }
 
 extension ClassicFraming {
-    /// Names for people: `header7, sized`.
+    /// The names of framings for messages: `header7, sized`.
     static func names(_ framings: [ClassicFraming]) -> String { framings.map(\.name).joined(separator: ", ") }
 
-    /// What people can choose about framings, for help: `for sized total=content where …, and answer=no where …`.
+    /// The options of framings, for the help: `for sized total=content where …, and answer=no where …`.
     static func choices(_ framings: [ClassicFraming]) -> String {
         framings.filter { !$0.options.isEmpty }
             .map { "for \($0.name) \($0.options.map(\.help).joined(separator: ", and "))" }.joined(separator: ", ")
     }
 
-    /// Names of those whose clients have names.
+    /// The names of framings whose clients have names.
     static let chats = names(standard.filter(\.isChat))
 
     /// Reads an address.
     ///
-    /// - Returns: nothing also where no port is given and the framing's programs have none of their own.
+    /// - Returns: nil if the text is not an address, or has no port and the framing has no default port.
     func endpoint(_ text: String) -> Endpoint? {
         guard !text.utf8.contains(UInt8(ascii: "/")) || text.utf8.starts(with: "unix:".utf8) else { return nil }
         if let port = defaultPort { return Endpoint(text, defaultPort: port) }

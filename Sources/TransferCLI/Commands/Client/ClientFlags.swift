@@ -1,15 +1,15 @@
 internal import TransferClient
 private import TransferModel
 
-/// What several commands let choose of how files travel. Defaults are the client's.
+/// Flags about connections and transfers that several commands have. Defaults are those of `ClientConfiguration`.
 enum ClientFlags {
     static let usual = ClientConfiguration()
 
-    /// A server, and a folder there.
+    /// A flag for a server and a folder there.
     ///
     /// - Parameters:
-    ///   - help: what the folder is for.
-    ///   - details: what else can stand for a server.
+    ///   - help: the sentence of the help, which says what the folder is for.
+    ///   - details: other forms of the value.
     static func server(_ name: String, help: String, details: String) -> FlagKey<String, Never> {
         Flag(
             name: name, placeholder: "HOST[:PORT][/FOLDER]", help: help, details: details,
@@ -33,7 +33,7 @@ enum ClientFlags {
         }
     }()
 
-    /// - Parameter what: what more than one connection is good for.
+    /// - Parameter what: details for the help: what several connections do.
     static func lanes(_ what: String) -> FlagEffect<ClientConfiguration> {
         let flag = Flag(
             name: "lanes", placeholder: "N|auto",
@@ -51,7 +51,7 @@ enum ClientFlags {
             .choice(default: usual.compression).sets(\.compression)
     }
 
-    /// Of what the server sends.
+    /// Compression of what the server sends.
     static let serverCompression = compression(
         "Does not change what is stored. The server compresses when it helps: on a slow network, and "
             + "only content that gets smaller. auto allows zlib and zstd, zlib and zstd allow only themselves, "
@@ -70,7 +70,7 @@ enum ClientFlags {
             + "keeps it and counts as success, fail keeps it and counts as a failure."
     ).choice(default: usual.conflict).sets(\.conflict)
 
-    /// - Parameter help: in which direction.
+    /// - Parameter help: the sentence of the help, which names the direction.
     static func bandwidth(_ help: String) -> FlagEffect<ClientConfiguration> {
         let key = Flag(
             name: "bandwidth", placeholder: "RATE", help: help,

@@ -1,11 +1,11 @@
 internal import TransferKeys
 private import TransferModel
 
-/// How commands make sure of the server, and show it who asks: the same for all that talk to one.
+/// The flags by which clients and servers authenticate each other; all commands that talk to a server have them.
 enum SecurityFlags {
     static let all = [serverKey.flag, trustsNew.flag, tokenFile.flag, asksToken.flag, plaintext.flag]
 
-    /// What is worth keeping with the address of a remote.
+    /// The flags that `transfer remote add` stores with a remote.
     static let kept = [serverKey.flag, tokenFile.flag, plaintext.flag]
 
     static let serverKey = FlagKey<KeyFingerprint?, UsageError>(

@@ -1,15 +1,15 @@
 private import TransferModel
 
-/// `transfer config show`: prints what flags are set to, and where.
+/// `transfer config show`: prints the values of flags and where they are set.
 struct ConfigShowCommand {
-    /// Columns that the origins of a table stand behind at most.
+    /// Settings wider than this many columns do not move the column of origins.
     private static let widestSetting = 40
 
     private let shown: [ShownSettings]
     private let sources: SettingSources
     private let isJSON: Bool
 
-    /// - Throws: `UsageError` for arguments that the command to show does not take, and for what is wrong in variables and
+    /// - Throws: `UsageError` for arguments that the shown command does not take, and for faults in variables and
     ///   files.
     init(_ arguments: ParsedArguments, _ sources: SettingSources) throws(UsageError) {
         self.sources = sources

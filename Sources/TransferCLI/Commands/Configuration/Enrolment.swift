@@ -4,15 +4,16 @@ internal import TransferKeys
 private import TransferModel
 private import TransferSystem
 
-/// Has this user's key let in by a server, once, by the code of a link; the server is known from then on.
+/// Uses the code of a link to have a server authorise this user's key, and adds the server to the known ones.
 struct Enrolment {
     private let server: ServerAddress
     private let code: AccessSecret
     private let key: KeyFingerprint?
 
-    /// - Parameter key: of the server; nothing for one that is known, or has a certificate.
-    /// - Returns: nothing for a target without a code.
-    /// - Throws: `UsageError` where the code could be read by others, or would be used for nothing.
+    /// - Parameter key: the server's key; nil for a known server, or one with a certificate.
+    /// - Returns: nil for a target without a code.
+    /// - Throws: `UsageError` with `--plaintext`, which would expose the code, and with `--token-file`, which makes it
+    ///   useless.
     init?(_ target: PushTarget, _ key: KeyFingerprint?, _ arguments: ParsedArguments) throws(UsageError) {
         guard let code = target.code else { return nil }
         guard !arguments[SecurityFlags.plaintext] else {

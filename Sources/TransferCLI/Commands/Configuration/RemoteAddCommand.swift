@@ -5,13 +5,13 @@ private import TransferKeys
 private import TransferModel
 private import TransferSystem
 
-/// `transfer remote add`: keeps a server by a name, and comes in by a link.
+/// `transfer remote add`: adds a named server, and uses the code of a link.
 struct RemoteAddCommand {
     private let editor: ConfigurationEditor
     private let draft: RemoteDraft
     private let enrolment: Enrolment?
 
-    /// - Throws: `UsageError` for what cannot be a remote.
+    /// - Throws: `UsageError` for an invalid name or address.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         editor = try ConfigurationEditor(arguments)
         guard arguments.operands.count == 2 else { throw arguments.error("give \(arguments.command.operands ?? "")") }
@@ -46,7 +46,7 @@ struct RemoteAddCommand {
 
     func run() async -> ExitCode {
         do throws(ConfigurationFault) {
-            // Before anything is done that cannot be done again.
+            // Check the change before the code of the link is used: it works only once.
             _ = try editor.adding(draft, to: editor.content())
         } catch {
             return AccessOutput.fail(error.message)

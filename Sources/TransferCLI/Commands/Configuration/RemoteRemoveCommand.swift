@@ -1,11 +1,11 @@
 private import TransferModel
 
-/// `transfer remote remove`: takes the name of a server away.
+/// `transfer remote remove`: removes a named server.
 struct RemoteRemoveCommand {
     private let editor: ConfigurationEditor
     private let name: String
 
-    /// - Throws: `UsageError` for anything but one name.
+    /// - Throws: `UsageError` unless there is one operand.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         editor = try ConfigurationEditor(arguments)
         name = try arguments.onlyOperand("NAME")

@@ -2,14 +2,14 @@ private import TransferClient
 internal import TransferModel
 
 extension Flag {
-    /// Values as JSON has them.
+    /// The values of the flag as JSON: a boolean, a string, an array of strings, or null.
     func json(of values: [String]) -> JSONValue {
         if isSwitch { return .bool(values.last == Setting.on) }
         return isRepeatable ? .array(values.map(JSONValue.string)) : values.last.map(JSONValue.string) ?? .null
     }
 }
 
-/// What the flags of a command are set to, as `transfer config show` shows it.
+/// The values of a command's flags, as `transfer config show` prints them.
 struct ShownSettings {
     private let arguments: ParsedArguments
 
@@ -17,24 +17,24 @@ struct ShownSettings {
         self.arguments = arguments
     }
 
-    /// The header of the command's table in a file.
+    /// The header of the command's table in a configuration file.
     var header: String { arguments.command.tableHeader }
 
-    /// The flags that can be set.
+    /// The flags that can be set outside of the command line.
     var flags: [Flag] { arguments.command.flags.filter { $0.reach != .nowhere } }
 
-    /// What a flag is set to; a pairing code is nobody's to see.
+    /// The values of a flag, with secrets replaced.
     private func shown(_ flag: Flag) -> [String] {
         if flag.isSwitch { return [arguments.isSet(flag) ? Setting.on : Setting.off] }
         return arguments.values(of: flag).map { value in
             if ArgumentSecrets.isSecret(in: value) { return "(secret)" }
             guard flag.value == .server, ServerAddress.isURL(value) else { return value }
-            // A URL can have a password in it.
+            // The description leaves out the password that a URL can contain.
             return ServerAddress(value)?.description ?? "(no URL)"
         }
     }
 
-    /// The line of a flag as it stands in a file; a comment where there is no value, or none of a file.
+    /// The line of a flag in a configuration file; a comment if the flag has no value or cannot be set in files.
     func text(of flag: Flag) -> String {
         let values = shown(flag)
         guard let last = values.last else { return "# \(flag.name)" }
@@ -45,7 +45,7 @@ struct ShownSettings {
         return (flag.reach == .environmentAndFiles ? "" : "# ") + "\(flag.name) = \(value.text)"
     }
 
-    /// Where a flag was set, for people.
+    /// The origin of a flag's value, for the table.
     func origin(of flag: Flag) -> String {
         switch arguments.setting(of: flag)?.origin {
         case nil: flag.isSwitch || flag.defaultValue != nil ? "default" : "not set"
@@ -56,7 +56,7 @@ struct ShownSettings {
         }
     }
 
-    /// One object for each flag; every key is always there.
+    /// One JSON object for each flag; every member is always present.
     var lines: [JSONLine] {
         flags.map { flag in
             let origin = arguments.setting(of: flag)?.origin
@@ -74,7 +74,7 @@ struct ShownSettings {
 }
 
 extension Setting.Origin {
-    /// As JSON has it.
+    /// The value of `origin` in JSON.
     fileprivate var name: String {
         switch self {
         case .commandLine, .operand: "commandLine"

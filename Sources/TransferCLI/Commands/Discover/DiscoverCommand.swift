@@ -1,12 +1,12 @@
 private import TransferClient
 private import TransferModel
 
-/// `transfer discover`: prints the servers that let themselves be found.
+/// `transfer discover`: prints the servers that answer on the local network.
 struct DiscoverCommand {
     private let search: ServerSearch
     private let isJSON: Bool
 
-    /// - Throws: `UsageError` for places that cannot be asked.
+    /// - Throws: `UsageError` for invalid addresses to ask.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         search = try DiscoverFlags.search(arguments)
         isJSON = arguments[DiscoverFlags.json]
@@ -39,7 +39,7 @@ struct DiscoverCommand {
 
 extension FoundServer {
     private var host: String {
-        // Without brackets, which only a port behind it needs.
+        // Remove the port, and the brackets that only an address with a port needs.
         let text = address.server
         let end = text.utf8.lastIndex(of: UInt8(ascii: ":")) ?? text.endIndex
         let host = text[..<end]
@@ -53,7 +53,7 @@ extension FoundServer {
         ]
     }
 
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`; every member is always present.
     fileprivate var json: JSONLine {
         [
             "schema": .string(JSONSchema.server), "name": .string(name), "address": .string(host),

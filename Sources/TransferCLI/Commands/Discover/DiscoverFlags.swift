@@ -3,11 +3,12 @@ private import TransferIO
 internal import TransferModel
 private import TransferServer
 
-/// The flags of `transfer discover`. What the environment and the configuration say of them holds for `discover:NAME` too.
+/// The flags of `transfer discover`. Their values from the environment and the configuration apply to `discover:NAME`,
+/// too.
 enum DiscoverFlags {
     static let all = [places.flag, port.flag, patience.flag, json.flag, .insecurePermissions, .help]
 
-    /// The longest that anybody waits, in seconds: `ServerSearch` waits no longer.
+    /// The longest time to wait for answers, in seconds; `ServerSearch` waits no longer.
     private static let longest = 60.0
 
     static let places = Flag(
@@ -28,7 +29,7 @@ enum DiscoverFlags {
 
     static let json = Flag(name: "json", help: "Print one JSON object per line for every server.").isOn
 
-    /// - Parameter port: to ask at, in place of what the flags say.
+    /// - Parameter port: the UDP port to ask, instead of that of the flags.
     static func search(_ arguments: ParsedArguments, port: UInt16? = nil) throws(UsageError) -> ServerSearch {
         var search = ServerSearch()
         let usual = UInt16(clamping: try arguments[Self.port])

@@ -3,29 +3,29 @@ internal import TransferKeys
 internal import TransferModel
 internal import TransferProtocol
 
-/// What a server that was looked for says of itself.
+/// What a server that was found by discovery says about its encryption.
 enum FoundIdentity {
-    /// It has TLS, and this key.
+    /// The server uses TLS with this key.
     case key(KeyFingerprint)
     case withoutEncryption
 }
 
-/// A server that is named by what it calls itself: `discover:NAME[:PORT][/FOLDER]`; before the slash another colon may stand.
+/// A server given by its own name: `discover:NAME[:PORT][/FOLDER]`; another colon may come before the slash.
 struct DiscoveredAddress: Equatable {
     static let scheme = "discover:"
 
     let name: DiscoveryName
 
-    /// To ask at; nothing for what `transfer discover` asks at.
+    /// The UDP port to ask; nil for that of `transfer discover`.
     let port: UInt16?
 
-    /// Without slashes at its ends; empty for the server's own.
+    /// The folder without slashes at its ends; empty for the server's top folder.
     let folder: String
 
-    /// Byte by byte: in a text some letters make one character with a sign before them.
+    /// Reads bytes, because a combining character would join with the separator before it.
     ///
-    /// - Returns: nothing for a text that means something else: only digits are the port of a host `discover`, and a folder
-    ///   alone is that of a remote.
+    /// - Returns: nil for other texts: digits alone are the port of a host `discover`, and a folder alone is that of a
+    ///   remote.
     init?(_ text: String) {
         guard text.utf8.starts(with: Self.scheme.utf8) else { return nil }
         let rest = text.utf8.dropFirst(Self.scheme.utf8.count)
@@ -47,13 +47,13 @@ struct DiscoveredAddress: Equatable {
         folder = path.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
     }
 
-    /// The same without the folder.
+    /// The text without the folder.
     var server: String { Self.scheme + name.text + (port.map { ":\($0)" } ?? "") }
 
-    /// Looks for it. Blocks.
+    /// Searches the network for the server. Blocks.
     ///
-    /// - Throws: `UsageError` with the code of what is wrong, when there is no such server, or more than one: nobody may be
-    ///   taken for another.
+    /// - Throws: `UsageError` with a matching exit code if no server, or more than one, has the name: clients must not
+    ///   guess.
     func find(_ arguments: ParsedArguments) throws(UsageError) -> (server: ServerAddress, identity: FoundIdentity) {
         let search = try DiscoverFlags.search(Self.settings(), port: port)
         let servers: [FoundServer]
@@ -80,15 +80,15 @@ struct DiscoveredAddress: Equatable {
         )
     }
 
-    /// A word with the address of a server where it has its name.
+    /// A word of the command line with the server's name replaced by its address.
     ///
-    /// - Returns: nothing for a word that names something else.
+    /// - Returns: nil for a word that does not contain the name.
     private func address(of server: FoundServer, inPlaceOf word: String) -> String? {
         guard let found = DiscoveredAddress(word), found.name.text.hasSameBytes(as: name.text) else { return nil }
         return "\(server.address.server):/\(found.folder)"
     }
 
-    /// What `transfer discover` is told beside its arguments.
+    /// The settings of `transfer discover` in the environment and configuration.
     private static func settings() throws(UsageError) -> ParsedArguments {
         try ArgumentParser.parse([], command: DiscoverCommand.definition, sources: Environment.sources)
     }

@@ -1,27 +1,28 @@
 internal import TransferClient
 private import TransferModel
 
-/// Shows what became of changes on the server.
+/// Prints the results of changes on the server.
 struct ChangeReports {
-    /// What was done, as it stands in front of a path: `moved`.
+    /// The verb that is printed before a path: `moved`.
     let verb: String
 
-    /// What each path has become, in the order of the reports; nothing where there is no more to say.
+    /// The new path of each report, in order; empty if there is none to print.
     var targets: [String] = []
 
     let isJSON: Bool
     let isQuiet: Bool
 
-    /// What to do about a folder that is taken for a file.
+    /// A sentence of advice if a path is a folder and the command takes only files.
     var folderAdvice: String?
 
-    /// Whether all is counted in one line behind it.
+    /// Whether a summary follows the results.
     var isSummed = false
 
-    /// The server, as commands name it, where one line behind it says how what was replaced comes back; nil for none.
+    /// The server's name in commands, for the hint how to restore replaced files; nil for no hint.
     var server: String?
 
-    /// - Throws: when not all have an answer; of what was stopped it says how many do.
+    /// - Throws: `TransferFailure` if some changes have no answer; after an interruption its message says how many
+    ///   have.
     func show(_ changes: @autoclosure () -> RequestEvents<ChangeReport>) async throws(TransferFailure) -> ExitCode {
         let reports = Interruption.begin(changes) { $0.cancel() }
         var tally = ResultTally()
@@ -54,7 +55,7 @@ struct ChangeReports {
         return tally.exitCode
     }
 
-    /// Shows one that nobody was asked about.
+    /// Prints a result that did not come from the server.
     func show(_ report: ChangeReport) -> ExitCode {
         var tally = ResultTally()
         var printer = LinePrinter()
@@ -69,7 +70,7 @@ struct ChangeReports {
         if isJSON {
             printer.print(json(report, target).text)
         } else if !report.result.isSuccess {
-            // What came before is read before.
+            // Earlier lines must appear before the message.
             printer.flush()
             let advice = report.result == .wrongForm ? folderAdvice.map { " \($0)" } ?? "" : ""
             StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\(advice)\n")
@@ -79,12 +80,12 @@ struct ChangeReports {
         }
     }
 
-    /// One line.
+    /// The summary, in one line.
     private func summary(_ counts: (files: Int, others: EntryCounts), _ tally: ResultTally) -> String {
         (["\(counts.files) copied"] + counts.others.words + [tally.failures].compactMap(\.self)).joined(separator: ", ")
     }
 
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`; every member is always present.
     private func json(_ report: ChangeReport, _ target: String?) -> JSONLine {
         [
             "schema": .string(JSONSchema.change), "path": .string(report.path), "result": .string(report.result.name),

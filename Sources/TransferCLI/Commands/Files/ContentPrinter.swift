@@ -1,7 +1,7 @@
 internal import TransferClient
 private import TransferSystem
 
-/// Writes the content of files on the server to standard output, or to what takes it in its place, each piece when it is verified.
+/// Writes the content of files on the server to standard output or another stream, each piece after it was verified.
 struct ContentPrinter {
     private let client: TransferClient
     private let sink: ContentSink
@@ -10,7 +10,7 @@ struct ContentPrinter {
         (self.client, self.sink) = (client, sink)
     }
 
-    /// Says what could not be had, and goes on.
+    /// Prints the files in order; reports failures and continues.
     func print(_ paths: [String]) async -> ExitCode {
         var code = ExitCode.success
         for path in paths {
@@ -24,7 +24,7 @@ struct ContentPrinter {
     }
 
     private enum Stop: Error {
-        /// Nobody reads any more.
+        /// The reader has closed the stream.
         case closed
         case failed(ExitCode)
     }

@@ -3,14 +3,14 @@ private import TransferModel
 
 /// Draws entries as a tree.
 struct EntryTree {
-    /// In the order of `EntryOrder`.
+    /// Sorted by `EntryOrder`.
     private let entries: [RemoteEntry]
     private let depths: [Int]
     private let top: String
 
     /// - Parameters:
     ///   - entries: sorted.
-    ///   - folder: that they are in.
+    ///   - folder: the folder that was listed.
     init(_ entries: [RemoteEntry], below folder: String) {
         self.entries = entries
         let depths = entries.map { $0.path.utf8.count { $0 == UInt8(ascii: "/") } }
@@ -23,7 +23,7 @@ struct EntryTree {
     func print(to printer: inout LinePrinter) {
         printer.print(top)
         let isLast = lastOnes()
-        /// Whether the folders above have more behind what is drawn.
+        /// For each folder above the current entry, whether more entries follow in it.
         var open: [Bool] = []
         for (index, entry) in entries.enumerated() {
             open.removeLast(max(0, open.count - depths[index]))
@@ -33,8 +33,7 @@ struct EntryTree {
         }
     }
 
-    /// Which of the entries have none behind them in their folder. From the end: the first that is seen of a folder is its
-    /// last.
+    /// Which entries are the last in their folders. Goes backwards: the first entry seen of a folder is its last.
     private func lastOnes() -> [Bool] {
         var isLast = [Bool](repeating: false, count: entries.count)
         var seen: [Bool] = []
@@ -43,7 +42,7 @@ struct EntryTree {
             while seen.count <= depth { seen.append(false) }
             isLast[index] = !seen[depth]
             seen[depth] = true
-            // What is above in the list and deeper is in another folder.
+            // Deeper entries further up in the list belong to other folders.
             seen.removeLast(seen.count - depth - 1)
         }
         return isLast
@@ -55,12 +54,12 @@ struct EntryTree {
     }
 }
 
-/// The order of paths in lists: by the bytes of their names, and what is in a folder right behind it.
+/// The order of paths in lists: by the bytes of their names, with the content of a folder right after it.
 enum EntryOrder {
     static func precedes(_ a: String, _ b: String) -> Bool {
         a.utf8.lazy.map(weight).lexicographicallyPrecedes(b.utf8.lazy.map(weight))
     }
 
-    /// No name has a zero in it, so a slash comes before all that does not end there.
+    /// A slash sorts before all other bytes; no name contains a zero byte.
     private static func weight(_ byte: UInt8) -> UInt8 { byte == UInt8(ascii: "/") ? 0 : byte }
 }

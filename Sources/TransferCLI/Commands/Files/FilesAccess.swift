@@ -1,21 +1,21 @@
 internal import TransferClient
 private import TransferModel
 
-/// How commands for stored files come to their server.
+/// Server, credentials and client configuration of a command for stored files or mailboxes.
 struct FilesAccess {
     private let server: ServerAddress
     private let access: PushAccess
     var configuration: ClientConfiguration
-    /// Whether an unknown server may be asked about.
+    /// Whether the user may be asked to trust an unknown server; false with `--trust-new`.
     private let mayAsk: Bool
-    /// Whether it is for people and mailboxes, where others may want to seal for this user.
+    /// Whether the command is about people and mailboxes, so that this user's sealing key is published.
     private let isForPeople: Bool
 
     /// - Parameters:
     ///   - from: the flag of the command that names the server.
-    ///   - quiet: the flag of the command.
-    ///   - folder: below that of the server's address.
-    ///   - choices: what else the command lets choose.
+    ///   - quiet: the command's flag for less output.
+    ///   - folder: a folder below that of the server's address.
+    ///   - choices: further flags of the command.
     init(
         _ arguments: ParsedArguments, from server: FlagKey<String, Never> = FilesFlags.from,
         quiet: FlagKey<Bool, Never>, below folder: String = "", _ choices: [FlagEffect<ClientConfiguration>] = []
@@ -39,8 +39,8 @@ struct FilesAccess {
     var serverName: String { server.server }
 
     /// - Parameters:
-    ///   - asker: who is asked about an unknown server.
-    ///   - asks: whether anybody is; otherwise nothing is left behind here or there either.
+    ///   - asker: puts the question about an unknown server.
+    ///   - asks: whether to ask at all; if false, nothing is stored here or on the server either.
     func client(_ asker: any Asker = PlainAsker(), asks: Bool = true) async throws(TransferFailure) -> TransferClient {
         var configuration = configuration
         try await access.complete(&configuration)
@@ -55,10 +55,10 @@ struct FilesAccess {
 }
 
 extension TransferFailure {
-    /// Says why a command could not do its work.
+    /// Prints why a command failed.
     ///
-    /// - Parameter isJSON: whether programs read what it prints.
-    /// - Returns: what it exits with.
+    /// - Parameter isJSON: whether the command prints JSON.
+    /// - Returns: the exit code of the command.
     func tell(isJSON: Bool = false) -> ExitCode {
         if isJSON { StandardStream.output.write(FailureDocument.json(self).text + "\n") }
         StandardStream.error.write("transfer: \(message.escapedForDisplay)\n")

@@ -1,6 +1,6 @@
 internal import TransferClient
 
-/// The flags that all commands for stored files have, and what there is to say about all of them.
+/// The flags and texts that all commands for stored files share.
 enum FilesFlags {
     static let aboutAccess =
         "The connection is protected as with 'transfer push', and this user may need a key or token that "
@@ -17,7 +17,7 @@ enum FilesFlags {
 
     static let quiet = Flag(name: "quiet", short: "q", help: "Print only errors and what was asked for.").isOn
 
-    /// - Parameter what: what has an object.
+    /// - Parameter what: the noun for the help: one object is printed for each.
     static func json(_ what: String) -> FlagKey<Bool, Never> {
         Flag(name: "json", help: "Print one JSON object per line for every \(what).").isOn
     }

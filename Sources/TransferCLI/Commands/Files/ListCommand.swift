@@ -2,7 +2,7 @@ private import TransferClient
 private import TransferModel
 private import TransferProtocol
 
-/// `transfer list`: prints what is in a folder on the server.
+/// `transfer list`: prints the entries of a folder on the server.
 struct ListCommand {
     private enum Form {
         case plain, long, json, tree
@@ -10,12 +10,12 @@ struct ListCommand {
 
     private let access: FilesAccess
     private let folder: String
-    /// Whether no server stands in front of it.
+    /// Whether the operand names a folder without a server.
     private let isFolderAlone: Bool
     private let form: Form
     private let isRecursive: Bool
     private let isSorted: Bool
-    /// Nothing where a list is wanted.
+    /// Set with `--completions`; nil for a list.
     private let completions: PlaceCompletions?
     private let unlisted = UnlistedCount()
 
@@ -51,7 +51,7 @@ struct ListCommand {
         }
     }
 
-    /// With what to type for a remote whose name was taken for that of a folder.
+    /// Adds a hint to a failure if the folder has the name of a remote.
     private func hinting(_ failure: TransferFailure) -> TransferFailure {
         guard isFolderAlone, failure.reason == .rejected(.notFound) || failure.reason == .unreachable,
             let file = Environment.configurationFile,
@@ -69,13 +69,13 @@ struct ListCommand {
         for try await entry in entries {
             printer.print(line(entry))
             if !entries.areWaiting { printer.flush() }
-            // Who reads no more wants no more.
+            // Stop listing when the reader has closed the output.
             if printer.isClosed { return .success }
         }
         return end(&printer)
     }
 
-    /// What can be shown is shown, also when something could not be listed.
+    /// Prints the entries that arrived, even if the list failed later.
     private func printSorted(
         _ entries: RequestEvents<RemoteEntry>, _ client: TransferClient
     ) async throws(TransferFailure) -> ExitCode {
@@ -92,7 +92,7 @@ struct ListCommand {
         return code
     }
 
-    /// Behind all that is listed, what is not.
+    /// Reports unlisted names after the list.
     private func end(_ printer: inout LinePrinter) -> ExitCode {
         if form == .json { unlisted.tell(json: &printer) }
         let code = printer.finish()

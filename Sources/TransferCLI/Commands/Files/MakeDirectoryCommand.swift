@@ -1,6 +1,6 @@
 private import TransferClient
 
-/// `transfer mkdir`: makes folders on the server.
+/// `transfer mkdir`: creates folders on the server.
 struct MakeDirectoryCommand {
     private let access: FilesAccess
     private let paths: [String]

@@ -1,7 +1,7 @@
 private import TransferClient
 private import TransferModel
 
-/// `transfer move`: gives files and folders on the server other paths.
+/// `transfer move`: moves or renames files and folders on the server.
 struct MoveCommand {
     private let given: TargetArguments
 

@@ -1,21 +1,21 @@
 internal import TransferClient
 private import TransferModel
 
-/// `transfer list --completions`: what shells offer for the beginning of a place on a server.
+/// `transfer list --completions`: prints completions for the beginning of a path on a server.
 struct PlaceCompletions {
-    /// As long as somebody waits who has typed a tab.
+    /// The time limit: a user who has pressed Tab waits for it.
     private static let patience = Duration.seconds(2)
 
-    /// Names that are held: more than anybody looks through.
+    /// The most names to keep; no user looks through more.
     private static let mostNames = 100_000
 
-    /// What is typed so far.
+    /// The word to complete.
     private let word: String
 
-    /// That of the word, on the server that it names or that this user has chosen; nothing without either.
+    /// The path in the word, if the word or the configuration names a server; nil otherwise.
     private let path: String?
 
-    /// Whether the word has a server in it, so that it is none itself.
+    /// Whether the word contains a server, so that remotes are no completions of it.
     private let hasServer: Bool
 
     init(_ arguments: ParsedArguments) {
@@ -31,10 +31,10 @@ struct PlaceCompletions {
         return .success
     }
 
-    /// Words for what is on the server and begins as the path does.
+    /// Completions of a path: entries on the server that begin with it.
     private func paths(_ path: String, _ access: FilesAccess) async -> [String] {
         let name = Self.name(of: path)
-        // The name of a link's path can be written in other ways.
+        // In a link, the name can be percent-encoded, so the word may not end with it.
         guard word.utf8.count >= name.utf8.count, word.utf8.reversed().starts(with: name.utf8.reversed()) else {
             return []
         }
@@ -44,13 +44,13 @@ struct PlaceCompletions {
         return await entries(of: folder, access).filter { $0.utf8.starts(with: name.utf8) }.map { start + $0 }
     }
 
-    /// Names with the sign that ends them.
+    /// The names of remotes, each with a colon.
     private var remotes: [String] {
         let all = Environment.configurationFile.map { try? ConfigurationEditor($0).remotes() } ?? nil
         return (all ?? []).map { "\($0.name):" }
     }
 
-    /// The names of what is in a folder, those of folders with a slash. What cannot be listed in time has none.
+    /// The names of the entries of a folder, with a slash after folders; empty if the server does not answer in time.
     private func entries(of folder: String, _ access: FilesAccess) async -> [String] {
         guard let client = try? await access.client(asks: false) else { return [] }
         let entries = client.list(folder)
@@ -71,7 +71,7 @@ struct PlaceCompletions {
         return names
     }
 
-    /// A name with a line feed in it would be two, and no shell could tell.
+    /// Leaves out names with line feeds, which a shell would read as two.
     private func print(_ words: [String]) {
         var printer = LinePrinter()
         for word in words.sorted(by: EntryOrder.precedes) where !word.utf8.contains(UInt8(ascii: "\n")) {
@@ -80,7 +80,7 @@ struct PlaceCompletions {
         printer.flush()
     }
 
-    /// What stands behind the last slash.
+    /// The part after the last slash.
     private static func name(of path: String) -> String {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         return String(Substring(path.utf8[(slash.map { path.utf8.index(after: $0) } ?? path.utf8.startIndex)...]))

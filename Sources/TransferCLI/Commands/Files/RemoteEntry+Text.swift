@@ -2,10 +2,10 @@ internal import TransferClient
 internal import TransferModel
 
 extension RemoteEntry {
-    /// What it is, in a word.
+    /// `folder`, or the kind of the content.
     var form: String { isDirectory ? "folder" : kind?.name ?? "file" }
 
-    /// The path as people see it, with a slash behind a folder.
+    /// The escaped path, with a slash after a folder.
     var shownPath: String { (path.isEmpty ? "." : path.escapedForDisplay) + (isDirectory ? "/" : "") }
 
     /// Size, time, kind and path in columns.
@@ -19,7 +19,7 @@ extension RemoteEntry {
         return isRight ? padding + text : text + padding
     }
 
-    /// The object of `--json`.
+    /// The entry as an object of `--json`.
     var json: JSONLine {
         EntryDocument(
             path: path, isDirectory: isDirectory, size: size, modified: modified.timestamp, permissions: permissions,
@@ -29,10 +29,10 @@ extension RemoteEntry {
 }
 
 extension RemoteEntry.Time {
-    /// To the second, in UTC.
+    /// The time to the second, in UTC.
     var shown: String { UTCTime(clamping: seconds).description }
 
-    /// As in RFC 3339, with as many digits behind the point as it takes.
+    /// The time as in RFC 3339, with all its decimals.
     var exact: String { timestamp.exact }
 
     fileprivate var timestamp: Timestamp { Timestamp(seconds: seconds, nanoseconds: nanoseconds) }

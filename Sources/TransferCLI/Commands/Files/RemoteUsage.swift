@@ -1,7 +1,7 @@
 internal import TransferClient
 internal import TransferModel
 
-/// What a file or folder on a server takes: files, and bytes of their content.
+/// Counts the files in a file or folder on a server, and the bytes of their content.
 struct RemoteUsage {
     struct Total {
         var files = 0
@@ -13,20 +13,20 @@ struct RemoteUsage {
         }
     }
 
-    /// Of all of it.
+    /// The total of all files.
     private(set) var total = Total()
 
-    /// Of the folders in it, as deep as was asked for.
+    /// Totals of subfolders, down to the requested depth.
     private(set) var folders: [PathKey: Total] = [:]
 
     let isDirectory: Bool
 
-    /// Looks at all that is in it.
+    /// Lists the entry recursively and counts.
     ///
     /// - Parameters:
-    ///   - entry: as the server has told it.
-    ///   - depth: levels of folders that are counted by themselves.
-    ///   - unlisted: counts what cannot be looked at.
+    ///   - entry: the file or folder, from a stat request.
+    ///   - depth: levels of subfolders with totals of their own.
+    ///   - unlisted: counts names that cannot be listed.
     init(
         _ entry: RemoteEntry, on client: TransferClient, depth: Int = 0, _ unlisted: UnlistedCount
     ) async throws(TransferFailure) {

@@ -1,18 +1,18 @@
 internal import TransferClient
 internal import TransferModel
 
-/// What a removal would come to, found out without one.
+/// Predicts the results of a removal, for `--dry-run`.
 struct RemovalForesight {
     let client: TransferClient
     let isRecursive: Bool
 
-    /// What the server has said before it looked at anything.
+    /// The server's general answer about removals: a refusal, and whether they go to the trash.
     let terms: (refusal: RemovalReport?, goesToTrash: Bool)
 
-    /// Names in the folders that would go.
+    /// Counts unlisted names in the folders to be removed.
     let unlisted = UnlistedCount()
 
-    /// - Parameter found: what there is under a path.
+    /// - Parameter found: the answer to a stat request for the path.
     func report(_ found: StatReport) async throws(TransferFailure) -> RemovalReport {
         if let refusal = terms.refusal {
             return RemovalReport(path: found.path, result: refusal.result, message: refusal.message)
@@ -26,7 +26,7 @@ struct RemovalForesight {
         }
         let before = unlisted.count
         let usage = try await RemoteUsage(entry, on: client, unlisted)
-        // To the trash a folder goes as it is.
+        // A folder moves to the trash as a whole; for removal it must be emptied first.
         guard terms.goesToTrash || unlisted.count == before else {
             return RemovalReport(
                 path: found.path, result: .pathConflict,

@@ -23,7 +23,8 @@ struct RemoveCommand {
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
-    /// `home:$FOLDER` without the variable is `home:`, which other commands take for the top.
+    /// Refuses a server without a path: `home:$FOLDER` with an unset variable is `home:`, which other commands take as
+    /// the top folder.
     private static func refuseBareServer(_ word: String, _ arguments: ParsedArguments) throws(UsageError) {
         guard let place = ServerPlace(word), place.path == "/", word.utf8.last != UInt8(ascii: "/") else { return }
         throw arguments.error(
@@ -50,7 +51,7 @@ struct RemoveCommand {
         }
     }
 
-    /// Says what would be removed.
+    /// Prints what would be removed.
     private func foresee(_ client: TransferClient) async throws(TransferFailure) -> ExitCode {
         let foresight = RemovalForesight(
             client: client, isRecursive: isRecursive, terms: try await client.removalTerms(keepsInTrash: keepsInTrash))
@@ -75,7 +76,7 @@ struct RemoveCommand {
         } else if !report.result.isSuccess {
             let advice = report.result == .wrongForm && !isRecursive ? " Use --recursive to remove it." : ""
             let reason = report.message.escapedForDisplay + advice
-            // What came before is read before.
+            // Earlier lines must appear before the message.
             printer.flush()
             StandardStream.error.write("\(report.result)  \(path): \(reason)\n")
         } else if !isQuiet {
@@ -92,7 +93,7 @@ struct RemoveCommand {
         }
     }
 
-    /// What goes to the trash is counted by nobody when it goes.
+    /// The number of files, if known: the server does not count what it moves to the trash.
     private func count(_ report: RemovalReport) -> String {
         guard isRecursive, isDryRun || !report.isInTrash else { return "" }
         return "  \(report.files) file\(report.files == 1 ? "" : "s")"
@@ -100,7 +101,7 @@ struct RemoveCommand {
 }
 
 extension RemovalReport {
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`; every member is always present.
     func json(isDryRun: Bool) -> JSONLine {
         [
             "schema": .string(JSONSchema.removal), "path": .string(path), "result": .string(result.name),

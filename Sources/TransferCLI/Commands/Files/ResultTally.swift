@@ -1,18 +1,18 @@
 internal import TransferModel
 
-/// How many of the things that a command was to do were done.
+/// Counts the results of a command's requests.
 struct ResultTally {
     private(set) var done = 0
     private(set) var failed: [ResultCode: Int] = [:]
 
-    /// Whether what was printed could not be.
+    /// Whether output could not be written.
     var isOutputLost = false
 
     mutating func add(_ code: ResultCode) {
         if code.isSuccess { done += 1 } else { failed[code, default: 0] += 1 }
     }
 
-    /// The failures with their numbers; nothing when there is none.
+    /// The failures by result code, for a summary; nil if there are none.
     var failures: String? {
         guard !failed.isEmpty else { return nil }
         let sorted = failed.sorted { $0.key.rawValue < $1.key.rawValue }
@@ -23,7 +23,7 @@ struct ResultTally {
     var exitCode: ExitCode {
         if isOutputLost { return .uploadsFailed }
         guard done == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
-        // Nothing was done, and all for one reason that the exit code can tell.
+        // If every request failed for the same reason, the exit code can say which.
         let codes = Set(failed.keys.map(\.exitCode))
         guard let code = codes.first else { return .success }
         return codes.count == 1 ? ExitCode(rawValue: code) ?? .uploadsFailed : .uploadsFailed

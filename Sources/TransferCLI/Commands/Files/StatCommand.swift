@@ -25,7 +25,7 @@ struct StatCommand {
                 tally.add(report.result)
                 guard let entry = report.entry else {
                     let path = report.path.escapedForDisplay
-                    // What came before is read before.
+                    // Earlier lines must appear before the message.
                     printer.flush()
                     StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
                     continue

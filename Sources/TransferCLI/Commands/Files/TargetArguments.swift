@@ -1,6 +1,6 @@
 internal import TransferClient
 
-/// What `move` and `copy` are told: things on the server, where they go, and how that is said.
+/// The arguments of `move` and `copy`: sources, target and options.
 struct TargetArguments {
     let access: FilesAccess
     let replaces: Bool
@@ -28,8 +28,8 @@ struct TargetArguments {
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
-    /// What each is to be called. They go into the target, as mv(1) has it, if that is a folder that is there, a slash says that it is
-    /// one, or if there are several.
+    /// The new path of each source. As with mv(1), sources go into the target if it is an existing folder, ends with a
+    /// slash, or there are several sources.
     func pairs(_ client: TransferClient) async throws(TransferFailure) -> [(path: String, target: String)] {
         let isFolder = try await isFolder(client)
         return sources.map { ($0, isFolder ? "\(target)/\(Self.name(of: $0))" : target) }

@@ -2,7 +2,7 @@ internal import TransferClient
 internal import TransferModel
 private import TransferSystem
 
-/// Counts names that no list has because no path can have them, and says so at the end. May be used on any thread.
+/// Counts names that cannot be listed because they are not valid in a path, and reports them at the end. Thread-safe.
 final class UnlistedCount: Sendable {
     private struct State {
         var folders: [UnlistedNames] = []
@@ -10,7 +10,7 @@ final class UnlistedCount: Sendable {
         var hasMore = false
     }
 
-    /// Folders that are told one by one: whoever has more of them finds the others when these are mended.
+    /// The most folders that are reported one by one; others are found once these are fixed.
     private static let mostFolders = 1000
 
     private let state = Locked(State())
@@ -32,7 +32,7 @@ final class UnlistedCount: Sendable {
         state.withLock { $0.folders }.sorted { EntryOrder.precedes($0.folder, $1.folder) }
     }
 
-    /// Says in one line what is missing; nothing where nothing is.
+    /// Prints one line about unlisted names, if there are any.
     func tell() {
         guard let first = folders.first else { return }
         let (count, hasMore) = state.withLock { ($0.names, $0.hasMore || $0.folders.count > 1) }
@@ -44,7 +44,7 @@ final class UnlistedCount: Sendable {
                 + "reserved by Transfer); rename \(them) on the server\n")
     }
 
-    /// The same, and an object for each folder.
+    /// Prints an object for each folder, and the line.
     func tell(json printer: inout LinePrinter) {
         for names in folders { printer.print(names.json.text) }
         printer.flush()
@@ -53,7 +53,7 @@ final class UnlistedCount: Sendable {
 }
 
 extension UnlistedNames {
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`; every member is always present.
     fileprivate var json: JSONLine {
         ["schema": .string(JSONSchema.unlisted), "folder": .string(folder), "count": .integer(count)]
     }

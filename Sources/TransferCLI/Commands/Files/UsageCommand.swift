@@ -1,7 +1,7 @@
 private import TransferClient
 private import TransferModel
 
-/// `transfer du`: says how much files and folders on the server take.
+/// `transfer du`: prints how much space files and folders on the server take.
 struct UsageCommand {
     private let access: FilesAccess
     private let paths: [String]
@@ -42,7 +42,7 @@ struct UsageCommand {
         }
     }
 
-    /// What is in it before it, as du(1) has it.
+    /// Prints subfolders before the folder, as du(1) does.
     private func show(_ entry: RemoteEntry, _ usage: RemoteUsage, _ printer: inout LinePrinter) {
         for (folder, total) in usage.folders.sorted(by: { EntryOrder.precedes($0.key.string, $1.key.string) }) {
             show(folder.string, isDirectory: true, total, &printer)

@@ -7,8 +7,8 @@ extension Delivery {
     /// The object of `--json`; every key is always there.
     ///
     /// - Parameters:
-    ///   - isSent: whether this user has sent it.
-    ///   - signer: who has signed that it is delivered.
+    ///   - isSent: whether this user is the sender.
+    ///   - signer: the key that has signed the receipt of the delivery; nil without a valid receipt.
     func json(isSent: Bool, signer: PublicKey? = nil) -> JSONLine {
         [
             "schema": .string(JSONSchema.delivery), "delivery": .string(id.description), "number": .integer(number),
@@ -21,10 +21,10 @@ extension Delivery {
         ]
     }
 
-    /// Who it is from, or for. Whoever came without a key may be anybody, whatever name was said.
+    /// The sender or recipient. A client without a key can claim any name, so this is noted.
     var personForDisplay: String { person.escapedForDisplay + (isUnproven ? " (without a key)" : "") }
 
-    /// The name for people, and what there is to say of a seal.
+    /// The escaped name, with a note about the seal.
     var nameOrSeal: String {
         guard isSealed else { return name.escapedForDisplay + (isCalledSealed ? " (not signed)" : "") }
         guard let noteFault else { return "\(shownName.escapedForDisplay) (sealed)" }
@@ -36,7 +36,7 @@ extension Delivery {
         ReceiptTime(clamping: UInt64(max(0, milliseconds))).description
     }
 
-    /// How long ago something was, in a word.
+    /// The time since a moment, such as `5 min`.
     ///
     /// - Parameter milliseconds: since 1970.
     static func age(_ milliseconds: Int64, now: Timestamp = .now) -> String {
@@ -51,7 +51,7 @@ extension Delivery {
 }
 
 extension ReceiveReport {
-    /// One line for people.
+    /// The line that is printed without `--json`.
     var line: String {
         var text = "\(state == .delivered || state == .declined ? state.name : result.name)  "
         let name = delivery.shownName.escapedForDisplay
@@ -72,7 +72,7 @@ extension ReceiveReport {
 
     /// The object of `--json`; every key is always there.
     ///
-    /// - Parameter place: where the file is; nothing where there is none.
+    /// - Parameter place: the path of the stored file; nil if nothing was stored.
     func json(_ place: String?) -> JSONLine {
         [
             "schema": .string(JSONSchema.received), "delivery": .string(delivery.id.description),

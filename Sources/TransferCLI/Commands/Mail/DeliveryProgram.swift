@@ -2,7 +2,7 @@ private import TransferIO
 private import TransferModel
 private import TransferSystem
 
-/// A program that is run for each delivery that is stored.
+/// The program of `--exec`, which is run for each stored delivery.
 struct DeliveryProgram: Sendable {
     private let path: String
 
@@ -10,10 +10,10 @@ struct DeliveryProgram: Sendable {
         self.path = path
     }
 
-    /// Runs it, on a thread of its own, and waits for it.
+    /// Runs the program on a thread of its own, and waits for its end.
     ///
-    /// - Parameter line: what it reads, without an end of line.
-    /// - Returns: why it failed, if it did; a phrase.
+    /// - Parameter line: its standard input, without the end of the line.
+    /// - Returns: a phrase that says why it failed; nil if it succeeded.
     func run(_ line: String) async -> String? {
         let pool = BlockingPool(name: "transfer-exec", threads: 1)
         defer { pool.close() }

@@ -4,12 +4,13 @@ private import TransferIO
 private import TransferModel
 private import TransferSystem
 
-/// Asks whoever sits at the terminal about deliveries.
+/// Asks the user at the terminal whether to accept deliveries, for `--accept ask`.
 struct DeliveryQuestion: Sendable {
-    /// - Returns: nothing where there is nobody to ask: the question could not be seen, or not be answered.
+    /// - Returns: nil if the question could not be seen or answered: standard error is not a terminal, or the process
+    ///   is in the background.
     init?() {
         guard isatty(STDERR_FILENO) == 1, let terminal = Self.terminal() else { return nil }
-        // A job in the background would be stopped as soon as it reads.
+        // A background job would be stopped as soon as it reads the terminal.
         guard tcgetpgrp(terminal.number) == getpgrp() else { return nil }
     }
 
@@ -32,7 +33,7 @@ struct DeliveryQuestion: Sendable {
         }
     }
 
-    /// On a thread of its own: people take their time.
+    /// Reads on a thread of its own, because it waits for the user.
     private static func answer() async -> String {
         let pool = BlockingPool(name: "transfer-ask", threads: 1)
         defer { pool.close() }
@@ -42,7 +43,7 @@ struct DeliveryQuestion: Sendable {
         }
     }
 
-    /// Without the end of the line; what is longer than a word is no answer.
+    /// The answer without the end of the line, in lower case. Longer input than 256 bytes is not an answer.
     private static func line(of terminal: borrowing Descriptor) -> String {
         var bytes = [UInt8](repeating: 0, count: 256)
         let number = terminal.number

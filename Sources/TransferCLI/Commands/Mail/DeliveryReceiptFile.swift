@@ -2,24 +2,24 @@ private import CLinux
 private import Glibc
 internal import TransferSystem
 
-/// Where receipts of recipients are kept: a file that grows by a line for each that is not in it.
+/// The file of `sent --receipts`, to which new receipts of recipients are appended, one per line.
 struct DeliveryReceiptFile {
     private let path: String
 
-    /// Bytes that are read at once.
+    /// Bytes for each pread(2).
     private static let readSize = 256 << 10
 
     init(_ path: String) {
         self.path = path
     }
 
-    /// Appends the lines that are not there, and makes them durable.
+    /// Appends the lines that the file does not have, and syncs it.
     ///
-    /// - Returns: how many were new.
+    /// - Returns: the number of new lines.
     func append(_ lines: [[UInt8]]) throws(SystemError) -> Int {
         let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC
         let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0o666) })
-        // Another one that appends the same would not be seen.
+        // Otherwise another process could append the same lines in between.
         try system("flock") { flock(file.number, LOCK_EX) }
         let (known, isCut) = try Self.lines(in: file.number)
         var seen = known
@@ -56,7 +56,7 @@ struct DeliveryReceiptFile {
             do throws(SystemError) {
                 count = try system("pread") { pread(file, &buffer, readSize, offset) }
             } catch {
-                // Of what cannot be read from a place, nothing is known.
+                // The content of a pipe or a terminal is unknown.
                 if error.errno == ESPIPE || error.errno == EBADF || error.errno == EINVAL { return ([], false) }
                 throw error
             }

@@ -1,7 +1,7 @@
 private import TransferClient
 private import TransferModel
 
-/// `transfer inbox`: prints what waits for this user.
+/// `transfer inbox`: prints the deliveries that wait for this user.
 struct InboxCommand {
     private let access: FilesAccess
     private let isJSON: Bool

@@ -8,7 +8,7 @@ struct PeopleCommand {
     private let access: FilesAccess
     private let isJSON: Bool
     private let isNames: Bool
-    /// What is to be done instead of printing people.
+    /// Set with `--trust` or `--forget`, which change keys instead of printing people.
     private let trust: PeopleTrust?
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -23,7 +23,7 @@ struct PeopleCommand {
 
     func run() async -> ExitCode {
         do throws(TransferFailure) {
-            // A shell that completes names must not be asked about a server.
+            // With `--names`, a shell completes names and cannot answer questions.
             let client = try await access.client(asks: !isNames)
             if let trust { return try await trust.run(client) }
             let answer = try await client.ask(isAboutItself: false)
@@ -46,22 +46,22 @@ struct PeopleCommand {
     }
 }
 
-/// What a person can be sealed for, as people compare it.
+/// The fingerprints of a person's keys that users compare.
 private struct PersonKey {
-    /// Of the key that has signed, which 'transfer whoami' shows there.
+    /// The key that signed the sealing key; `transfer whoami` prints it for that person.
     let identity: KeyFingerprint
     let sealing: KeyFingerprint
-    /// Whether it was seen before, and is the same.
+    /// Whether these keys are in the list of known people.
     let isKnown: Bool
 }
 
 extension Person {
-    /// What can be sealed for.
+    /// The keys for which content can be sealed for this person.
     ///
     /// - Parameters:
-    ///   - known: the keys that are known here.
-    ///   - server: what the server is known by.
-    ///   - own: the key of this user, who knows that one best.
+    ///   - known: the list of known people.
+    ///   - server: the fingerprint of the server's key.
+    ///   - own: this user's key, which is always known.
     fileprivate func keys(_ known: [KnownPeople.Entry], _ server: KeyFingerprint?, _ own: KeyFingerprint?)
         -> [PersonKey]
     {
@@ -86,7 +86,7 @@ extension Person {
         ]
     }
 
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`; every member is always present.
     fileprivate func json(_ keys: [PersonKey]) -> JSONLine {
         [
             "schema": .string(JSONSchema.person), "name": .string(name), "here": .bool(isHere),

@@ -1,6 +1,6 @@
 private import TransferModel
 
-/// The flags that all commands for people and mailboxes have, and what there is to say about all of them.
+/// The flags and texts that all commands for people and mailboxes share.
 enum PeopleFlags {
     static let aboutPeople =
         "People are the names in the server's lists of keys and tokens: see 'transfer help access add'. "
@@ -16,7 +16,7 @@ enum PeopleFlags {
 
     static let all = [to.flag]
 
-    /// What stands behind the flags of a command.
+    /// The flags that follow those of the command itself.
     static let common =
         [ClientFlags.retryFor.flag] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help]
 
@@ -26,7 +26,7 @@ enum PeopleFlags {
 }
 
 extension ParsedArguments {
-    /// Names of people: each value of a flag is one, or several with commas between them. `\,` is a comma in a name.
+    /// Reads names of people: each value of a flag has one or more, separated by commas. `\,` is a comma in a name.
     func people(_ key: FlagKey<[String], Never>) throws(UsageError) -> [String] {
         var names: [String] = []
         for value in self[key] {

@@ -3,11 +3,11 @@ private import TransferKeys
 private import TransferModel
 private import TransferSealing
 
-/// `transfer people --trust` and `--forget`: what is known of the keys of one person.
+/// `transfer people --trust` and `--forget`: change the known keys of one person.
 struct PeopleTrust {
-    /// What is done with it.
+    /// What to change.
     enum Change {
-        /// What the server says now is taken; only one key, where somebody has said which.
+        /// Accept the keys that the server shows now; with a fingerprint, only that key.
         case trust(String, KeyFingerprint?)
         case forget(String)
     }
@@ -28,7 +28,7 @@ struct PeopleTrust {
 
     private let change: Change
 
-    /// - Returns: nothing where neither is wanted.
+    /// - Returns: nil if neither flag is given.
     init?(_ arguments: ParsedArguments) throws(UsageError) {
         switch (arguments[Self.trusted], arguments[Self.forgotten]) {
         case (nil, nil): return nil
@@ -38,7 +38,8 @@ struct PeopleTrust {
         }
     }
 
-    /// - Parameter text: a name, which may have the sign in it, and perhaps a fingerprint, which may end in it.
+    /// - Parameter text: a name, which may contain `=`, optionally followed by `=` and a fingerprint, which may end in
+    ///   `=`.
     private static func trust(_ text: String) -> Change {
         for sign in text.utf8.indices.reversed() where text.utf8[sign] == UInt8(ascii: "=") {
             guard let key = KeyFingerprint(text[text.utf8.index(after: sign)...]) else { continue }
@@ -52,7 +53,7 @@ struct PeopleTrust {
             return AccessOutput.fail("This user has no key, so no keys of others are known; see 'transfer help key'.")
         }
         let people = try await client.ask(isAboutItself: false)
-        // Asked before anything is changed: it may have none.
+        // Get the keys before anything is changed: the server may have none.
         let certificates: [SealingCertificate] =
             if case .trust(let name, _) = change { try people.certificates(of: name) } else { [] }
         do throws(KnownPeople.Fault) {

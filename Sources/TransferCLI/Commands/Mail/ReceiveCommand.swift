@@ -1,12 +1,12 @@
 private import TransferClient
 private import TransferModel
 
-/// `transfer receive`: fetches what waits for this user.
+/// `transfer receive`: fetches the deliveries that wait for this user.
 struct ReceiveCommand {
-    /// Often enough for an eye, seldom enough for a slow terminal.
+    /// Time between two drawings of progress: smooth, but not too much for a slow terminal.
     private static let refreshInterval = Duration.milliseconds(200)
 
-    /// Seconds for which a lost connection is made again while nothing is awaited in particular.
+    /// Seconds for which `--watch` retries a lost connection, unless `--retry-for` is given.
     private static let watchingPatience = 86_400.0
 
     private let access: FilesAccess
@@ -90,7 +90,7 @@ struct ReceiveCommand {
             for try await event in events { await reporter.show(event, isLast: !events.areWaiting) }
             return await reporter.finish(nil)
         } catch {
-            // Who watches goes on until it is stopped: that is no failure.
+            // With `--watch`, an interruption is the normal end.
             let isEnd = options.watches && error.reason == .cancelled
             return await reporter.finish(isEnd ? nil : error)
         }

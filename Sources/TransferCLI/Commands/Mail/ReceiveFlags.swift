@@ -2,7 +2,7 @@ internal import TransferClient
 
 /// The flags of `transfer receive`.
 enum ReceiveFlags {
-    /// Which deliveries are taken.
+    /// The values of `--accept`.
     enum Acceptance: String, CaseIterable, FlagChoice {
         case all, ask, none
 

@@ -2,7 +2,7 @@ internal import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// Turns what becomes of deliveries into what people and scripts read: results on standard output, talk on standard error.
+/// Prints the events of a receive command: results on standard output, messages on standard error.
 actor ReceiveReporter: Asker {
     private let output: PushOutput
     private let directory: String
@@ -14,15 +14,15 @@ actor ReceiveReporter: Asker {
     private var tally = ResultTally()
 
     /// - Parameters:
-    ///   - directory: that paths of reports are in.
-    ///   - program: what is run for each delivery that is stored, if anything is.
+    ///   - directory: the folder that paths of reports are relative to.
+    ///   - program: the program of `--exec`; nil without one.
     init(_ output: PushOutput, in directory: String, _ program: String?) {
         (self.output, self.directory) = (output, directory)
         self.program = program.map { DeliveryProgram($0) }
         lines = ResultLines(output)
     }
 
-    /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
+    /// - Parameter isLast: whether no other event is waiting, so that buffered output must be written.
     func show(_ event: ReceiveEvent, isLast: Bool) async {
         switch event {
         case .finished(let report): show(report)
@@ -38,14 +38,14 @@ actor ReceiveReporter: Asker {
         if case .finished(let report) = event, report.isNews { await run(report) }
     }
 
-    /// Draws progress anew: rate and time left change also when nothing happens.
+    /// Redraws progress: rate and time left also change without events.
     func refresh() { lines.refresh() }
 
     func ask(_ question: String) { lines.ask(question) }
 
     func answered() { lines.answered() }
 
-    /// Where a file of a report is, as a path that can be opened.
+    /// The path of a stored file, relative to the working directory.
     func place(_ report: ReceiveReport) -> String? {
         report.path.map { path in
             guard !directory.hasSameBytes(as: ".") else { return path }
@@ -53,10 +53,10 @@ actor ReceiveReporter: Asker {
         }
     }
 
-    /// Prints a line for people that belongs to no result.
+    /// Prints a message that belongs to no result.
     func tell(_ message: String) { lines.talk(message) }
 
-    /// Something beside the deliveries went wrong.
+    /// Reports a failure that belongs to no delivery.
     func fail(_ message: String) {
         lines.complain("transfer: \(message)")
         tally.add(.targetFailed)
@@ -64,13 +64,13 @@ actor ReceiveReporter: Asker {
 
     /// Prints the summary.
     ///
-    /// - Parameter failure: what ended it early.
+    /// - Parameter failure: the failure that ended the command early; nil otherwise.
     func finish(_ failure: TransferFailure?) -> ExitCode {
         var work = StoppedWork("receive")
         (work.nouns, work.files, work.bytes) = (("delivery", "deliveries"), received.files, received.bytes)
         tally.isOutputLost = lines.finish(failure, work)
         if failure?.reason == .cancelled, Interruption.hasCome {
-            // One line is what whoever has stopped it reads.
+            // After an interruption, `lines.finish` has already printed the one line.
         } else if received.files + declined + tally.failed.count > 0 {
             lines.talk(summary)
         } else if failure == nil {
@@ -113,7 +113,8 @@ actor ReceiveReporter: Asker {
 }
 
 extension ReceiveReport {
-    /// Whether it is here, and the server knows it or need not: of what is kept there, only what was not here before.
+    /// Whether the delivery was stored for the first time; with `--keep`, the server still offers those that were
+    /// stored before.
     fileprivate var isNews: Bool {
         path != nil && result.isSuccess && (state == .delivered || result == .committed)
     }

@@ -28,14 +28,14 @@ struct ReceivedOutput {
         return try await target == "-" ? write(delivery) : store(delivery, target)
     }
 
-    /// The parts of a path, by bytes.
+    /// Splits a path into its folder and its last component.
     static func folder(of target: String) -> (folder: String, name: String) {
         guard let slash = target.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", target) }
         let folder = slash == target.startIndex ? "/" : String(target[..<slash])
         return (folder, String(target[target.utf8.index(after: slash)...]))
     }
 
-    /// The one that waits.
+    /// The only waiting delivery; nil, with a message, if there is not exactly one.
     private func one() async throws(TransferFailure) -> Delivery? {
         var found: [Delivery] = []
         var waiting = client.inbox(from: options.senders).makeAsyncIterator()
@@ -58,7 +58,8 @@ struct ReceivedOutput {
         return await reporter.finish(nil)
     }
 
-    /// It is delivered when all of it is written: nobody here can say what becomes of it then.
+    /// Writes the content to standard output. It counts as delivered once all of it is written: the program cannot know
+    /// what the reader does with it.
     private func write(_ delivery: Delivery) async throws(TransferFailure) -> ExitCode {
         if options.opens, let key = try client.meet(delivery) {
             await reporter.show(.met(name: delivery.person, fingerprint: key), isLast: true)

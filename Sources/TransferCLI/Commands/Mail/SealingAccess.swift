@@ -3,13 +3,13 @@ private import TransferKeys
 private import TransferSealing
 private import TransferSystem
 
-/// This user's key for sealed uploads, and what is known of the keys of others.
+/// Loads this user's sealing key and the list of known people.
 enum SealingAccess {
-    /// Completes a configuration that has this user's key; the key for sealed uploads is made where there is none.
+    /// Adds the sealing key to a configuration that has this user's key; generates it if missing.
     ///
-    /// A place where none can be made is no reason not to go on: only what is sealed needs it.
+    /// If no key can be generated, the command continues: only sealed content needs it.
     ///
-    /// - Throws: `TransferFailure` when there is one that cannot be used.
+    /// - Throws: `TransferFailure` if there is a key that cannot be used.
     static func complete(_ configuration: inout ClientConfiguration) throws(TransferFailure) {
         guard let key = configuration.key, let path, let people = KnownPeople.standard else { return }
         do throws(KeyPair.Fault) {

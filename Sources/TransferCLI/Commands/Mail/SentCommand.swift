@@ -4,7 +4,7 @@ private import TransferModel
 private import TransferReceipts
 private import TransferSystem
 
-/// `transfer sent`: prints what became of what this user has sent to others.
+/// `transfer sent`: prints the state of the deliveries that this user has sent.
 struct SentCommand {
     private let access: FilesAccess
     private let isJSON: Bool
@@ -42,7 +42,7 @@ struct SentCommand {
         }
     }
 
-    /// What is no good receipt says nothing.
+    /// The valid receipt of a delivery; nil, with a message if there is an invalid one.
     private func verified(_ delivery: Delivery) -> SignedDeliveryReceipt? {
         do throws(ReceiptFault) {
             return try delivery.verifiedReceipt()
@@ -54,7 +54,7 @@ struct SentCommand {
         }
     }
 
-    /// - Returns: whether all are kept.
+    /// - Returns: whether all receipts were written.
     private func keep(_ lines: [[UInt8]]) -> Bool {
         guard let receipts else { return true }
         do throws(SystemError) {

@@ -22,7 +22,7 @@ struct WhoamiCommand {
             let person = try await client.whoami()
             return show(client, person)
         } catch {
-            // The key is what the operator of a server that has no name for it wants to know.
+            // The operator of a server without a name for this user needs the key, so print it.
             if case .unsupported = error.reason { _ = show(nil, nil) }
             return error.tell(isJSON: isJSON)
         }

@@ -4,13 +4,13 @@ private import TransferSystem
 
 /// `transfer pull`: fetches files and folders from the server.
 struct PullCommand {
-    /// Often enough for an eye, seldom enough for a slow terminal.
+    /// Time between two drawings of progress: smooth, but not too much for a slow terminal.
     private static let refreshInterval = Duration.milliseconds(200)
 
     private let access: FilesAccess
     private let downloads: PullDownloads
     private let target: PullTarget
-    /// What takes the content in the place of files.
+    /// The stream to write the content to; nil to store files.
     private let sink: ContentSink?
     private let output: PushOutput
     private let failedList: FailedList?
@@ -32,10 +32,10 @@ struct PullCommand {
         (access.configuration.selection, access.configuration.traffic) = (selection, output.traffic)
         try ArchiveFlag.pull(arguments, on: &access.configuration)
         access.configuration.countsAhead = output.progress != .none
-        // Where somebody wants to know something of each file, each is asked about.
+        // Folders are compared as a whole only if no result is needed for each file.
         access.configuration.asksByFolder = !output.isJSON && !access.configuration.archives
         self.access = access
-        // It makes a file, so it comes behind all that may refuse the command.
+        // Opened last, because it creates a file: everything that can refuse the command comes before.
         let form = arguments.isSet(PullFlags.manifest.flag) ? FailedList.Form.manifest([:]) : .paths(arguments)
         failedList = try FailedList(PullFlags.failedTo, arguments, form)
         sink = try target.sink(arguments)
@@ -58,15 +58,16 @@ struct PullCommand {
             for try await event in events { await reporter.show(event, isLast: !events.areWaiting) }
             return await reporter.finish(nil)
         } catch {
-            // What did not begin is left as it was named.
+            // Downloads that did not begin are listed as they were given.
             await reporter.list(rest: left.withLock { $0 } ?? downloads.map(\.remainder))
             return await reporter.finish(error)
         }
     }
 
-    /// What goes where, which may depend on what there is on the server.
+    /// The downloads and their target directory. With `-o PATH`, they depend on what the server has: a file can be
+    /// stored under another name.
     ///
-    /// - Returns: nothing where a file would get a name that the list of failures cannot keep.
+    /// - Returns: nil if a file would get another name and `--failed-to` is given, which cannot record it.
     private func place(
         _ client: TransferClient
     ) async throws(TransferFailure) -> (downloads: PullDownloads, directory: String)? {

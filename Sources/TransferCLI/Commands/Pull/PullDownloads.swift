@@ -5,10 +5,10 @@ struct PullDownloads: Sequence, Sendable {
     private let named: [Download]
     private let listed: ListedPaths
 
-    /// The one thing that is pulled, if that is said without a list.
+    /// The only download, if there is exactly one and no list; nil otherwise.
     let only: Download?
 
-    /// - Throws: `UsageError` when there is nothing to pull.
+    /// - Throws: `UsageError` if there is nothing to pull.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         let lists = [arguments[PullFlags.filesFrom], arguments[PullFlags.manifest]].compactMap(\.self)
         let hasList = !lists.isEmpty
@@ -26,12 +26,12 @@ struct PullDownloads: Sequence, Sendable {
         only = hasList || named.count > 1 ? nil : named.first
     }
 
-    /// One file.
+    /// A single file instead of the others.
     init(only download: Download, of others: PullDownloads) {
         (named, listed, only) = ([download], others.listed, download)
     }
 
-    /// Listed paths that cannot be asked for, as they stand there.
+    /// Listed paths that cannot be requested, unchanged.
     var unusable: [[UInt8]] { listed.unusable }
 
     func makeIterator() -> AnyIterator<Download> {

@@ -9,7 +9,7 @@ extension PlannedDownload {
         return "would fetch  \(place.escapedForDisplay)  \(ByteFormat.size(size))"
     }
 
-    /// The object of `--json`.
+    /// The download as an object of `--json --dry-run`.
     var json: JSONLine {
         [
             "schema": .string(JSONSchema.plan), "source": .string(source), "destination": .string(path),
@@ -21,7 +21,7 @@ extension PlannedDownload {
 extension PullReport {
     /// One line for people.
     ///
-    /// - Parameter columns: of the terminal that it is for: where the digest has no room it is left out. Nothing for all.
+    /// - Parameter columns: the width of the terminal; the digest is left out if it does not fit. Nil for no limit.
     func line(colours: Bool, columns: Int? = nil) -> String {
         let place = path.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
         var text = "  \(place.escapedForDisplay)\(form == .folder ? "/" : "")"
@@ -37,7 +37,7 @@ extension PullReport {
 
     private var colour: Colour { result.isSuccess ? (result == .skipped ? .yellow : .green) : .red }
 
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`; every member is always present.
     var json: JSONLine {
         [
             "schema": .string(JSONSchema.download), "source": .string(source), "result": .string(result.name),

@@ -2,7 +2,7 @@ internal import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// Turns the events of a pull into what people and scripts read: results on standard output, talk on standard error.
+/// Prints the events of a pull: results on standard output, messages on standard error.
 actor PullReporter: Asker {
     private let output: PushOutput
     private let failedList: FailedList?
@@ -10,15 +10,15 @@ actor PullReporter: Asker {
     private var tally: PullTally
 
     /// - Parameters:
-    ///   - failedList: where to keep what fails.
-    ///   - isPreview: whether nothing is fetched, and only said what would be.
+    ///   - failedList: the list of failures; nil without `--failed-to`.
+    ///   - isPreview: whether this is a dry run.
     init(_ output: PushOutput, failedList: FailedList? = nil, isPreview: Bool = false) {
         (self.output, self.failedList) = (output, failedList)
         tally = PullTally(isPreview: isPreview)
         lines = ResultLines(output)
     }
 
-    /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
+    /// - Parameter isLast: whether no other event is waiting, so that buffered output must be written.
     func show(_ event: PullEvent, isLast: Bool) {
         switch event {
         case .finished(let report): show(report)
@@ -29,7 +29,7 @@ actor PullReporter: Asker {
         lines.update(event.asPush, isLast: isLast)
     }
 
-    /// Shows the paths of a list that cannot be asked for.
+    /// Reports listed paths that cannot be requested.
     func show(unusable paths: [[UInt8]]) {
         for path in paths {
             failedList?.append(path)
@@ -37,7 +37,7 @@ actor PullReporter: Asker {
         }
     }
 
-    /// Lists what has no result, because the pull ended before, with what failed.
+    /// Adds downloads without a result to the list of failures, because the pull ended early.
     func list(rest: [PullRemainder]) {
         for left in rest { keep(left.source, to: left.target, isPattern: left.isPattern) }
     }
@@ -50,11 +50,11 @@ actor PullReporter: Asker {
 
     /// Prints the summary.
     ///
-    /// - Parameter failure: what ended the pull early.
+    /// - Parameter failure: the failure that ended the pull early; nil otherwise.
     func finish(_ failure: TransferFailure?) -> ExitCode {
         tally.isOutputLost = lines.finish(failure, tally.work)
         if failure?.reason == .cancelled, Interruption.hasCome {
-            // One line is what whoever has stopped it reads.
+            // After an interruption, `lines.finish` has already printed the one line.
         } else if !tally.isEmpty {
             lines.talk(tally.summary(output.traffic))
         } else if failure == nil {
@@ -65,7 +65,7 @@ actor PullReporter: Asker {
         return isFailedListLost ? .uploadsFailed : code
     }
 
-    /// Says that what fails could not be listed with the name that it was to have here.
+    /// Reports that `--failed-to` could not record the file name of `-o`.
     func refuseName() -> ExitCode {
         lines.complain(
             "transfer: --failed-to cannot record the file name of -o; append a slash to make it a directory"
@@ -88,7 +88,7 @@ actor PullReporter: Asker {
         } else if !isListed {
             keep(report.source, to: report.target, isPattern: report.isPattern)
         }
-        // What would not be fetched is no news.
+        // A dry run prints only failures and planned downloads.
         guard !tally.isPreview || !report.result.isSuccess else { return }
         if output.isJSON, !tally.isPreview {
             lines.print(report.json.text)

@@ -2,15 +2,15 @@ internal import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// Counts what came of a pull, and says it at the end.
+/// Counts the results of a pull for its summary.
 struct PullTally {
-    /// Whether nothing is fetched, and only said what would be.
+    /// Whether this is a dry run.
     let isPreview: Bool
 
     private(set) var results = ResultTally()
     private var fetched = (files: 0, bytes: UInt64(0))
     private var present = (files: 0, bytes: UInt64(0))
-    /// Beside files.
+    /// Entries other than files.
     private var entries = EntryCounts()
     private var skipped = 0
     private let started = monotonicNanoseconds()
@@ -56,7 +56,7 @@ struct PullTally {
 
     var isEmpty: Bool { fetched.files + present.files + skipped + results.failed.count == 0 && entries.isEmpty }
 
-    /// What it has come to, for one that was stopped.
+    /// The work done, for the message after an interruption.
     var work: StoppedWork {
         var work = StoppedWork("pull")
         work.isPreview = isPreview
@@ -66,7 +66,7 @@ struct PullTally {
 
     /// One line.
     ///
-    /// - Parameter traffic: of the pull.
+    /// - Parameter traffic: the bytes that the pull has received.
     func summary(_ traffic: Traffic) -> String {
         let pace = traffic.pace(over: Double(monotonicNanoseconds() - started) / 1e9)
         let size = ByteFormat.size(fetched.bytes)

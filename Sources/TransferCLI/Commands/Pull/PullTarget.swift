@@ -3,18 +3,18 @@ private import Glibc
 private import TransferModel
 private import TransferSystem
 
-/// Where a pull puts things: what `--output` says.
+/// The target of a pull, as `--output` gives it.
 enum PullTarget: Equatable {
     case standardOutput
-    /// A descriptor that the program was started with.
+    /// A descriptor that the process has inherited.
     case descriptor(Int32, String)
-    /// What is there and is neither a file nor a directory: a device, a FIFO.
+    /// An existing path that is neither a file nor a directory, such as a device or a FIFO.
     case stream(String)
     case directory(String)
-    /// A directory, or the file itself where what is pulled is one file.
+    /// A directory, or the path of the file if a single file is pulled.
     case either(String)
 
-    /// - Throws: `UsageError` for what makes no sense with standard output, or with what is like it.
+    /// - Throws: `UsageError` for flags that make no sense if the target is a stream.
     init(_ arguments: ParsedArguments, _ downloads: PullDownloads) throws(UsageError) {
         let path = arguments[PullFlags.output]
         if let stream = Self.place(of: path) {
@@ -25,9 +25,9 @@ enum PullTarget: Equatable {
         }
     }
 
-    /// What takes the content in the place of files, if something does.
+    /// The stream to write the content to; nil for files.
     ///
-    /// - Throws: `UsageError` when it cannot be written to.
+    /// - Throws: `UsageError` if it cannot be opened for writing.
     func sink(_ arguments: ParsedArguments) throws(UsageError) -> ContentSink? {
         switch self {
         case .directory, .either: return nil
@@ -55,7 +55,8 @@ enum PullTarget: Equatable {
         return [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) ? nil : .stream(path)
     }
 
-    /// What Linux shows the descriptors of a process as. Whatever it is that is open, content goes where it stands, as with `>>`.
+    /// The number in a path under which Linux shows a descriptor of this process. Content is appended at its current
+    /// offset, as with `>>`.
     private static func descriptor(_ path: String) -> Int32? {
         switch path {
         case "/dev/stdout": return STDOUT_FILENO
@@ -69,7 +70,7 @@ enum PullTarget: Equatable {
         return nil
     }
 
-    /// - Parameter text: of it.
+    /// - Parameter text: the escaped path, for messages.
     private static func checkStream(
         _ text: String, _ arguments: ParsedArguments, _ downloads: PullDownloads
     ) throws(UsageError) {
@@ -84,7 +85,7 @@ enum PullTarget: Equatable {
         }
     }
 
-    /// Whether it can be nothing else.
+    /// Whether the path is or must be a directory.
     private static func isDirectory(_ path: String) -> Bool {
         let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? [][...]
         guard !last.isEmpty, !last.elementsEqual(".".utf8), !last.elementsEqual("..".utf8) else { return true }
@@ -92,7 +93,7 @@ enum PullTarget: Equatable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The directory and the name in it that a path of a file stands for.
+    /// Splits the path of a file into its directory and its name.
     static func split(_ path: String) -> (directory: String, name: String) {
         let slash = UInt8(ascii: "/")
         guard let last = path.utf8.lastIndex(of: slash) else { return (".", path) }

@@ -1,13 +1,13 @@
-/// Puts a question to whoever sits at the terminal.
+/// Prints questions to the user at the terminal, without progress drawn over them.
 protocol Asker: Sendable {
-    /// Nothing else is drawn before it is answered.
+    /// Prints the question, and stops drawing until `answered` is called.
     func ask(_ question: String) async
 
-    /// The question was answered.
+    /// Starts to draw again.
     func answered() async
 }
 
-/// Where nothing is drawn that a question could come into.
+/// Asks where no progress is drawn.
 struct PlainAsker: Asker {
     func ask(_ question: String) async { StandardStream.error.write(question) }
 

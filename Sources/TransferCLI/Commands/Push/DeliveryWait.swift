@@ -1,10 +1,10 @@
 internal import TransferClient
 private import TransferModel
 
-/// `transfer push --wait-delivered`: waits until those whom it was for have it.
+/// `transfer push --wait-delivered`: waits until the recipients have received the uploads.
 struct DeliveryWait {
-    /// What was sent to one person under one name. Servers have ids of their own for deliveries, so this is how one is known
-    /// again; of several that are alike, the latest ones are those of this push.
+    /// An upload for one person under one name. The server chooses the IDs of deliveries, so deliveries are recognised
+    /// by these properties; if several are alike, the latest are those of this push.
     private struct Parcel: Hashable {
         let name: PathKey
         let digest: Digest?
@@ -14,17 +14,17 @@ struct DeliveryWait {
     private let seconds: Double
     private let recipients: [String]
     private let output: PushOutput
-    /// How many of each were sent.
+    /// The number of uploads with the same properties.
     private var sent: [Parcel: Int] = [:]
-    /// What is called otherwise here than on the server, by what the server has.
+    /// Local names of sealed uploads, by the digest on the server.
     private var names: [Digest: String] = [:]
 
-    /// - Parameter seconds: for which it is waited.
+    /// - Parameter seconds: the longest time to wait.
     init(_ seconds: Double, for recipients: [String], _ output: PushOutput) {
         (self.seconds, self.recipients, self.output) = (seconds, recipients, output)
     }
 
-    /// An upload ended.
+    /// Records a finished upload.
     mutating func add(_ report: UploadReport) {
         guard report.result == .committed || report.result == .alreadyStored, let name = report.listedName else {
             return
@@ -35,7 +35,7 @@ struct DeliveryWait {
         }
     }
 
-    /// Prints what becomes of each, as it is known.
+    /// Waits for the deliveries, and prints the outcome of each.
     func run(_ client: TransferClient) async -> ExitCode {
         guard !sent.isEmpty else { return .success }
         let news = client.watchSent(to: recipients, wantsReceipts: output.isJSON)
@@ -55,7 +55,7 @@ struct DeliveryWait {
             }
         } catch {
             printer.flush()
-            // The time is over, or somebody has stopped it.
+            // The time is up, or a signal has stopped the wait.
             guard error.reason == .cancelled else { return error.tell() }
         }
         let code = printer.finish()
@@ -82,22 +82,22 @@ struct DeliveryWait {
 }
 
 extension DeliveryWait {
-    /// What is known of what was sent.
+    /// The state of the deliveries of this push.
     private struct Progress {
-        /// Whether the server has told all that it has.
+        /// Whether the server has listed all deliveries.
         var isListed = false
-        /// All that are like those that were sent, until that is so; in the order of their numbers.
+        /// Until then, all deliveries like those of this push, in the order of their numbers.
         var alike: [Parcel: [Delivery]] = [:]
-        /// The numbers of those that are awaited.
+        /// The numbers of the deliveries that are not finished.
         var open: Set<UInt64> = []
-        /// Of which the server knows nothing any more.
+        /// Deliveries that the server no longer lists.
         var missing = 0
-        /// Declined, or expired.
+        /// Deliveries that were declined or have expired.
         var failures = 0
 
         var isOver: Bool { isListed && open.isEmpty }
 
-        /// - Returns: it, when it has come to its end.
+        /// - Returns: the delivery, if it has just finished.
         mutating func take(_ delivery: Delivery) -> Delivery? {
             guard !delivery.state.isOpen, open.remove(delivery.number) != nil else { return nil }
             if delivery.state != .delivered { failures += 1 }
@@ -105,7 +105,7 @@ extension DeliveryWait {
         }
     }
 
-    /// - Returns: those that have come to their ends.
+    /// - Returns: the deliveries that have just finished.
     private func take(_ news: MailNews, _ progress: inout Progress) -> [Delivery] {
         switch news {
         case .delivery(let delivery) where progress.isListed: return progress.take(delivery).map { [$0] } ?? []
@@ -131,7 +131,7 @@ extension DeliveryWait {
 }
 
 extension [Delivery] {
-    /// Those with the largest numbers, each as it was told last.
+    /// The deliveries with the largest numbers, each in its latest state.
     fileprivate func latest(_ count: Int) -> [Delivery] {
         let byNumber = Dictionary(map { ($0.number, $0) }) { _, last in last }
         return Array(byNumber.values.sorted { $0.number > $1.number }.prefix(count))

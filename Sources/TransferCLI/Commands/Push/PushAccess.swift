@@ -6,13 +6,13 @@ internal import TransferKeys
 private import TransferModel
 private import TransferSystem
 
-/// How a push is protected, and what it shows to be let in.
+/// Encryption and credentials of a connection, from the flags of a command.
 struct PushAccess {
-    /// What is shown beside the user's key.
+    /// A secret that authenticates the client in addition to the user's key.
     private enum Secret {
         case none
         case given(AccessSecret)
-        /// Whoever sits at the terminal knows it.
+        /// The user types it at the terminal.
         case asked(TokenQuestion)
     }
 
@@ -20,10 +20,10 @@ struct PushAccess {
     private let secret: Secret
     private let isQuiet: Bool
 
-    /// What to say about the server before anything is sent; mostly nothing.
+    /// A sentence about the server to print before connecting; usually nil.
     private let notice: String?
 
-    /// - Throws: `UsageError` for what cannot be meant together, and for secrets that cannot be read.
+    /// - Throws: `UsageError` for flags that contradict each other, and for secrets that cannot be read.
     init(_ arguments: ParsedArguments, _ target: PushTarget, isQuiet: Bool) throws(UsageError) {
         secret = try Self.secret(arguments, target)
         if target.server.hasPassword {
@@ -91,12 +91,12 @@ struct PushAccess {
         return .given(secret)
     }
 
-    /// Where a token may stand.
+    /// The environment variable for a token.
     static let variable = "TRANSFER_TOKEN"
 
-    /// Completes a configuration: opens the user's key, or makes it; asks for the token if it has to be.
+    /// Completes a configuration: opens or generates the user's key, and asks for the token if necessary.
     ///
-    /// - Throws: `TransferFailure` when the key cannot be used, or nobody gives a token.
+    /// - Throws: `TransferFailure` if the key cannot be used, or no token was typed.
     func complete(_ configuration: inout ClientConfiguration) async throws(TransferFailure) {
         configuration.security = security
         configuration.removalKeys = ConfigurationFolder.path
@@ -111,7 +111,8 @@ struct PushAccess {
         }
     }
 
-    /// A place where no key can be made is no reason not to push: the server may take a token, or everybody.
+    /// The user's key. If none can be generated, the push continues without: the server may accept a token, or
+    /// everyone.
     private func key() throws(TransferFailure) -> KeyPair? {
         guard let folder = ConfigurationFolder.path else { return nil }
         let key = ClientKey(in: folder)
@@ -130,7 +131,7 @@ struct PushAccess {
 }
 
 extension ServerTrust {
-    /// A sentence when a link has another key than the one that is known, which it will replace.
+    /// A sentence if the link's key differs from the known one, which it will replace; nil otherwise.
     fileprivate func notice(of key: KeyFingerprint, at address: String) -> String? {
         guard let before = try? known?.fingerprint(of: address), before != key else { return nil }
         return "The known key of \(address.escapedForDisplay) was \(before); the link has \(key)."

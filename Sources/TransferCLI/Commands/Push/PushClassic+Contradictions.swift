@@ -1,7 +1,7 @@
 internal import TransferClassic
 internal import TransferClient
 
-/// What servers of classic framings cannot do.
+/// Flags that servers of classic framings do not support.
 extension PushClassic {
     private static let unmet = UnmetWishes(
         place: "with --classic",
@@ -18,7 +18,7 @@ extension PushClassic {
         unknown: ["on-conflict", "digest", "compress-level", "retry", "bandwidth"],
         reason: ": such servers do not support it")
 
-    /// - Throws: `UsageError` for a flag whose wish nobody would meet.
+    /// - Throws: `UsageError` for a flag that would have no effect.
     static func check(_ arguments: ParsedArguments, _ configuration: ClientConfiguration) throws(UsageError) {
         try unmet.check(arguments)
         guard Environment.value(of: PushAccess.variable) == nil else {
@@ -34,7 +34,7 @@ extension PushClassic {
         }
     }
 
-    /// Whether chunks are to be compressed; `auto` is not to.
+    /// Whether to compress chunks; not with `auto`.
     static func compresses(
         _ framing: ClassicFraming, _ arguments: ParsedArguments, _ configuration: ClientConfiguration
     ) throws(UsageError) -> Bool {

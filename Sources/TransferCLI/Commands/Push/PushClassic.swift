@@ -5,7 +5,7 @@ internal import TransferClient
 internal import TransferIO
 internal import TransferModel
 
-/// `transfer push --classic`: what is spoken to a server from before this protocol, and where it is.
+/// `transfer push --classic`: the framing and the address of a server that speaks an older protocol.
 struct PushClassic {
     static let framing = Flag(
         name: "classic", placeholder: "NAME", help: "Push to a server that speaks a classic framing.",
@@ -31,7 +31,7 @@ struct PushClassic {
 
     private static let spoken = ClassicFraming.standard.filter(\.hasClient)
 
-    /// - Parameter framings: those that push speaks.
+    /// - Parameter framings: the framings that push supports.
     static func details(of framings: [ClassicFraming]) -> String {
         "NAME is \(ClassicFraming.names(framings)), followed by options, each after a comma: "
             + "\(ClassicFraming.choices(framings)). Needs --to HOST:PORT and, for another machine, "
@@ -42,8 +42,8 @@ struct PushClassic {
     let target: ClassicTarget
     let server: ServerAddress
 
-    /// - Returns: nothing where no classic framing is asked for.
-    /// - Throws: `UsageError` for what such a server cannot do.
+    /// - Returns: nil without `--classic`.
+    /// - Throws: `UsageError` for flags that such a server does not support.
     init?(_ arguments: ParsedArguments, _ configuration: ClientConfiguration) throws(UsageError) {
         guard let text = arguments[Self.framing] else {
             guard !arguments.isSet(Self.sender.flag) else {
@@ -117,7 +117,8 @@ struct PushClassic {
         return String(decoding: "\(user)@\(ClientKey.hostName)".utf8.prefix(longestUserName), as: UTF8.self)
     }
 
-    /// Bytes of a name that is made here: room is left for what is no UTF-8 and grows.
+    /// The most bytes of a default name. Repairing invalid UTF-8 can make it longer, so it is below the limit of the
+    /// protocol.
     private static let longestUserName = 64
 
     private static func client(

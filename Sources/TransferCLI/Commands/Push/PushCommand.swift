@@ -4,9 +4,9 @@ private import TransferProtocol
 private import TransferReceipts
 private import TransferSystem
 
-/// `transfer push`: sends what the arguments name and prints what became of it.
+/// `transfer push`: sends files and prints the results.
 struct PushCommand {
-    /// Often enough for an eye, seldom enough for a slow terminal.
+    /// Time between two drawings of progress: smooth, but not too much for a slow terminal.
     private static let refreshInterval = Duration.milliseconds(200)
 
     private let server: ServerAddress
@@ -14,21 +14,21 @@ struct PushCommand {
     private let canGoOn: Bool
     private let input: StandardInput
     private let configuration: ClientConfiguration
-    /// Nothing where a classic framing is spoken.
+    /// Nil with `--classic`.
     private let access: PushAccess?
     private let output: PushOutput
     private let printing: PushPrinting
     private let receipts: ReceiptFile?
     private let failedList: FailedList?
-    /// Whether an unknown server may be asked about.
+    /// Whether the user may be asked to trust an unknown server; false with `--trust-new`.
     private let mayAsk: Bool
     private let isDryRun: Bool
     private let deletesSources: Bool
     private let stopsAtFailure: Bool
-    /// Seconds to wait for the recipients; nothing not to.
+    /// Seconds to wait for the recipients; nil without `--wait-delivered`.
     private let waits: Double?
 
-    /// - Throws: `UsageError` for what cannot be pushed as it stands.
+    /// - Throws: `UsageError` for flags and operands that do not fit together.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var configuration = try ClientConfiguration(arguments)
         let classic = try PushClassic(arguments, configuration)
@@ -44,7 +44,7 @@ struct PushCommand {
         }
         input = StandardInput(of: arguments.operands)
         uploads = try PushUploads(arguments, input)
-        // What a server of a classic framing has is never known, so the same command would send it once more.
+        // A classic server does not say what it has, so the same command would send everything again.
         canGoOn = input.operand == nil && classic == nil && server.web == nil
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
         printing = PushPrinting(arguments)
@@ -65,11 +65,11 @@ struct PushCommand {
         guard !configuration.seals || !arguments[SecurityFlags.plaintext] else {
             throw arguments.error("--seal needs this user's key, which is not used with --plaintext")
         }
-        // These make files, so they come behind all that may refuse the command.
+        // Opened last, because they create files: everything that can refuse the command comes before.
         receipts = try isDryRun ? nil : Self.receipts(arguments)
         failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
         configuration.wantsReceipts = receipts != nil
-        // Where somebody wants to know something of each file, each is asked about.
+        // Folders are compared as a whole only if no result is needed for each file.
         configuration.asksByFolder =
             !configuration.archives && !output.isJSON && receipts == nil && failedList == nil && !deletesSources
         mayAsk = !arguments[SecurityFlags.trustsNew]
@@ -114,7 +114,7 @@ struct PushCommand {
         }
     }
 
-    /// A picture that the server had already was not looked at.
+    /// Adds the dimensions of a picture that was not sent, because the server already had it.
     private func described(_ event: PushEvent, _ client: TransferClient) async -> PushEvent {
         guard case .finished(var report) = event, report.picture == nil, report.kind == .picture,
             report.result.isSuccess
@@ -123,11 +123,11 @@ struct PushCommand {
         return .finished(report)
     }
 
-    /// Shows events as they come, and removes the sources that are to go.
+    /// Prints events as they arrive, and removes sources with `--delete-source`.
     ///
     /// - Parameters:
-    ///   - sources: nil where they stay.
-    ///   - finished: is called with each upload that has ended.
+    ///   - sources: removes the sources; nil to keep them.
+    ///   - finished: called with the report of each finished upload.
     private func show(
         _ events: PushEvents, _ client: TransferClient, _ reporter: PushReporter, _ sources: SourceRemovals?,
         finished: (UploadReport) -> Void
@@ -166,7 +166,7 @@ struct PushCommand {
         }
     }
 
-    /// - Throws: `UsageError` for too many, and for wishes that make no sense for what is for somebody.
+    /// - Throws: `UsageError` for too many recipients, and for flags that cannot be combined with `--for`.
     private static func recipients(_ arguments: ParsedArguments) throws(UsageError) -> [String] {
         let names = try arguments.people(PushClassic.recipient)
         guard !names.isEmpty else { return [] }
@@ -200,7 +200,7 @@ struct PushCommand {
 }
 
 extension ClientConfiguration {
-    /// What the flags choose, without what says who is let in.
+    /// The configuration that the flags choose, without encryption and credentials.
     fileprivate init(_ arguments: ParsedArguments) throws(UsageError) {
         self.init()
         for effect in PushFlags.handling + [ArchiveFlag.push] { try effect(arguments, on: &self) }
@@ -210,7 +210,7 @@ extension ClientConfiguration {
 }
 
 extension ClientConfiguration {
-    /// Has unknown servers asked about.
+    /// Asks the user whether to trust unknown servers.
     mutating func ask(_ question: TrustQuestion) {
         guard case .tls(var trust) = security else { return }
         trust.firstContact = .ask(question.ask)

@@ -42,7 +42,7 @@ enum PushFlags {
             + "sealed.age."
     ).isOn
 
-    /// Minutes that a person may take who is there and looks.
+    /// The time to wait if `--wait-delivered` has no value: enough for a recipient who is present.
     private static let usualWait = "5m"
 
     static let waits = FlagKey<Double?, UsageError>(
@@ -99,7 +99,7 @@ enum PushFlags {
         details: whatStays("Directories are kept, unless --archive is given and they are empty then")
     ).isOn
 
-    /// - Parameter directories: the beginning of a sentence.
+    /// - Parameter directories: a clause that says which directories are kept.
     static func whatStays(_ directories: String) -> String {
         "\(directories). Also kept are files reached through a symbolic link, files that another process "
             + "has open for writing, and files that are in the server's own directory, or for which the server "

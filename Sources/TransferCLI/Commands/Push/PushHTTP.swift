@@ -3,7 +3,7 @@ private import TransferHTTP
 private import TransferIO
 private import TransferSystem
 
-/// `transfer push --to https://…`: what cannot be met over HTTP is refused.
+/// `transfer push --to https://…`: refuses flags that HTTP does not support.
 enum PushHTTP {
     private static let unmet = UnmetWishes(
         place: "over HTTP",
@@ -17,9 +17,9 @@ enum PushHTTP {
         ],
         unknown: ["compress", "compress-level", "digest", "lanes"], reason: ", which does not support it")
 
-    /// Does nothing for a server that speaks this protocol.
+    /// Does nothing if the server is not given by a URL.
     ///
-    /// - Throws: `UsageError` for a flag whose wish nobody would meet, and for what would travel in the clear.
+    /// - Throws: `UsageError` for a flag that would have no effect, and for secrets that would be sent unencrypted.
     static func check(
         _ server: ServerAddress, _ arguments: ParsedArguments, _ configuration: inout ClientConfiguration
     ) throws(UsageError) {

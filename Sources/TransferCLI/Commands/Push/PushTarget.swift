@@ -4,28 +4,28 @@ private import TransferIO
 internal import TransferKeys
 private import TransferModel
 
-/// Where a push goes, as `--to` or `--from` says: an address, a name to look for, or a link that has more to say.
+/// The server that `--to` or `--from` gives: an address, a remote, a name to discover, or a link.
 struct PushTarget {
     let server: ServerAddress
 
-    /// The pairing code of a link.
+    /// The pairing code of a link; nil without one.
     var code: AccessSecret?
 
-    /// The server's key as a link has it.
+    /// The server's key from a link; nil without one.
     var key: KeyFingerprint?
 
-    /// What the server says of itself, where it was looked for.
+    /// What the server says about its encryption, if it was discovered; nil otherwise.
     var found: FoundIdentity?
 
-    /// What to say where the name leads nowhere: it may have been meant for a remote's.
+    /// A sentence to print if the host cannot be reached: the name may have been meant for a remote.
     private(set) var nameAdvice = ""
 
-    /// - Throws: `UsageError`, which never has a link in it: that may have a code.
+    /// - Throws: `UsageError`, which never contains a link, because a link can contain a code.
     init(_ server: FlagKey<String, Never>, _ arguments: ParsedArguments) throws(UsageError) {
         try self.init(arguments[server], of: arguments.source(of: server.flag), arguments)
     }
 
-    /// - Parameter source: what to call the place where the text stands.
+    /// - Parameter source: the name of the flag or variable that has the text, for messages.
     init(_ text: String, of source: String, _ arguments: ParsedArguments) throws(UsageError) {
         guard !text.hasPrefix(TransferLink.scheme) else {
             self = try Self.linked(text, source, arguments)
@@ -47,13 +47,13 @@ struct PushTarget {
             return
         }
         guard let server = ServerAddress(text) else {
-            // Not with the text in it, which may have a password.
+            // The message must not contain the text, which can contain a password.
             guard !ServerAddress.isURL(text) else {
                 throw arguments.error(
                     "\(source) is not a URL to push to; give "
                         + "https://[USER:PASSWORD@]HOST[:PORT]/FOLDER/, without ? and #")
             }
-            // Behind a sign that no address has, there may be a part of a code.
+            // The part after `#` could be a part of a code.
             let address = String(text.prefix { $0 != "#" })
             let advice = Endpoint.portFault(in: address) ?? "give HOST[:PORT][/FOLDER] or a remote"
             throw arguments.error("'\(address.escapedForDisplay)' is not a server; \(advice)")

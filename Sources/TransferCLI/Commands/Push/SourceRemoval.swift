@@ -1,23 +1,23 @@
 internal import TransferClient
 private import TransferModel
 
-/// What became of the source of an upload that `--delete-source` asks to remove.
+/// What happened to the source of an upload with `--delete-source`.
 enum SourceRemoval: Equatable {
     case removed
-    /// Why; a sentence.
+    /// With the reason, as a sentence.
     case kept(String)
 
-    /// Whether there is a source to be removed: a file that is stored.
+    /// Whether the report is of a stored file, whose source can be removed.
     static func concerns(_ report: UploadReport) -> Bool {
         report.isPath && [.committed, .alreadyStored].contains(report.result)
     }
 }
 
-/// The sources of a push that are to be removed. They wait until nothing more of the push is stored, and then the server is asked again
-/// what it has: nothing that comes later may replace what a source was removed for.
+/// Removes the sources of a push. They wait until the push has stored everything; then the server is asked again what
+/// it has, because a later upload could have replaced the content of an earlier one.
 actor SourceRemovals {
-    /// Reports that wait, at most: 60 MB. Where there are more, the server is asked in between; a push replaces nothing that it
-    /// has stored.
+    /// The most reports that wait, about 60 MB of memory. With more, the server is asked in between; a push does not
+    /// replace what it has stored itself.
     private static let mostWaiting = 65_536
 
     private let client: TransferClient
@@ -36,7 +36,7 @@ actor SourceRemovals {
         if waiting.count >= Self.mostWaiting { await settle() }
     }
 
-    /// Removes what can be removed.
+    /// Asks the server about the waiting uploads, and removes their sources.
     func settle() async {
         let reports = waiting
         waiting = []
@@ -44,14 +44,14 @@ actor SourceRemovals {
             let removal: SourceRemoval? =
                 switch result {
                 case .success: .removed
-                // A directory that was not to go, with what is left in it.
+                // A directory that is not empty stays without a message.
                 case .failure(let kept): kept.isOccupied ? nil : .kept(kept.reason)
                 }
             await reporter.settle(report, removal)
         }
     }
 
-    /// The push has failed: all that wait stay.
+    /// Keeps all waiting sources, because the push has failed.
     func giveUp() async {
         await reporter.giveUp(waiting)
         waiting = []

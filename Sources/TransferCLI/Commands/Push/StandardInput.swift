@@ -2,25 +2,25 @@ private import Glibc
 internal import TransferClient
 private import TransferSystem
 
-/// Standard input, or another pipe that the process was given, as something to push. A read can be cancelled while it waits, perhaps for ever, for whoever writes.
+/// Standard input or another inherited pipe as a source. A read can be cancelled while it waits for data.
 final class StandardInput: ByteSource {
-    /// Somebody cancelled.
+    /// The error of a read that was cancelled.
     struct Cancelled: Error, CustomStringConvertible {
         let description = "it was stopped"
     }
 
-    /// The ends of a pipe on which a byte says that somebody cancelled; -1 when the process has no descriptors left,
-    /// and poll(2) ignores it then.
+    /// A pipe on which a byte signals the cancellation. Both ends are -1 if the process has no descriptors left;
+    /// poll(2) ignores them then.
     private let cancelled: (reading: Int32, writing: Int32)
 
-    /// The operand that means it; nothing where there is none.
+    /// The operand that names the stream; nil if no operand does.
     let operand: StreamOperand?
 
     private let descriptor: Int32
 
-    /// - Parameter operands: of which the first that is a stream is read, and standard input where none is.
+    /// - Parameter operands: the first one that is a stream is read; if none is, standard input.
     init(of operands: [String] = []) {
-        // Before there are pipes of this process's own.
+        // The operands are checked before this process opens pipes of its own.
         operand = operands.lazy.compactMap(StreamOperand.init).first
         descriptor = operand?.descriptor ?? STDIN_FILENO
         var ends: [Int32] = [-1, -1]
@@ -33,7 +33,7 @@ final class StandardInput: ByteSource {
         close(cancelled.writing)
     }
 
-    /// The read that waits, and every later one, throws.
+    /// Makes the waiting read and all later ones throw.
     func cancel() {
         _ = write(cancelled.writing, [0], 1)
     }

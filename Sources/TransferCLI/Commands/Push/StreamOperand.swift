@@ -2,15 +2,15 @@ private import CLinux
 private import Glibc
 private import TransferSystem
 
-/// An operand that is a stream and no file: `-`, or a pipe that the shell has opened for it, as bash and zsh do for `<(PROGRAM)`.
+/// An operand that is a stream: `-`, or a pipe that the shell has opened for `<(PROGRAM)`, as bash and zsh do.
 struct StreamOperand: Sendable {
     let path: String
     let descriptor: Int32
 
-    /// Where a process finds its own descriptors by their numbers (proc_pid_fd(5)).
+    /// Folders with the descriptors of the process (proc_pid_fd(5)).
     private static let folders = ["/dev/fd/", "/proc/self/fd/"]
 
-    /// - Returns: nothing for the path of anything else.
+    /// - Returns: nil for any other path.
     init?(_ path: String) {
         guard let descriptor = Self.descriptor(path) else { return nil }
         (self.path, self.descriptor) = (path, descriptor)
@@ -20,7 +20,7 @@ struct StreamOperand: Sendable {
         guard path != "-" else { return STDIN_FILENO }
         guard let number = number(path) else { return nil }
         var status = stat()
-        // What is a file is opened by its path, as any other.
+        // A file is opened by its path, as any other.
         guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return nil }
         return number
     }

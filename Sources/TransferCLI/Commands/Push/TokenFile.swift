@@ -4,14 +4,14 @@ internal import TransferAccess
 private import TransferModel
 private import TransferSystem
 
-/// A file that has a token in it, and nothing else.
+/// Reads the file of `--token-file`, which contains a token and nothing else.
 enum TokenFile {
-    /// Bytes to look at: a token has 50, and blanks around it are nobody's mistake.
+    /// The most bytes to read. A token has 50; blanks around it are allowed.
     private static let longest = 4096
 
-    /// Reads a token, from a pipe as well.
+    /// Reads a token from a file or a pipe.
     ///
-    /// - Throws: `UsageError`, which has nothing of the content in it.
+    /// - Throws: `UsageError`, which never contains the content.
     static func read(_ path: String, _ arguments: ParsedArguments) throws(UsageError) -> AccessSecret {
         guard path != "-" else {
             throw arguments.error(
@@ -41,7 +41,7 @@ enum TokenFile {
         let number = file.number
         var status = stat()
         try system("fstat") { fstat(number, &status) }
-        // What is no file, such as the pipe of a process substitution, has no bits that say anything.
+        // The mode of a pipe, as of a process substitution, says nothing about who can read it.
         let isOpenToAll = status.st_mode & S_IFMT == S_IFREG && status.st_mode & S_IROTH != 0
         return (String(decoding: try bytes(of: number), as: UTF8.self), isOpenToAll)
     }

@@ -5,16 +5,16 @@ internal import TransferClient
 private import TransferIO
 private import TransferSystem
 
-/// Asks whoever sits at the terminal for a token, without showing what is typed.
+/// Asks the user at the terminal for a token, without echo.
 struct TokenQuestion: Sendable {
     private static let prompt = "Token: "
 
-    /// Bytes of a line that a terminal gives (termios(3)).
+    /// The longest line of a terminal, in bytes (termios(3)).
     private static let longestLine = 4096
 
-    /// - Returns: nothing where there is nobody to ask.
+    /// - Returns: nil if there is no terminal, or the process is in the background.
     init?() {
-        // A job in the background would be stopped as soon as it reads.
+        // A background job would be stopped as soon as it reads the terminal.
         guard let terminal = try? Self.terminal(), tcgetpgrp(terminal.number) == getpgrp() else { return nil }
     }
 
@@ -22,9 +22,9 @@ struct TokenQuestion: Sendable {
         Descriptor(try system("open") { open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) })
     }
 
-    /// - Throws: `TransferFailure` when what is typed is no token, or when whoever is asked leaves.
+    /// - Throws: `TransferFailure` if the answer is not a token, or a signal came instead.
     func ask() async throws(TransferFailure) -> AccessSecret {
-        // A thread of its own: people take their time.
+        // A thread of its own, because it waits for the user.
         let pool = BlockingPool(name: "transfer-ask", threads: 1)
         defer { pool.close() }
         let answer = await pool.run { Result { () throws(SystemError) in try Self.answer() } }
@@ -41,7 +41,7 @@ struct TokenQuestion: Sendable {
         }
     }
 
-    /// - Returns: nothing when a signal came instead, which ends the program.
+    /// - Returns: nil if a signal came instead, which ends the program.
     private static func answer() throws(SystemError) -> String? {
         let terminal = try terminal()
         let number = terminal.number
@@ -49,7 +49,7 @@ struct TokenQuestion: Sendable {
         try system("tcgetattr") { tcgetattr(number, &before) }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
-        // What was typed before the question was asked is shown already, and no answer to it.
+        // TCSAFLUSH discards what was typed before the question: it was echoed, and is not the answer.
         try system("tcsetattr") { tcsetattr(number, TCSAFLUSH, &silent) }
         defer {
             tcsetattr(number, TCSAFLUSH, &before)
@@ -62,9 +62,9 @@ struct TokenQuestion: Sendable {
         return String(decoding: line[..<count], as: UTF8.self)
     }
 
-    /// The signals that end the program are blocked everywhere, so that the terminal is always left as it was.
+    /// The ending signals are blocked in all threads, so that the terminal is always restored.
     ///
-    /// - Returns: false when one of them came first.
+    /// - Returns: false if a signal came first.
     private static func waitForLine(_ terminal: Int32) throws(SystemError) -> Bool {
         var set = sigset_t()
         sigemptyset(&set)

@@ -1,18 +1,19 @@
-/// Flags of `transfer push` that a kind of server has nothing for.
+/// The flags of `transfer push` that a kind of server does not support.
 struct UnmetWishes {
-    /// Where nothing is there for them, as `over HTTP`.
+    /// A phrase for messages, as `over HTTP`.
     let place: String
 
-    /// Wishes that would come to nothing, wherever they are said.
+    /// Flags that are refused wherever they are set, each with the reason.
     let refused: [(flag: Flag, reason: String)]
 
-    /// Names of others, refused on the command line: whoever has set them for all pushes has not asked such a server for them.
+    /// Names of flags that are refused only on the command line: in the configuration they apply to all pushes, not to
+    /// this server.
     let unknown: [String]
 
-    /// What is said of these behind the place.
+    /// The end of the message for these.
     let reason: String
 
-    /// - Throws: `UsageError` for the first flag whose wish nobody would meet.
+    /// - Throws: `UsageError` for the first flag that would have no effect.
     func check(_ arguments: ParsedArguments) throws(UsageError) {
         for (flag, reason) in refused where arguments.isSet(flag) {
             throw arguments.error("\(arguments.source(of: flag)) cannot be used \(place): \(reason)")

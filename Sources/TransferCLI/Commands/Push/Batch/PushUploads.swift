@@ -11,7 +11,7 @@ struct PushUploads: Sequence, Sendable {
     /// The kinds that a manifest gives, by the path to store under.
     let kinds: [PathKey: ContentKind]
 
-    /// - Throws: `UsageError` for what cannot be pushed as it stands.
+    /// - Throws: `UsageError` for operands and flags that do not fit together.
     init(_ arguments: ParsedArguments, _ input: StandardInput) throws(UsageError) {
         kind = arguments[PushFlags.kind]
         try Self.check(arguments)
@@ -25,7 +25,7 @@ struct PushUploads: Sequence, Sendable {
         listed = try ListedPaths(PushFlags.filesFrom, arguments)
     }
 
-    /// Listed paths that nothing can be opened by, as they stand there.
+    /// Listed paths that cannot be opened, unchanged.
     var unusable: [[UInt8]] { listed.unusable }
 
     func makeIterator() -> AnyIterator<Upload> {
@@ -56,7 +56,7 @@ struct PushUploads: Sequence, Sendable {
         }
     }
 
-    /// A remote's name without its colon is a file, which is not there.
+    /// Suggests a colon if the last operand is not a file, but the name of a remote.
     private static func checkLast(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.count > 1, arguments.operands.count == arguments.words.count,
             let last = arguments.operands.last, arguments.remotes.contains(last), access(last, F_OK) != 0
@@ -66,7 +66,7 @@ struct PushUploads: Sequence, Sendable {
             "there is no file '\(last)' here; to push to the remote of that name, write: \(line.text)")
     }
 
-    /// The only operand is where to push to.
+    /// The error if the only operand names the target.
     private static func nothing(to place: String, _ arguments: ParsedArguments) -> UsageError {
         guard !ArgumentSecrets.isSecret(in: place) else {
             return arguments.error("nothing to push; name files or directories")

@@ -1,13 +1,13 @@
 private import TransferModel
 
-/// What is said of a connection that is lost, or that cannot be made.
+/// Messages about a connection that was lost or cannot be made.
 struct ConnectionTalk {
     private var isConnected = false
 
     mutating func connected() { isConnected = true }
 
     /// - Parameters:
-    ///   - reason: a sentence, or the words of the system.
+    ///   - reason: a sentence, or the text of an errno.
     ///   - seconds: until the next attempt.
     func line(_ reason: String, after seconds: Double) -> String {
         let what = isConnected ? "connection lost" : "not connected"
@@ -16,6 +16,6 @@ struct ConnectionTalk {
 }
 
 extension String {
-    /// A sentence as a part of a longer one: without its full stop.
+    /// The text without its full stop, as part of a longer sentence.
     var asClause: String { utf8.last == UInt8(ascii: ".") ? String(Substring(utf8.dropLast())) : self }
 }

@@ -2,29 +2,29 @@ private import Glibc
 internal import TransferClient
 private import TransferModel
 
-/// What a push prints, and where.
+/// The output options of a command that transfers files.
 struct PushOutput: Sendable {
-    /// One JSON object a line on standard output instead of lines for people.
+    /// Print one JSON object per line on standard output instead of text.
     let isJSON: Bool
 
-    /// No lines for uploads that went well, no progress, no summary.
+    /// Print no lines for successes, no progress and no summary.
     let isQuiet: Bool
 
-    /// What travels for the command; the connections that do its work have it in their configuration.
+    /// Counts the bytes that the command transfers; its connections share it through their configuration.
     let traffic = Traffic()
 
     /// How progress is shown on standard error.
     let progress: ProgressStyle
 
-    /// The folder of the remote that the command is about, which paths on the server are below; empty without one.
+    /// The folder of the command's remote, which is removed from shown paths; empty without one.
     private let folder: String
 
-    /// Whether lines on standard output, or on standard error, have colours.
+    /// Whether lines on standard output and on standard error are coloured.
     private let colours: (output: Bool, error: Bool)
 
     /// - Parameters:
-    ///   - json: the flags of the command; others it need not have.
-    ///   - quiet: the same.
+    ///   - json: the command's flag for JSON. Flags for progress and colours are optional.
+    ///   - quiet: the command's flag for less output.
     init(_ arguments: ParsedArguments, json: FlagKey<Bool, Never>, quiet: FlagKey<Bool, Never>) {
         isJSON = arguments[json]
         isQuiet = arguments[quiet]
@@ -34,10 +34,10 @@ struct PushOutput: Sendable {
         colours = (colour.isOn(for: .output), colour.isOn(for: .error))
     }
 
-    /// Whether a line is drawn on standard error and drawn again.
+    /// Whether progress is drawn on the terminal.
     var showsProgress: Bool { progress == .bar }
 
-    /// A path on the server as it is shown: as it is given back to the same remote, or without one to the same server.
+    /// A path on the server as a user would give it to the same remote.
     func shown(_ path: String) -> String {
         guard !folder.isEmpty else { return path }
         guard !path.hasSameBytes(as: folder) else { return "" }

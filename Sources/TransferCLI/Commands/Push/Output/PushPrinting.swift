@@ -1,10 +1,10 @@
 internal import TransferClient
 private import TransferModel
 
-/// Which results of a push are printed for people; failures are always, and with `--json` all are.
+/// Decides which successes of a push are printed as text; failures always are, and with `--json` everything is.
 struct PushPrinting: Sendable {
     private let isVerbose: Bool
-    /// What the command line names.
+    /// The operands of the command.
     private let named: Set<PathKey>
 
     init(_ arguments: ParsedArguments) {
@@ -12,12 +12,12 @@ struct PushPrinting: Sendable {
         named = Set(arguments.operands.map { PathKey($0) })
     }
 
-    /// Whether a success is told: a change is, and so is what somebody has asked for by its name. The rest of a large tree, which
-    /// was there already, would hide these.
+    /// Whether to print a success: changes and operands are printed. Files of a large tree that were already stored
+    /// would hide them.
     func shows(_ report: UploadReport) -> Bool {
         isVerbose || report.result != .alreadyStored || named.contains(PathKey(report.source))
     }
 
-    /// Whether it is told that a folder was there already.
+    /// Whether to print folders that were already stored.
     var showsKnownFolders: Bool { isVerbose }
 }

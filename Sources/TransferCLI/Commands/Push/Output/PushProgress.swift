@@ -1,23 +1,23 @@
 internal import TransferClient
 
-/// Shows on standard error how far a push is.
+/// Shows the progress of a push on standard error.
 protocol PushProgress {
-    /// Something happened.
+    /// Takes note of an event, and may draw.
     mutating func update(_ event: PushEvent)
 
-    /// Some time has passed.
+    /// Redraws after some time without events.
     mutating func refresh()
 
-    /// Makes room for something else to be printed.
+    /// Erases what is drawn, so that something else can be printed.
     mutating func clear()
 
-    /// The push is over.
+    /// Ends the display when the push is over.
     mutating func finish()
 }
 
 extension ProgressStyle {
-    /// - Parameter traffic: of what is shown.
-    /// - Returns: nothing where nothing is shown.
+    /// - Parameter traffic: counts the transferred bytes, for the rate.
+    /// - Returns: nil if no progress is shown.
     func makeProgress(_ traffic: Traffic) -> (any PushProgress)? {
         switch self {
         case .bar: LiveView(traffic)

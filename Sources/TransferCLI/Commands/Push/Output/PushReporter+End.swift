@@ -2,13 +2,13 @@ internal import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// What is said at the end of a push.
+/// Messages at the end of a push.
 extension PushReporter {
     /// Prints the summary.
     ///
     /// - Parameters:
-    ///   - failure: what ended the push early.
-    ///   - stopsAtFailure: whether that was the first failure.
+    ///   - failure: the failure that ended the push early; nil otherwise.
+    ///   - stopsAtFailure: whether the push stops at the first failure.
     func finish(_ failure: TransferFailure?, stopsAtFailure: Bool = false) -> ExitCode {
         progress?.finish()
         progress = nil
@@ -18,7 +18,7 @@ extension PushReporter {
             complain(sentence(failure, stopsAtFailure))
         }
         if failure?.reason == .cancelled, isStopped {
-            // One line is what whoever has stopped it reads.
+            // After an interruption, one line has already been printed.
         } else if !tally.isEmpty {
             talk(tally.summary(output.traffic))
             for line in tally.repeatedFailures { talk(line) }
@@ -39,7 +39,7 @@ extension PushReporter {
         return lostOutput == nil && !isFailedListLost ? tally.exitCode(failure) : .uploadsFailed
     }
 
-    /// Whoever stops a push wants to know what it has come to.
+    /// The message for a failure; after an interruption, it says what was done.
     private func sentence(_ failure: TransferFailure, _ stopsAtFailure: Bool) -> String {
         guard failure.reason == .cancelled else { return failure.message.escapedForDisplay }
         var work = StoppedWork("push")
@@ -51,7 +51,7 @@ extension PushReporter {
         return work.line(start, rest: rest)
     }
 
-    /// - Returns: whether it could not be written.
+    /// - Returns: whether the list of failures could not be written.
     private func losesFailedList() -> Bool {
         switch failedList?.close() {
         case .lost(let text):

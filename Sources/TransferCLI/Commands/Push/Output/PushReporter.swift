@@ -2,7 +2,7 @@ import TransferClient
 private import TransferModel
 internal import TransferSystem
 
-/// Turns the events of a push into what people and scripts read: results on standard output, talk on standard error.
+/// Prints the events of a push: results on standard output, messages on standard error.
 actor PushReporter {
     let output: PushOutput
     var progress: (any PushProgress)?
@@ -10,23 +10,23 @@ actor PushReporter {
     var tally = PushTally()
     var lostOutput: SystemError?
     private var connection = ConnectionTalk()
-    /// Seconds for which the server keeps what has arrived of uploads that did not end.
+    /// Seconds for which the server keeps unfinished uploads; nil until it has said so.
     var kept: UInt32?
     private let printing: PushPrinting
     let canGoOn: Bool
     let receipts: ReceiptFile?
     let failedList: FailedList?
-    /// The server's name in commands; nil for a server that they cannot name.
+    /// The server's name in commands; nil if commands cannot name it.
     let server: String?
 
-    /// Whether anything has failed.
+    /// Whether an upload has failed.
     var hasFailures: Bool { tally.failures > 0 }
 
     /// - Parameters:
-    ///   - canGoOn: whether the same command would go on with what is not acknowledged: nobody can read a stream twice.
-    ///   - receipts: where to keep those that come with the reports.
-    ///   - failedList: where to keep what fails.
-    ///   - server: its name in commands; nil for a server that they cannot name.
+    ///   - canGoOn: whether the same command would resume; false for a stream, which cannot be read twice.
+    ///   - receipts: the file for receipts; nil without `--receipts`.
+    ///   - failedList: the list of failures; nil without `--failed-to`.
+    ///   - server: the server's name in commands; nil if commands cannot name it.
     init(
         _ output: PushOutput, _ printing: PushPrinting, canGoOn: Bool, receipts: ReceiptFile? = nil,
         failedList: FailedList? = nil, server: String? = nil
@@ -40,7 +40,7 @@ actor PushReporter {
         progress = output.progress.makeProgress(output.traffic)
     }
 
-    /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
+    /// - Parameter isLast: whether no other event is waiting, so that buffered receipts must be written.
     func show(_ event: PushEvent, isLast: Bool) {
         defer { if isLast { receipts?.flush() } }
         switch event {
@@ -49,7 +49,7 @@ actor PushReporter {
         case .reconnecting(let reason, let seconds):
             talk(connection.line(reason, after: seconds))
         case .connected: connection.connected()
-        // Also where little is said: whoever never sees it trusts anybody.
+        // Printed also with `--quiet`: a user who does not see it would trust any key.
         case .notice(let sentence): print("\(sentence)\n", to: .error)
         case .progress(let progress): tally.add(progress)
         case .counted: break
@@ -57,10 +57,10 @@ actor PushReporter {
         progress?.update(event)
     }
 
-    /// Shows an upload whose source is to be removed when the server was asked again. A line of JSON says what became of the source,
-    /// so it waits for that.
+    /// Prints an upload whose source will be removed once the server has confirmed it again. Its JSON line waits for
+    /// that, because it says what happened to the source.
     ///
-    /// - Returns: whether its receipt is written, where it has one.
+    /// - Returns: false if it has a receipt that could not be written.
     func hold(_ report: UploadReport) -> Bool {
         progress?.update(.finished(report))
         if let receipt = report.receipt { receipts?.append(receipt) }
@@ -71,9 +71,9 @@ actor PushReporter {
         return receipts.isWell
     }
 
-    /// Shows what became of the source of an upload that was held.
+    /// Prints what happened to the source of an upload that was held.
     ///
-    /// - Parameter removal: nil where nothing is said of it.
+    /// - Parameter removal: nil if there is nothing to report.
     func settle(_ report: UploadReport, _ removal: SourceRemoval?) {
         if let removal { tally.add(removal) }
         if output.isJSON { printLine(of: report, removal) }
@@ -81,7 +81,7 @@ actor PushReporter {
         print("not removed  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
     }
 
-    /// Says that the sources of uploads that were held stay.
+    /// Reports that the sources of held uploads are kept.
     func giveUp(_ reports: [UploadReport]) {
         guard !reports.isEmpty else { return }
         let reason = "The push ended before the server was asked again whether it has them."
@@ -93,7 +93,7 @@ actor PushReporter {
         print("not removed  \(sources): \(reason) The same command removes them.\n", to: .error)
     }
 
-    /// Shows the paths of a list that nothing can be opened by.
+    /// Reports listed paths that cannot be opened.
     func show(unusable paths: [[UInt8]]) {
         for path in paths {
             failedList?.append(path)
@@ -101,22 +101,22 @@ actor PushReporter {
         }
     }
 
-    /// Takes note of what rules have left out.
+    /// Counts the files and folders that rules have excluded.
     func count(leftOut: LeftOut) {
         tally.add(leftOut)
     }
 
-    /// Lists what has no result, because the push ended before, with what failed.
+    /// Adds uploads without a result to the list of failures, because the push ended early.
     func list(rest plan: UploadPlan) {
         failedList?.append(rest: plan)
     }
 
-    /// Draws progress anew: rate and time left change also when nothing happens.
+    /// Redraws progress: rate and time left also change without events.
     func refresh() {
         progress?.refresh()
     }
 
-    /// Puts a question; nothing is drawn before it is answered.
+    /// Prints a question, and draws nothing until it is answered.
     func ask(_ question: String) {
         progress?.clear()
         pausedProgress = progress
@@ -124,19 +124,19 @@ actor PushReporter {
         StandardStream.error.write(question)
     }
 
-    /// The question was answered.
+    /// Resumes drawing after an answer.
     func answered() {
         progress = pausedProgress
         pausedProgress = nil
     }
 
-    /// Whether a signal ends it.
+    /// Whether a signal has stopped the command.
     var isStopped: Bool { Interruption.hasCome }
 
     private func show(_ report: UploadReport) {
         if let receipt = report.receipt { receipts?.append(receipt) }
         count(report)
-        // Kept before it is shown: who reads of an upload finds its receipt.
+        // Write the receipt before the line: a user who reads the line finds the receipt.
         if output.isJSON || !output.isQuiet || !report.result.isSuccess { receipts?.flush() }
         printLine(of: report)
     }
@@ -153,7 +153,7 @@ actor PushReporter {
         if output.isJSON {
             print(report.json(removal).text + "\n", to: .output)
         } else if isStopped, report.result == .cancelled {
-            // Whoever has stopped it knows that.
+            // After an interruption, cancelled uploads are not printed.
         } else if !report.result.isSuccess {
             print("\(report.line(colours: output.hasColours(.error)))\n", to: .error)
         } else if !output.isQuiet, printing.shows(report) {
@@ -176,7 +176,7 @@ actor PushReporter {
         print("\(text)\n", to: .error)
     }
 
-    /// - Parameter text: with the end of its line.
+    /// - Parameter text: the text, with the end of its line.
     func print(_ text: String, to stream: StandardStream) {
         progress?.clear()
         let isMessage = stream == .error && output.progress == .json

@@ -2,50 +2,50 @@ internal import TransferClient
 internal import TransferModel
 private import TransferSystem
 
-/// Counts what came of a push, and says it at the end.
+/// Counts the results of a push for its summary.
 struct PushTally {
-    /// Parts of the server's trash that have what was replaced, and how much of it each.
+    /// Batches of the server's trash with replaced files of this push, and the number of files in each.
     private var trash: [TrashedBatch: Int] = [:]
 
-    /// What this push has brought, and what was there before it.
+    /// Files that this push has stored, and files that were already stored.
     private var stored = (files: 0, bytes: UInt64(0))
     private var present = (files: 0, bytes: UInt64(0))
 
-    /// Beside files, and how many of these were there.
+    /// Entries other than files, and the number that already existed.
     private var entries = EntryCounts()
     private var presentEntries = 0
 
-    /// Of these, files that are stored under another name than was asked for.
+    /// Files that were stored under another name than requested.
     private var renamed = 0
 
-    /// Of these, files that took the place of other content.
+    /// Files that replaced other content.
     private var replaced = 0
 
-    /// Bytes of those stored that did not have to travel.
+    /// Bytes of stored files that the server already had.
     private var spared = UInt64(0)
 
-    /// What the server had of each upload that is gone on with.
+    /// Bytes that the server already had of each resumed upload.
     private var resumed: [PathKey: UInt64] = [:]
 
-    /// What rules have left out.
+    /// Files and folders that rules have excluded.
     private var leftOut = LeftOut()
 
-    /// Sources that were to be removed and were not.
+    /// Sources that should be removed and were not.
     private var kept = 0
     private var removed = 0
     private var failed: [ResultCode: Int] = [:]
     private var skipped = 0
 
-    /// What failed first, to be said again where it has scrolled away.
+    /// The first failures, which are printed again if they have scrolled away.
     private var firstFailures: [String] = []
     private var resultsSince = 0
 
     private let started = monotonicNanoseconds()
 
-    /// Failures that are said again.
+    /// The most failures to print again.
     private static let mostRepeated = 20
 
-    /// Results after which the first failure is no longer seen: a screenful.
+    /// Results after which the first failure has scrolled away: a screenful.
     private static let screenful = 24
 
     mutating func add(_ removal: SourceRemoval) {
@@ -55,7 +55,7 @@ struct PushTally {
         }
     }
 
-    /// - Returns: whether it failed.
+    /// - Returns: whether the upload failed.
     mutating func add(_ report: UploadReport) -> Bool {
         if !firstFailures.isEmpty { resultsSince += 1 }
         switch report.result {
@@ -104,7 +104,7 @@ struct PushTally {
         present.bytes = present.bytes.addingClamped(folder.bytes)
     }
 
-    /// What was compared does not travel, unless it is begun anew.
+    /// Bytes that were compared are not sent, unless the upload starts again.
     mutating func add(_ progress: UploadProgress) {
         let key = PathKey(progress.source)
         switch progress.phase {
@@ -120,7 +120,7 @@ struct PushTally {
     /// Files that the server has acknowledged.
     var acknowledged: Int { stored.files + present.files }
 
-    /// Of these.
+    /// The bytes of these files.
     var acknowledgedBytes: UInt64 { stored.bytes.addingClamped(present.bytes) }
 
     var isEmpty: Bool {
@@ -131,7 +131,7 @@ struct PushTally {
 
     /// One line.
     ///
-    /// - Parameter traffic: of the push.
+    /// - Parameter traffic: the bytes that the push has sent.
     func summary(_ traffic: Traffic) -> String {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
         let there = spared > 0 ? ", \(ByteFormat.size(spared)) of it there already," : ""
@@ -145,7 +145,7 @@ struct PushTally {
         if removed > 0 { text += ", \(removed) removed here" }
         if kept > 0 { text += ", \(kept) not removed here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
-        // Of these nobody knows that they failed.
+        // These may have been stored, so they do not count as failed.
         let unacknowledged = failed[.unacknowledged] ?? 0
         if unacknowledged > 0 { text += ", \(unacknowledged) sent and not acknowledged" }
         let reasons = failed.filter { $0.key != .unacknowledged }.sorted { $0.key.rawValue < $1.key.rawValue }
@@ -157,26 +157,26 @@ struct PushTally {
         return text
     }
 
-    /// The command that brings back what was replaced; nil where none of it is kept.
+    /// The command that restores replaced files; nil if the trash has none of them.
     ///
-    /// - Parameter server: as commands name it.
+    /// - Parameter server: the server's name in commands.
     func undo(from server: String) -> String? { TrashUndo(trash, server: server)?.line }
 
-    /// The failures once more, where they stand too far above the summary to be seen.
+    /// The failures to print again; empty if they are still visible above the summary.
     var repeatedFailures: [String] {
         guard resultsSince > Self.screenful else { return [] }
         let others = failures - firstFailures.count
         return ["failed:"] + firstFailures.map { "  \($0)" } + (others > 0 ? ["  and \(others) more"] : [])
     }
 
-    /// - Parameter failure: what ended the push early.
+    /// - Parameter failure: the failure that ended the push early; nil otherwise.
     func exitCode(_ failure: TransferFailure?) -> ExitCode {
         if let failure { return failure.reason.exitCode }
         guard kept == 0 else { return .uploadsFailed }
         guard acknowledged + presentEntries == 0, entries.isEmpty else {
             return failed.isEmpty ? .success : .uploadsFailed
         }
-        // Nothing was stored, and all for one reason that the exit code can tell.
+        // If nothing was stored and all failures have the same reason, the exit code can say which.
         let codes = Set(failed.keys.map(\.exitCode))
         guard let code = codes.first else { return .success }
         return codes.count == 1 ? ExitCode(rawValue: code) ?? .uploadsFailed : .uploadsFailed

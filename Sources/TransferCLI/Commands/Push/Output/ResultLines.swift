@@ -1,7 +1,8 @@
 internal import TransferClient
 private import TransferModel
 
-/// What reporters print: results on standard output, many in one write, and talk on standard error, both in the place of progress.
+/// Output that reporters share: buffered results on standard output, and messages on standard error, both replacing
+/// drawn progress.
 struct ResultLines {
     private let output: PushOutput
     private var progress: (any PushProgress)?
@@ -9,35 +10,35 @@ struct ResultLines {
     private var printer = LinePrinter()
     private var connection = ConnectionTalk()
 
-    /// - Parameter showsProgress: whether there is any, where that is wanted.
+    /// - Parameter showsProgress: false for commands without progress, whatever the flags say.
     init(_ output: PushOutput, showsProgress: Bool = true) {
         self.output = output
         progress = showsProgress ? output.progress.makeProgress(output.traffic) : nil
     }
 
-    /// Tells of the connection, and draws how far things are.
+    /// Prints messages about the connection, and draws progress.
     ///
     /// - Parameters:
-    ///   - event: as it would be of a push; nothing of what says nothing of that.
-    ///   - isLast: whether no other event waits, so that what was collected has to be written.
+    ///   - event: the event in terms of a push; nil if it has no equivalent.
+    ///   - isLast: whether no other event is waiting, so that buffered output must be written.
     mutating func update(_ event: PushEvent?, isLast: Bool) {
         switch event {
         case .reconnecting(let reason, let seconds):
             talk(connection.line(reason, after: seconds))
         case .connected: connection.connected()
-        // Also where little is said.
+        // Printed also with `--quiet`.
         case .notice(let sentence): complain(sentence)
         default: break
         }
-        // Before progress is drawn: the lines go where it stands.
+        // Results are written before progress is drawn, where it was.
         if isLast { flush() }
         if let event { progress?.update(event) }
     }
 
-    /// Draws progress anew: rate and time left change also when nothing happens.
+    /// Redraws progress: rate and time left also change without events.
     mutating func refresh() { progress?.refresh() }
 
-    /// Puts a question; nothing is drawn before it is answered.
+    /// Prints a question, and draws nothing until it is answered.
     mutating func ask(_ question: String) {
         makeRoom()
         (paused, progress) = (progress, nil)
@@ -51,13 +52,13 @@ struct ResultLines {
         if printer.isFull { flush() }
     }
 
-    /// Writes what waits, and takes progress away, for somebody else to print something.
+    /// Writes buffered results and erases progress, so that other code can print.
     mutating func makeRoom() {
         flush()
         progress?.clear()
     }
 
-    /// Says something, unless little is to be said.
+    /// Prints a message on standard error, unless `--quiet` is given.
     mutating func talk(_ text: String) {
         if !output.isQuiet { complain(text) }
     }
@@ -67,9 +68,9 @@ struct ResultLines {
         StandardStream.error.write(output.progress == .json ? JSONProgress.message(text) : "\(text)\n")
     }
 
-    /// Ends progress, and says why the command has ended, where it could not do its work.
+    /// Ends progress, and prints why the command failed, if it did.
     ///
-    /// - Parameter work: what a signal may have stopped.
+    /// - Parameter work: the work done so far, for the message after an interruption.
     /// - Returns: whether results could not be written.
     mutating func finish(_ failure: TransferFailure?, _ work: StoppedWork) -> Bool {
         progress?.finish()
@@ -84,9 +85,9 @@ struct ResultLines {
         return isLost
     }
 
-    /// Says what became of a list of failures.
+    /// Writes the list of failures, and reports where it is.
     ///
-    /// - Returns: whether it could not be written.
+    /// - Returns: whether the list could not be written.
     mutating func finish(_ list: FailedList?) -> Bool {
         switch list?.close() {
         case .lost(let text):

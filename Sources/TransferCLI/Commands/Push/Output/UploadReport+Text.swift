@@ -7,7 +7,7 @@ extension UploadReport {
 
     /// One line for people.
     ///
-    /// - Parameter columns: of the terminal that it is for: where the digest has no room it is left out. Nothing for all.
+    /// - Parameter columns: the width of the terminal; the digest is left out if it does not fit. Nil for no limit.
     func line(colours: Bool, columns: Int? = nil) -> String {
         let path = storedPath.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
         var text = "  \(path.escapedForDisplay)\(form == .folder ? "/" : "")"
@@ -27,7 +27,7 @@ extension UploadReport {
         return colour.paint("\(result)", colours) + text
     }
 
-    /// What to do, where the message doesn't say it.
+    /// Advice that the server's message does not contain.
     private var advice: String? {
         switch result {
         case .insufficientStorage: "Push it again when there is room on the server's disk."
@@ -48,7 +48,7 @@ extension UploadReport {
 
     /// The object of `--json`.
     ///
-    /// - Parameter removal: what became of the source; nothing when it was to be left.
+    /// - Parameter removal: what happened to the source; nil without `--delete-source`.
     func json(_ removal: SourceRemoval? = nil) -> JSONLine {
         var line = UploadDocument(
             source: source, id: uploadID, result: result, storedPath: storedPath, kind: kind, size: size,
@@ -75,7 +75,7 @@ extension KnownFolder {
 }
 
 extension Picture {
-    /// As people write it, such as `PNG 640x480`.
+    /// Format and size, such as `PNG 640x480`.
     var line: String {
         let name =
             switch format {
