@@ -3,23 +3,23 @@ private import Glibc
 internal import TransferReceipts
 internal import TransferSystem
 
-/// Where a push keeps its receipts: a file that grows by a line for each. Several pushes may write to one file.
+/// The file of `push --receipts`, to which receipts are appended, one per line. Several pushes may write to one file.
 ///
 /// `@unchecked Sendable`: made by the command, then used by its reporter alone.
 final class ReceiptFile: @unchecked Sendable {
-    /// Of the file.
+    /// The path of the file.
     let path: String
 
     private let descriptor: Descriptor
     private var isNew = false
     private var failure: SystemError?
-    /// Those that are not written yet.
+    /// Receipts that are not written yet.
     private let lines = ReceiptLineBuffer(worthwhile: worthwhile)
 
-    /// Bytes that are worth a call: with 64 KiB it costs a hundredth of what the lines in it do.
+    /// Bytes for each write(2): with 64 KiB, the call costs a hundredth of what its lines do.
     private static let worthwhile = 64 << 10
 
-    /// Opens the file, making it where it is missing.
+    /// Opens the file, and creates it if missing.
     init(_ path: String) throws(SystemError) {
         self.path = path
         var status = stat()
@@ -31,24 +31,24 @@ final class ReceiptFile: @unchecked Sendable {
         }
     }
 
-    /// Appends a line, now or soon: at the latest `flush` writes it.
+    /// Appends a line to the buffer; `flush` writes it at the latest.
     func append(_ receipt: SignedReceipt) {
         lines.append(receipt)
         if lines.count >= Self.worthwhile { flush() }
     }
 
-    /// Writes what waits, with one call, so that lines of pushes that go on at the same time don't mix.
+    /// Writes the buffer in one call, so that lines of concurrent pushes do not mix.
     func flush() {
         guard lines.count > 0 else { return }
         lines.take { write($0) }
     }
 
-    /// Whether all that was to be written is.
+    /// Whether every receipt so far was written.
     var isWell: Bool { failure == nil && lines.count == 0 }
 
-    /// Makes what was appended durable.
+    /// Syncs the file, and its folder if the file is new.
     ///
-    /// - Returns: why receipts are lost, if any are.
+    /// - Returns: the error if receipts are lost; nil otherwise.
     func close() -> SystemError? {
         flush()
         if failure == nil { sync(descriptor.number) }
@@ -82,12 +82,12 @@ final class ReceiptFile: @unchecked Sendable {
             let handle = Descriptor(try system("open") { clinux_openat(AT_FDCWD, folder, flags, 0) })
             sync(handle.number)
         } catch {
-            // A folder that may not be read cannot be synced.
+            // A folder without read permission cannot be synced.
             if error.errno != EACCES { failure = error }
         }
     }
 
-    /// Whether an earlier push was cut off in the middle of its last line.
+    /// Whether the last line is incomplete, because an earlier push was interrupted.
     private static func endsInsideLine(_ path: String, _ status: stat) -> Bool {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return false }
         let number = clinux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0)

@@ -8,14 +8,14 @@ internal import TransferSystem
 struct ReceiptLines: ~Copyable {
     /// One line.
     struct Line {
-        /// From 1.
+        /// The number of the line, from 1.
         let number: Int
-        /// Without its end.
+        /// The line without its end.
         let bytes: [UInt8]
         let receipt: Result<KeptReceipt, ReceiptFault>
     }
 
-    /// As it is shown in messages.
+    /// The name of the file in messages.
     let name: String
 
     private let descriptor: Descriptor
@@ -35,7 +35,7 @@ struct ReceiptLines: ~Copyable {
                 : try system("open") { clinux_openat(AT_FDCWD, operand, O_RDONLY | O_CLOEXEC, 0) })
     }
 
-    /// - Returns: nothing at the end.
+    /// - Returns: nil at the end.
     mutating func next() throws(SystemError) -> Line? {
         guard let bytes = try nextBytes() else { return nil }
         number += 1
@@ -43,7 +43,7 @@ struct ReceiptLines: ~Copyable {
         return Line(number: number, bytes: bytes, receipt: receipt)
     }
 
-    /// A line that is too long for a receipt comes cut: what it holds is no receipt either way.
+    /// The next line. A line that is too long for a receipt is truncated, because it cannot be a receipt anyway.
     private mutating func nextBytes() throws(SystemError) -> [UInt8]? {
         var searched = start
         while true {

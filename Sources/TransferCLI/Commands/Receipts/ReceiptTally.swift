@@ -2,20 +2,20 @@ private import TransferKeys
 internal import TransferModel
 internal import TransferReceipts
 
-/// What `receipt verify` has found.
+/// Counts the results of `receipt verify`.
 struct ReceiptTally {
     var good = 0
     var bad = 0
-    /// Receipts that each has signed.
+    /// The number of receipts of each signer.
     private var signers: [Signer: Int] = [:]
 
-    /// Who has signed: a server, or a recipient by the name that it signs as.
+    /// The signer of a receipt: a server, or a recipient by the name in the receipt.
     private struct Signer: Hashable {
         let key: PublicKey
-        /// Nothing for a server. Its bytes: names that look alike are not one.
+        /// The bytes of a recipient's name; nil for a server. Bytes, because names that look alike can differ.
         let name: [UInt8]?
 
-        /// Servers first.
+        /// Orders servers before recipients.
         func isBefore(_ other: Signer) -> Bool {
             guard (name == nil) == (other.name == nil) else { return name == nil }
             guard name == other.name else { return (name ?? []).lexicographicallyPrecedes(other.name ?? []) }
@@ -23,7 +23,7 @@ struct ReceiptTally {
         }
     }
 
-    /// Notes whose receipt it is; its signature was verified.
+    /// Counts a receipt with a verified signature for its signer.
     mutating func count(_ receipt: KeptReceipt) {
         let signer =
             switch receipt {

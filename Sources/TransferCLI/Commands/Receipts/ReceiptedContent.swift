@@ -4,12 +4,12 @@ private import TransferCodec
 internal import TransferModel
 internal import TransferSystem
 
-/// Files that receipts are compared with: a directory that their paths lie below, or one file that they are all about.
+/// The files to compare receipts with: a directory in which their paths are looked up, or one file for all of them.
 struct ReceiptedContent {
     private let path: String
     private let isDirectory: Bool
 
-    /// Bytes read at once.
+    /// Bytes for each read(2).
     private static let readSize = 1 << 20
 
     init(_ path: String) throws(SystemError) {
@@ -19,16 +19,17 @@ struct ReceiptedContent {
         isDirectory = status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Compares content with what a receipt says of it.
+    /// Compares a file with a receipt.
     ///
     /// - Parameters:
-    ///   - name: the path that the receipt has for it.
-    ///   - size: bytes.
-    /// - Returns: what is wrong, as a phrase; nothing when it is the same.
+    ///   - name: the path in the receipt.
+    ///   - size: the size in the receipt, in bytes.
+    /// - Returns: the difference as a phrase; nil if there is none.
     func difference(of name: RelativePath, from expected: Digest, size: UInt64) -> String? {
         let file = isDirectory ? "\(path)/\(name.string)" : path
         do throws(SystemError) {
-            // What a name leads to was not stored under it, and opening a FIFO would wait.
+            // Symbolic links are not followed, because the server does not store through them; opening a FIFO would
+            // block.
             let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (isDirectory ? clinux_o_nofollow : 0)
             let descriptor = Descriptor(try system("open") { clinux_openat(AT_FDCWD, file, flags, 0) })
             let number = descriptor.number

@@ -3,12 +3,12 @@ private import TransferModel
 private import TransferReceipts
 private import TransferSystem
 
-/// `transfer receipt show`: prints what receipts say.
+/// `transfer receipt show`: prints the content of receipts.
 struct ShowReceiptsCommand {
     private let operand: String
     private let isJSON: Bool
 
-    /// What has to be given.
+    /// The expected operand, for messages.
     static let operand = "one file of receipts, or - for standard input"
 
     /// - Throws: `UsageError` unless there is one file.
@@ -47,7 +47,7 @@ extension KeptReceipt {
         }
     }
 
-    /// Some lines for people, and an empty one.
+    /// The receipt as text, followed by an empty line.
     fileprivate var description: String {
         let (title, rows) =
             switch self {

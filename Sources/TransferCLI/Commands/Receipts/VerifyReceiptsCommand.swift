@@ -14,10 +14,10 @@ struct VerifyReceiptsCommand {
     private let isJSON: Bool
     private let isQuiet: Bool
 
-    /// A file with more is no key.
+    /// The most bytes of a key file.
     private static let longestKeyFile = 4096
 
-    /// - Throws: `UsageError` for what is no key, and unless there is one file.
+    /// - Throws: `UsageError` for an invalid key, and unless there is one file.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         operand = try arguments.onlyOperand(ShowReceiptsCommand.operand)
         against = arguments[Self.content]
@@ -62,7 +62,7 @@ struct VerifyReceiptsCommand {
         return tally.bad == 0 && tally.good > 0 ? .success : .uploadsFailed
     }
 
-    /// Whether a receipt is signed by whom it names, and by the key that was asked for.
+    /// Verifies the signature of a receipt, and that its signer is the one of `--key`.
     private func check(
         _ receipt: KeptReceipt, _ verifier: ReceiptVerifier, _ tally: inout ReceiptTally
     ) throws(ReceiptFault) {
@@ -80,7 +80,7 @@ struct VerifyReceiptsCommand {
         }
     }
 
-    /// - Parameter path: of the receipt, where it is the content that is wrong.
+    /// - Parameter path: the path in the receipt, if the content differs; nil if the receipt itself is invalid.
     private func print(_ difference: String, about path: String?, _ file: String, _ number: Int) {
         let object: JSONLine = [
             "schema": .string(JSONSchema.receiptFinding), "file": .string(operand), "line": .integer(number),
@@ -102,7 +102,7 @@ struct VerifyReceiptsCommand {
 }
 
 extension KeptReceipt {
-    /// What the content is called that it is about.
+    /// The path of the content.
     fileprivate var path: RelativePath {
         switch self {
         case .upload(let signed): signed.receipt.path

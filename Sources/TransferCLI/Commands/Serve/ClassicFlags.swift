@@ -4,7 +4,7 @@ private import TransferIO
 private import TransferModel
 internal import TransferServer
 
-/// The flags of `transfer serve` for clients from before its own protocol.
+/// The flags of `transfer serve` for clients that speak older protocols.
 enum ClassicFlags {
     static let listeners = Flag(
         name: "classic", placeholder: "NAME=ADDRESS", help: "Also accept clients that speak a classic framing.",
@@ -16,7 +16,7 @@ enum ClassicFlags {
         help: "The folder within the directory for clients of --classic that name none."
     ).text
 
-    /// - Parameter framings: those that can be served.
+    /// - Parameter framings: the framings that can be served.
     static func details(of framings: [ClassicFraming]) -> String {
         "NAME is \(ClassicFraming.names(framings)). Options may follow the address, each after a comma: "
             + "folder=, quota=, max-files=, max-upload= as in 'transfer access add', "
@@ -26,9 +26,9 @@ enum ClassicFlags {
             + "--allow-insecure. See docs/reference/dialects.md."
     }
 
-    /// What the flags say.
+    /// The listeners that the flags give.
     ///
-    /// - Throws: `UsageError` for what is no listener.
+    /// - Throws: `UsageError` for an invalid listener.
     static func listeners(_ arguments: ParsedArguments) throws(UsageError) -> [ClassicListener] {
         var made: [ClassicListener] = []
         for text in arguments[listeners] {
@@ -42,7 +42,7 @@ enum ClassicFlags {
     }
 }
 
-/// A listener as people write it, taken apart: `NAME=ADDRESS[,OPTION=VALUE]...`.
+/// The value of `--classic`, split: `NAME=ADDRESS[,OPTION=VALUE]...`.
 private struct ListenerText {
     private static let accessOptions = ["folder", "quota", "max-files", "max-upload"]
     private static let peopleOption = "people"
@@ -56,7 +56,7 @@ private struct ListenerText {
         (name, address) = ClassicText.split(self.text.first) ?? (self.text.first, "")
     }
 
-    /// - Parameter folder: for one that names none.
+    /// - Parameter folder: the folder of a listener that names none.
     func listener(folder: String?, _ arguments: ParsedArguments) throws(UsageError) -> ClassicListener {
         guard !address.isEmpty else {
             throw text.fault("must be NAME=ADDRESS, such as sized=127.0.0.1:5289", arguments)
@@ -79,7 +79,7 @@ private struct ListenerText {
         }
     }
 
-    /// Names in the lists that clients may have who cannot prove any.
+    /// Names in the lists that clients without proof may use.
     private func people(
         _ options: [(name: String, value: String)], _ framing: ClassicFraming, _ arguments: ParsedArguments
     ) throws(UsageError) -> [String] {

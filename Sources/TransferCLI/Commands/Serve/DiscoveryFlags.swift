@@ -5,7 +5,7 @@ private import TransferProtocol
 internal import TransferServer
 private import TransferSystem
 
-/// The flags of `transfer serve` by which a server is found.
+/// The flags of `transfer serve` for discovery.
 enum DiscoveryFlags {
     static let all = [isOn.flag, name.flag, places.flag]
 

@@ -7,27 +7,28 @@ internal import TransferServer
 internal import TransferStore
 private import TransferSystem
 
-/// Waits for the lock of a server's directory, before the server has anything that another one needs: an address above all.
+/// Waits for the lock of a server's directory, before the server takes anything that the other server still needs, such
+/// as its address.
 struct LockWait {
-    /// What came of it.
+    /// The result of waiting.
     enum End {
-        /// A descriptor of the lock, for the server or its supervisor.
+        /// The lock is taken; its descriptor is for the server or its supervisor.
         case taken(Int32)
-        /// A signal has ended the waiting.
+        /// A signal has stopped the wait.
         case stopped
     }
 
-    /// Signals that end it.
+    /// Signals that stop the wait.
     private static let endings = [SIGTERM, SIGINT, SIGHUP]
 
-    /// Milliseconds between two looks: NFS has no way to hear of a lock that is free, and asks by itself only every 30 seconds.
+    /// Milliseconds between two attempts: NFS does not report a free lock, and polls by itself only every 30 seconds.
     private static let interval: Int32 = 500
 
     let configuration: ServerConfiguration
     let log: Log
     let notifier: ServiceNotifier?
 
-    /// - Throws: `ServerError` where the lock does not keep out what it has to, and where it cannot be opened.
+    /// - Throws: `ServerError` if the lock is not reliable on the file system, or cannot be opened.
     func run() throws(ServerError) -> End {
         do throws(Failure) {
             let lock = try DirectoryLock(ofDirectory: configuration.directory)
@@ -47,7 +48,7 @@ struct LockWait {
         }
     }
 
-    /// Why no server may wait for the lock; nil where one may.
+    /// Why waiting for the lock is refused; nil if it is not.
     private func obstacle(_ reach: LockReach) -> String? {
         let shown = configuration.directory.escapedForDisplay
         switch reach {
@@ -64,7 +65,7 @@ struct LockWait {
         }
     }
 
-    /// - Returns: whether the lock is taken; a signal has ended the waiting otherwise.
+    /// - Returns: true if the lock is taken; false if a signal has stopped the wait.
     private func wait(for lock: DirectoryLock) throws(Failure) -> Bool {
         var before = sigset_t()
         pthread_sigmask(SIG_BLOCK, nil, &before)
@@ -76,7 +77,7 @@ struct LockWait {
             var entry = pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, Self.interval)
             while let signal = signals.next() { if isEnd(signal) { return false } }
-            // The manager's watchdog waits, too.
+            // The service manager's watchdog runs meanwhile.
             notifier?.alive()
         } while try !take(lock)
         return true
@@ -99,13 +100,14 @@ struct LockWait {
         }
     }
 
-    /// A terminal that has hung up asks for the end, a program for reading files again, of which none was read.
+    /// Whether a signal stops the wait. SIGHUP of a closed terminal does; SIGHUP of a program asks to reread files, and
+    /// none was read yet.
     private func isEnd(_ signal: SignalQueue.Arrival) -> Bool {
         signal.number != SIGHUP || !signal.isSent && !SignalQueue.isIgnored(SIGHUP)
     }
 }
 
-/// The flags of `serve` about a directory on a file system of the network.
+/// The flags of `serve` for a directory on a network file system.
 enum ServeStorageFlags {
     static let all = [waitsForLock.flag] + effects.map(\.flag)
 
@@ -128,7 +130,7 @@ enum ServeStorageFlags {
             + "must not be. DIR is on a local disk, is created if missing, and must be given at each "
             + "start. By default they are in .transfer.")
 
-    /// - Parameter help: what the folder is to the command.
+    /// - Parameter help: the sentence of the help, which differs between commands.
     static func state(_ help: String, details: String = "") -> FlagKey<String?, Never> {
         Flag(name: "state-dir", placeholder: "DIR", help: help, details: details, value: .folder).text
     }

@@ -1,7 +1,7 @@
 private import TransferModel
 internal import TransferServer
 
-/// The flags of `transfer serve` about what waits for people.
+/// The flags of `transfer serve` about mailboxes.
 enum MailFlags {
     private static let usual = ServerConfiguration(directory: "", endpoints: [])
 

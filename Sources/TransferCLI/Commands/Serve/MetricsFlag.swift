@@ -2,7 +2,7 @@ private import TransferIO
 private import TransferModel
 internal import TransferServer
 
-/// The flag of `transfer serve` for programs that watch over a server.
+/// The flag of `transfer serve` for monitoring.
 enum MetricsFlag {
     static let place = Flag(
         name: "metrics", placeholder: "WHERE", help: "Where to serve metrics for Prometheus: off, on, or an address.",
@@ -12,7 +12,7 @@ enum MetricsFlag {
             + "anyone who can reach it. See docs/reference/metrics.md."
     ).text(default: "off")
 
-    /// - Throws: `UsageError` for what is none of these, and for numbers that nobody could ask for.
+    /// - Throws: `UsageError` for an invalid value, and for `on` without HTTP.
     static func use(_ arguments: ParsedArguments, _ http: HTTPUse) throws(UsageError) -> MetricsUse {
         let text = arguments[place]
         if text.hasSameBytes(as: "off") { return .off }
@@ -28,7 +28,7 @@ enum MetricsFlag {
 }
 
 extension Endpoint {
-    /// Whether it says where clients find it: there is no usual port.
+    /// Whether clients can find the address: a port is required, because there is no default.
     fileprivate var hasPlace: Bool {
         if case .internet(_, let port) = self { port != 0 } else { true }
     }

@@ -6,11 +6,11 @@ private import TransferModel
 internal import TransferServer
 private import TransferSystem
 
-/// Makes a server known to the clients of the user who runs it, where they reach it on this machine.
+/// Adds a server to the known servers of the user who runs it, for its addresses on this machine.
 enum OwnServer {
     /// Writes the server's key into the user's list of known servers.
     ///
-    /// - Returns: what is to be logged: nothing when all went well.
+    /// - Returns: warnings to log; empty if all went well.
     static func pin(_ key: KeyFingerprint, _ endpoints: [Endpoint]) -> [LogEvent] {
         let addresses = endpoints.flatMap(addresses)
         guard let known = KnownServers.standard, !addresses.isEmpty else { return [] }
@@ -28,7 +28,7 @@ enum OwnServer {
         }
     }
 
-    /// What clients on this machine call an address that a server is bound to, as the list has it.
+    /// The addresses under which clients on this machine reach a bound address, as in the list of known servers.
     static func addresses(of endpoint: Endpoint) -> [String] {
         switch endpoint {
         case .unix(let path): unixPaths(path).map { ServerAddress(.unix(path: $0), folder: "").server }
@@ -45,7 +45,7 @@ enum OwnServer {
         }
     }
 
-    /// As it was given, which is how it is given to a client in the same directory, and from the root.
+    /// The path as given, for clients in the same working directory, and the absolute path.
     private static func unixPaths(_ path: String) -> [String] {
         guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return [path] }
         defer { free(directory) }

@@ -23,7 +23,8 @@ enum ProxyFlags {
             + "asked for. Of others these fields are ignored."
     ).texts
 
-    /// - Throws: `UsageError` for what is no address, or that others can reach.
+    /// - Throws: `UsageError` for an invalid address, and for one that other machines can reach without
+    ///   `--allow-insecure`.
     static func apply(_ arguments: ParsedArguments, to configuration: inout ServerConfiguration) throws(UsageError) {
         configuration.plainHTTP = try plain(arguments)
         configuration.isPlainHTTPBeyondThisMachine = arguments[ServeFlags.allowsInsecure]
@@ -43,7 +44,7 @@ enum ProxyFlags {
     private static func plain(_ arguments: ParsedArguments) throws(UsageError) -> [PlainHTTPListener] {
         var made: [PlainHTTPListener] = []
         for text in arguments[listeners] {
-            // Without a port it would be another one each time.
+            // Without a port, the kernel would choose another one at each start.
             guard let endpoint = Endpoint(text, defaultPort: 0), endpoint == Endpoint(text, defaultPort: 1) else {
                 throw arguments.error(
                     "'\(text.escapedForDisplay)' is not an address for --http-plain; give HOST:PORT, "

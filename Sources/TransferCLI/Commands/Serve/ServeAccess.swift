@@ -5,17 +5,17 @@ private import TransferModel
 internal import TransferServer
 private import TransferSystem
 
-/// Who may push to a server, and what has to be done for that when it starts.
+/// Sets up access to a server when it starts: its lists, the key of its owner, and an invitation.
 final class ServeAccess: Sendable {
     private let folder: AccessFolder
-    /// Of the user's configuration, where it is of use: nobody who may push must be able to change it.
+    /// The user's configuration folder; nil if it is inside the server's directory, where clients could change it.
     private let configurationFolder: String?
     private let isOpen: Bool
     private let isEncrypted: Bool
     private let advertised: AdvertisedAddress?
     private let invitation = Locked<Invitation?>(nil)
 
-    /// - Throws: `UsageError` for an address that no client could use.
+    /// - Throws: `UsageError` for an address that clients cannot use.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         let directory = arguments[ServeFlags.directory]
         folder = AccessFolder(of: directory)
@@ -27,22 +27,23 @@ final class ServeAccess: Sendable {
         advertised = try arguments[ServeFlags.advertised]
     }
 
-    /// Sets who may come in, and opens or makes the key of the user for that. Blocks.
+    /// Sets the access rules, and opens or generates the user's key for them. Blocks.
     func configure(_ configuration: inout ServerConfiguration) {
         let (owner, events) = isEncrypted && !isOpen ? owner() : (nil, [])
         configuration.advertised = advertised?.text
         configuration.access = isOpen ? .everyone : .listed(owner: owner)
-        // Who takes the place of another has the same key and addresses, and the invitation is printed.
+        // A restarted worker has the same key and addresses, and the invitation was printed already.
         guard (configuration.supervision?.restarts ?? 0) == 0 else { return }
         configuration.whenBound = { [self] bound in events + announcements(bound) }
     }
 
-    /// Prints the invitation, where there is one.
+    /// Prints the invitation, if one was made.
     func printInvitation() {
         invitation.withLock { $0 }?.print()
     }
 
-    /// A server without an owner takes in whoever is in its lists, so nothing that is wrong here keeps it from starting.
+    /// The key of the user who runs the server. Faults are only logged: without an owner, the server still accepts the
+    /// clients in its lists.
     private func owner() -> (PublicKey?, [LogEvent]) {
         guard let configurationFolder else {
             let text =
@@ -76,7 +77,7 @@ final class ServeAccess: Sendable {
         return events
     }
 
-    /// For links that are made later.
+    /// Records the key that the server shows, for links that are made later.
     func keep(_ key: KeyFingerprint) -> [LogEvent] {
         do throws(AccessFault) {
             try folder.keep(shownKey: key)
@@ -88,7 +89,7 @@ final class ServeAccess: Sendable {
         }
     }
 
-    /// Nobody could push from elsewhere, though the server listens there.
+    /// Makes an invitation, because no client on another machine is authorised, although the server listens for them.
     private func invite(to endpoint: Endpoint, _ key: KeyFingerprint) -> LogEvent {
         do throws(AccessFault) {
             guard let (host, port) = address(endpoint) else {

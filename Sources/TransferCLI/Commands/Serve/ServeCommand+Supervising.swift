@@ -5,7 +5,7 @@ private import TransferSystem
 
 /// The supervisor's side of `transfer serve`.
 extension ServeCommand {
-    /// Binds the sockets, and keeps a worker running behind them.
+    /// Binds the sockets, and supervises a worker that serves them.
     ///
     /// - Returns: the code to exit with.
     func supervise() -> Int32 {

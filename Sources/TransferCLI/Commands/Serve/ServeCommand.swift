@@ -8,13 +8,13 @@ private import TransferPorts
 private import TransferStore
 private import TransferSystem
 
-/// `transfer serve`: receives until a signal ends it.
+/// `transfer serve`: receives uploads until a signal stops it.
 struct ServeCommand {
-    /// Of so many shares of the descriptors, one is for files that wait to be published together, half of one for uploads
-    /// in parts, and two are for connections.
+    /// The number of shares of the descriptors: one share is for files that wait to be published together, half a share
+    /// for multipart uploads, and two for connections.
     private static let descriptorShares = 4
 
-    /// Descriptors that the server has for itself: streams, loops, listeners, the directory, the catalog.
+    /// Descriptors for other purposes: streams, loops, listeners, the directory, the catalog.
     private static let ownDescriptors = 32
 
     let configuration: ServerConfiguration
@@ -23,7 +23,7 @@ struct ServeCommand {
     private let arguments: ParsedArguments
     private let access: ServeAccess
 
-    /// - Throws: `UsageError` for values that a server cannot work with.
+    /// - Throws: `UsageError` for values that contradict each other or are not valid.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var endpoints: [Endpoint] = []
         for text in arguments[ServeFlags.listen] {
@@ -67,7 +67,8 @@ struct ServeCommand {
         logLevel = arguments[ServeFlags.logLevel]
     }
 
-    /// What the user keeps beside their own file, as their key, is none of a server's business.
+    /// The configuration files that the server may reread. Only the file itself is accessible to it, not its folder,
+    /// which has the user's key.
     private static func configurationFiles(_ arguments: ParsedArguments) -> [ServerConfiguration.RereadFile] {
         var files: [ServerConfiguration.RereadFile] = []
         if let named = arguments[Flag.config.text] { files.append(.init(named, isReplaceable: true)) }
@@ -75,7 +76,7 @@ struct ServeCommand {
         return files
     }
 
-    /// Clients must not be able to change what the server does.
+    /// Refuses a configuration file in the server's directory, which clients could change.
     private static func check(_ arguments: ParsedArguments, below directory: String) throws(UsageError) {
         for flag in arguments.command.flags {
             guard case .file(let place) = arguments.setting(of: flag)?.origin,
@@ -116,7 +117,7 @@ struct ServeCommand {
         let share = max(0, raisedDescriptorLimit() - Self.ownDescriptors) / Self.descriptorShares
         configuration.filesAtOnce = min(configuration.filesAtOnce, max(1, share / configuration.blockingThreads))
         configuration.maximumMultiparts = min(configuration.maximumMultiparts, max(1, share / 2))
-        // Whoever only connects must not take the descriptors of those who store.
+        // Idle connections must not use up the descriptors for uploads.
         configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
         let log = Log(format: logFormat, level: logLevel)
         do throws(ServerError) {
@@ -142,9 +143,9 @@ struct ServeCommand {
         }
     }
 
-    /// Takes the directory's lock, where it is to be waited for.
+    /// Takes the directory's lock with `--wait-for-lock`.
     ///
-    /// - Returns: false where a signal has ended the waiting.
+    /// - Returns: false if a signal has stopped the wait.
     func takeLock(
         for configuration: inout ServerConfiguration, _ notifier: ServiceNotifier?
     ) throws(ServerError) -> Bool {
@@ -161,7 +162,7 @@ struct ServeCommand {
         return true
     }
 
-    /// Those that a supervisor or a service manager has bound.
+    /// The sockets that a supervisor or a service manager has bound.
     private func sockets(_ log: Log) throws(ServerError) -> [ServerSocket] {
         guard let orders = Supervision.orders else { return try SocketActivation.take().map { ServerSocket($0) } }
         if let signal = orders.lastSignal {
@@ -176,7 +177,7 @@ struct ServeCommand {
                     sockets.append(ServerSocket(socket))
                     continue
                 }
-                // The configuration may say something else by now; that takes a restart.
+                // The configuration may have changed since; that needs a restart.
                 guard let use = configuration.specialUses.first(where: { $0.mark == mark }) else { continue }
                 sockets.append(ServerSocket(socket, for: use))
             }
@@ -186,7 +187,8 @@ struct ServeCommand {
         }
     }
 
-    /// A manager that waits for a message would end a server that cannot send it, some time; it is better told at once.
+    /// Connects to the service manager. An error ends the start at once, because a manager that gets no message would
+    /// end the server later.
     static func notifier() throws(ServerError) -> ServiceNotifier? {
         if let orders = Supervision.orders {
             return orders.notifications.map {
@@ -200,10 +202,10 @@ struct ServeCommand {
         }
     }
 
-    /// Every connection and every file being written takes a descriptor, and the usual soft limit of 1,024 is a relic
-    /// of select(2), which nothing here uses.
+    /// Raises the limit of descriptors to the hard limit. Every connection and open file takes one; the usual soft
+    /// limit of 1,024 exists for select(2), which is not used here.
     ///
-    /// - Returns: how many there can be.
+    /// - Returns: the new limit.
     private func raisedDescriptorLimit() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -4,8 +4,7 @@ internal import TransferServer
 private import TransferPorts
 private import TransferStore
 
-/// The flags of `transfer serve`. Where the program doesn't want something else than a server by itself, defaults are the
-/// server's.
+/// The flags of `transfer serve`. Defaults are those of `ServerConfiguration`, except where the program needs others.
 enum ServeFlags {
     private static let usual = ServerConfiguration(directory: "", endpoints: [])
 
@@ -19,14 +18,14 @@ enum ServeFlags {
             .insecurePermissions, .help,
         ]
 
-    /// What the server does by its configuration alone.
+    /// Flags that only set a value of the configuration.
     static let effects =
         [durability.sets(\.durability), DiscoveryFlags.effect] + MailFlags.effects + ServeTrashFlags.effects
         + ServeStorageFlags.effects + limits
 
     // MARK: Where and how
 
-    /// - Parameter help: what the directory is to the command.
+    /// - Parameter help: the sentence of the help, which differs between commands.
     static func directory(_ help: String) -> FlagKey<String, Never> {
         Flag(
             name: "dir", placeholder: "DIR", help: help, environment: "TRANSFER_DIR", sharedKey: "dir", value: .folder
@@ -76,7 +75,7 @@ enum ServeFlags {
         name: "key", placeholder: "FILE", help: "The key of --cert, in PEM and without a passphrase.", value: .file
     ).text
 
-    /// Where there is TLS, and nobody says anything else.
+    /// The default with TLS; without, the default is off.
     private static let usualHTTP = HTTPUse.on
 
     static let http = Flag(
@@ -150,7 +149,7 @@ enum ServeFlags {
             details: DurationNotation.description, isChangeable: true
         ).interval(default: usual.timeouts.silence).sets { configuration, silence in
             configuration.timeouts.silence = silence
-            // Whoever must be heard has to speak several times meanwhile.
+            // A client must have several chances to send a heartbeat within the timeout.
             let heartbeat = configuration.timeouts.heartbeat
             configuration.timeouts.heartbeat = min(heartbeat, .seconds(silence.seconds / 4))
         },

@@ -2,10 +2,10 @@ private import TransferModel
 internal import TransferServer
 private import TransferSystem
 
-/// Reads what a running server was told once more, and lets it change what it can.
+/// Rereads the settings of a running server, and applies those that can change.
 final class ServeReload: Sendable {
     private let started: ParsedArguments
-    /// What holds: as it was started, or as it was told last.
+    /// The current settings: those of the start, or of the latest reload.
     private let current: Locked<ParsedArguments>
     private let access: ServeAccess
 
@@ -15,7 +15,7 @@ final class ServeReload: Sendable {
         self.access = access
     }
 
-    /// Reads everything before it changes anything: what is wrong leaves all as it was.
+    /// Reads everything before it changes anything, so that an error leaves the settings as they were.
     func run(_ server: Server) async {
         await server.reload { [self] () throws(ServerError) in
             try read()
@@ -51,7 +51,7 @@ final class ServeReload: Sendable {
         }
     }
 
-    /// A quota and `--min-free` can change only where there was one before.
+    /// Whether a flag can change at run time. `--quota` and `--min-free` can only if there was a limit at the start.
     private func isChangeable(_ flag: Flag, _ arguments: ParsedArguments) -> Bool {
         let (quota, minimumFree) = (ServeFlags.quota.flag, ServeFlags.minimumFree.flag)
         return switch flag {
@@ -63,6 +63,6 @@ final class ServeReload: Sendable {
 }
 
 extension ParsedArguments {
-    /// What a flag says, of whatever kind it is.
+    /// The values of a flag or switch, for comparisons.
     fileprivate func said(by flag: Flag) -> [String] { flag.isSwitch ? ["\(isSet(flag))"] : values(of: flag) }
 }

@@ -1,7 +1,7 @@
 private import TransferModel
 internal import TransferServer
 
-/// The flags of `serve` about what clients remove and replace.
+/// The flags of `serve` about the trash.
 enum ServeTrashFlags {
     private static let usual = ServerConfiguration(directory: "", endpoints: [])
 
@@ -9,7 +9,7 @@ enum ServeTrashFlags {
 
     static let effects: [FlagEffect<ServerConfiguration>] = [
         FlagEffect(isOn.flag) { arguments, configuration in
-            // Without an option the directory's own setting counts.
+            // Without the flag, the setting stored in the directory applies.
             if arguments.setting(of: isOn.flag) != nil { configuration.trash = arguments[isOn] }
         },
         lifetime.sets(\.keepTrash),

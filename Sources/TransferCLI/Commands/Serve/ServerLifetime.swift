@@ -3,7 +3,8 @@ private import TransferModel
 internal import TransferServer
 private import TransferSystem
 
-/// Watches for the signals that end a server, and tells the service manager how it is. Lives on the server's first loop.
+/// Runs a server until a signal stops it, and reports its state to the service manager. Runs on the server's first
+/// loop.
 actor ServerLifetime {
     nonisolated let unownedExecutor: UnownedSerialExecutor
     private let server: Server
@@ -11,12 +12,12 @@ actor ServerLifetime {
     private let reload: ServeReload
     private let loop: EventLoop
     private var arrived: Signal?
-    /// Fires when files are to be read again.
+    /// Fires at SIGHUP, when files must be reread.
     private var requests: Signal?
     private var isOver = false
     private var isStopping = false
 
-    /// - Parameter reload: reads files again when a signal asks for it.
+    /// - Parameter reload: rereads the settings at SIGHUP.
     init(_ server: Server, _ notifier: ServiceNotifier?, _ reload: ServeReload) {
         self.server = server
         self.reload = reload
@@ -29,7 +30,7 @@ actor ServerLifetime {
     ///
     /// - Parameter whenListening: called when clients can connect.
     func run(_ whenListening: () -> Void) async throws(ServerError) {
-        // Before anything is accepted: a crowd of connections may take every descriptor that there is.
+        // Before any connection is accepted: many connections can use up all descriptors.
         let signals = try makeSignals()
         defer { signals.close() }
         let endpoints = try await server.start()
@@ -61,7 +62,7 @@ actor ServerLifetime {
         }
     }
 
-    /// - Parameter status: for when all is as it was.
+    /// - Parameter status: the status text to restore after a reload.
     private func reloadWhenAsked(_ status: String) async {
         while let requests {
             await requests.wait()
@@ -78,7 +79,7 @@ actor ServerLifetime {
         arrived?.fire()
     }
 
-    /// A server with a loop that doesn't answer serves nobody who is on it.
+    /// Answers the service manager's watchdog, as long as every loop responds.
     private func calmWatchdog(every interval: Int64) async {
         while !isOver {
             await server.visitLoops()

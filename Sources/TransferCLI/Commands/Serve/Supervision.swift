@@ -3,21 +3,21 @@ internal import Glibc
 internal import TransferServer
 private import TransferSystem
 
-/// What of supervising a server this process does. `transfer serve` starts itself once more as its worker, so that the
-/// worker begins as clean as any program, and a process that holds no more than sockets stays behind.
+/// The role of this process in supervision. `transfer serve` starts itself again as a worker, so that the worker starts
+/// as a fresh program, and the supervisor holds little more than sockets.
 enum Supervision {
-    /// What the worker of a supervisor was told; nothing in any other process.
+    /// The orders of a worker from its supervisor; nil in other processes.
     static let orders = WorkerOrders.take()
 
-    /// Supervises a server until it ends, if that is what this process is for.
+    /// Supervises a server until it ends, if this process is its supervisor.
     ///
-    /// - Returns: the code to exit with; nothing in a worker, and where nothing is to be supervised.
+    /// - Returns: the exit code; nil in a worker, and with `--no-supervise`.
     static func run() -> Int32? {
         if let orders {
             obey(orders)
             return nil
         }
-        // What is wrong with the arguments is said by whoever would serve.
+        // Faults of the arguments are reported by the code that serves.
         let words = Array(CommandLine.arguments.dropFirst())
         guard case .run(let arguments)? = try? Invocation(words, sources: Environment.sources),
             arguments.command == ServeCommand.definition, !arguments[ServeFlags.isAlone],
@@ -26,17 +26,17 @@ enum Supervision {
         return command.supervise()
     }
 
-    /// A worker ends with its supervisor, and leaves a report when a signal ends it.
+    /// Sets up a worker: it ends with its supervisor, and writes a report if a signal kills it.
     private static func obey(_ orders: WorkerOrders) {
         clinux_end_with_parent(SIGKILL)
-        // It may have ended before that.
+        // The supervisor may have ended before the call.
         guard getppid() == orders.supervisor else { _exit(ExitCode.fault.rawValue) }
-        // Otherwise tools would show the name of the link that it was started by.
+        // Otherwise tools would show the name of the link by which it was started.
         clinux_set_thread_name("transfer")
-        // In a process group of its own it is in no terminal's foreground; it may write there all the same.
+        // In its own process group, the worker is in the background of its terminal, but may still write to it.
         signal(SIGTTOU, SIG_IGN)
         _ = fcntl(orders.report, F_SETFD, FD_CLOEXEC)
-        // Without one its end is reported all the same, and where it was isn't.
+        // Without the handler, a crash is still reported, but without its place in the code.
         try? CrashHandler.install(writingTo: orders.report)
     }
 }

@@ -33,7 +33,7 @@ enum BashCompletions {
         """
     }
 
-    /// The same whatever the tables say.
+    /// The part of the script that does not depend on the tables of commands.
     private static let procedure = """
         # Offers those of the lines on standard input that begin with $2, with $1 in front. Names come from others, who can call
         # themselves anything: they are offered quoted, and never given to what expands words, as compgen -W does.
@@ -146,7 +146,7 @@ enum BashCompletions {
         complete -F _transfer transfer
         """
 
-    /// What stands behind a pattern of `case`.
+    /// A branch of a `case` statement.
     private typealias Line = (pattern: String, kind: String)
 
     private static func lines(_ lines: [Line]) -> String {

@@ -1,12 +1,12 @@
-/// The commands as a tree of words, for whoever completes them one by one.
+/// The commands as a tree of words, for completions of one word at a time.
 enum CommandTree {
-    /// One word that can follow others.
+    /// A word that can follow a stem.
     struct Word: Equatable, Sendable {
         let text: String
         let summary: String
     }
 
-    /// Everything that words can follow: nothing, and words that are not a command yet, such as `access`.
+    /// Everything that words can follow: the empty stem, and words that are not yet a command, such as `access`.
     static var stems: [String] {
         var stems = [""]
         for command in Commands.all {
@@ -19,10 +19,10 @@ enum CommandTree {
         return stems
     }
 
-    /// Whether words are the beginning of a command and not one themselves.
+    /// Whether words begin a command, but are not one themselves.
     static func isStem(_ words: String) -> Bool { !words.isEmpty && stems.contains(words) }
 
-    /// What can follow a stem, in the order of the table; other names of a command behind it.
+    /// The words that can follow a stem, in the order of the table, with aliases after their command.
     static func words(after stem: String) -> [Word] {
         var words: [Word] = []
         for name in Commands.all.flatMap(\.names) {
@@ -41,9 +41,9 @@ enum CommandTree {
         return words(after: name).map(\.text).joined(separator: ", ")
     }
 
-    /// Stems and commands: what has been typed may be any of these.
+    /// All stems and commands.
     static var paths: [String] { stems.filter { !$0.isEmpty } + Commands.all.flatMap(\.names) }
 
-    /// Commands whose operands are the words of a command.
+    /// Commands whose operand is the name of a command, such as `help`.
     static var aboutCommands: [Command] { Commands.all.filter { $0.operandValue == .command } }
 }

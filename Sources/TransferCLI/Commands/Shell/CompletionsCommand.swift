@@ -1,8 +1,8 @@
-/// `transfer completions`: prints what makes a shell complete commands.
+/// `transfer completions`: prints a completion script for a shell.
 struct CompletionsCommand {
     private let shell: Shell
 
-    /// - Throws: `UsageError` for anything but a shell that is known.
+    /// - Throws: `UsageError` unless the operand is a supported shell.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         let wanted = Shell.flagValues.joined(separator: ", ")
         guard arguments.operands.count == 1, let shell = Shell(rawValue: arguments.operands[0]) else {

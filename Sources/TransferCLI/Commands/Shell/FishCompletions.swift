@@ -1,4 +1,4 @@
-/// Completions for fish 3.
+/// The completion script for fish 3.
 enum FishCompletions {
     static var script: String {
         """
@@ -59,7 +59,7 @@ enum FishCompletions {
 
     private static var paths: String { (CommandTree.paths + asked).map { quoted(" \($0)") }.joined(separator: " ") }
 
-    /// Words behind help and its like.
+    /// Words after `help` and similar commands.
     private static var asked: [String] {
         CommandTree.aboutCommands.flatMap { about in CommandTree.paths.map { "\(about.name) \($0)" } }
     }

@@ -1,11 +1,11 @@
-/// The help, written from the tables of commands and flags. No line is wider than 80 columns.
+/// The help texts, generated from the tables of commands and flags. Lines have at most 80 columns.
 enum HelpText {
     static let columns = 80
 
-    /// The most columns of terms that texts stand beside; longer terms have a line of their own.
+    /// The widest term that has its text beside it, in columns; wider terms have lines of their own.
     private static let widestTerm = 26
 
-    /// What `transfer --help` prints.
+    /// The output of `transfer --help`.
     static func overview() -> String {
         let program = Commands.program
         return page([
@@ -20,7 +20,7 @@ enum HelpText {
         ])
     }
 
-    /// What `transfer help` prints about words that commands begin with.
+    /// The output of `transfer help` for words that begin commands, such as `access`.
     static func list(after stem: String) -> String {
         let commands = Commands.all.filter { $0.name.hasPrefix(stem + " ") }
         return page([
@@ -30,7 +30,7 @@ enum HelpText {
         ])
     }
 
-    /// What `transfer COMMAND --help` prints.
+    /// The output of `transfer COMMAND --help`.
     static func brief(for command: Command) -> String {
         page([
             wrap(command.summary, indent: 0), [usage(of: command)],
@@ -39,7 +39,7 @@ enum HelpText {
         ])
     }
 
-    /// What `transfer help COMMAND` prints.
+    /// The output of `transfer help COMMAND`.
     static func page(for command: Command) -> String {
         page(
             [wrap(command.summary, indent: 0), [usage(of: command)]]

@@ -1,8 +1,8 @@
-/// `transfer man`: prints a manual page, or the names of all.
+/// `transfer man`: prints a manual page, or the names of all pages.
 struct ManCommand {
     private let text: String
 
-    /// - Throws: `UsageError` for a page that there is not.
+    /// - Throws: `UsageError` for an unknown page.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard !arguments[Self.names] else {
             guard arguments.operands.isEmpty else { throw arguments.error("--names takes no operand") }

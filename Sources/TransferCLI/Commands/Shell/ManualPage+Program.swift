@@ -1,5 +1,5 @@
 extension ManualPage {
-    /// What the page of the program says that no command does.
+    /// The sections DESCRIPTION and COMMANDS of the program's page.
     static var programDescription: [String] {
         let paragraphs = [
             Commands.program.summary,

@@ -1,6 +1,6 @@
-/// The manual pages, written from the tables of commands and flags.
+/// The manual pages, generated from the tables of commands and flags.
 enum ManualPage {
-    /// The names of all pages, as they are asked for and as their files begin.
+    /// The names of all pages, as in `transfer man` and in file names.
     static var names: [String] { ([Commands.program] + Commands.all).map(name) }
 
     /// The page of a command, or of the program.
@@ -18,7 +18,7 @@ enum ManualPage {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Of its page.
+    /// The name of the command's page: `transfer-push`.
     static func name(of command: Command) -> String {
         command.invocation.split(separator: " ").joined(separator: "-")
     }
@@ -30,7 +30,7 @@ enum ManualPage {
         return [
             ".\\\" Made by 'transfer man'.",
             ".TH \(Roff.escaped(name.uppercased())) 1 \"\" \"transfer \(Roff.escaped(transferVersion))\" \"Transfer\"",
-            // Names of commands must not be taken apart.
+            // No hyphenation: names of commands must not be split.
             ".nh", ".ad l",
             ".SH NAME", "\(Roff.escaped(name)) \\- \(Roff.escaped(summary))",
             ".SH SYNOPSIS", "\(Roff.bold(command.invocation)) [\(Roff.italic("FLAGS"))]\(operands)",
@@ -56,7 +56,7 @@ enum ManualPage {
         Roff.entry(Roff.bold("\(outcome.code.rawValue)"), [outcome.meaning + "."])
     }
 
-    /// The program for a command; its family and the program's commands for others.
+    /// The pages to see also: for a command, the program and the commands of its family; for the program, all commands.
     private static func references(of command: Command) -> [String] {
         let family = command.name.prefix { $0 != " " }
         let others =

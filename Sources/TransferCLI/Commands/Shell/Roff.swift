@@ -1,9 +1,9 @@
 private import TransferModel
 
-/// Writes text for man(7).
+/// Writes text in the format of man(7).
 enum Roff {
-    /// Text as it stands within a line: nothing in it means anything to roff, and dashes and quotes can be copied from the
-    /// page (groff_man_style(7)).
+    /// Escapes text within a line, so that roff does not interpret it and dashes and quotes can be copied from the page
+    /// (groff_man_style(7)).
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { escaped, scalar in
             switch scalar {
@@ -20,7 +20,7 @@ enum Roff {
         }
     }
 
-    /// A line of text: one that begins with a dot would be taken for a request.
+    /// A line of text; a leading dot is protected, because roff would take it as a request.
     static func line(_ text: String) -> String {
         let text = escaped(text)
         return text.utf8.first == UInt8(ascii: ".") ? "\\&" + text : text
@@ -30,18 +30,18 @@ enum Roff {
 
     static func italic(_ text: String) -> String { "\\fI\(escaped(text))\\fR" }
 
-    /// A section; nothing where there is nothing in it.
+    /// A section; empty if it has no lines.
     static func section(_ title: String, _ lines: [String]) -> [String] {
         lines.isEmpty ? [] : [".SH \(title)"] + lines
     }
 
     static func paragraphs(_ texts: [String]) -> [String] { texts.flatMap { [".PP", line($0)] } }
 
-    /// - Parameter term: as roff has it.
+    /// - Parameter term: the term in roff.
     static func entry(_ term: String, _ texts: [String]) -> [String] {
         [".TP", term] + texts.filter { !$0.isEmpty }.map(line)
     }
 
-    /// A line that is shown as it is.
+    /// A line in a block without filling.
     static func example(_ text: String) -> [String] { [".PP", ".RS 4", ".nf", line(text), ".fi", ".RE"] }
 }

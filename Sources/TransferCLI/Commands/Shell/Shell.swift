@@ -1,10 +1,10 @@
-/// A shell that completions can be made for.
+/// A shell with a completion script.
 enum Shell: String, FlagChoice {
     case bash, zsh, fish
 
     var flagValue: String { rawValue }
 
-    /// A script that teaches the shell to complete commands, flags, their choices, files and remotes.
+    /// The script that completes commands, flags, their choices, files and remotes.
     var completions: String {
         switch self {
         case .bash: BashCompletions.script
@@ -13,7 +13,7 @@ enum Shell: String, FlagChoice {
         }
     }
 
-    /// A word as all three take it, whatever is in it, fish with backslashes of its own.
+    /// Quotes a word for the shell; fish needs its backslashes escaped.
     func quoted(_ text: String) -> String {
         switch self {
         case .bash, .zsh: "'" + text.replacing("'", with: "'\\''") + "'"
@@ -23,7 +23,8 @@ enum Shell: String, FlagChoice {
 }
 
 extension String {
-    /// Puts one text in the place of another. By scalars: to a shell a quote is one whatever sign follows.
+    /// Replaces a scalar by a text. Works on scalars, because a combining character after a quote would hide it from
+    /// `Character`.
     fileprivate func replacing(_ part: Unicode.Scalar, with other: String) -> String {
         unicodeScalars.reduce(into: "") { text, scalar in
             if scalar == part { text += other } else { text.unicodeScalars.append(scalar) }

@@ -1,4 +1,4 @@
-/// Completions for zsh 5: a file for a directory of `fpath`, or one that is sourced after `compinit`.
+/// The completion script for zsh 5, for a directory in `fpath` or to be sourced after `compinit`.
 enum ZshCompletions {
     static var script: String {
         """
@@ -121,7 +121,7 @@ enum ZshCompletions {
         .joined(separator: "\n")
     }
 
-    /// As `_arguments` takes it (zshcompsys(1)).
+    /// The specification of a flag for `_arguments` (zshcompsys(1)).
     private static func specification(of flag: Flag) -> String {
         let text = "[\(flag.help.reduce(into: "") { $0 += ("[]\\:".contains($1) ? "\\" : "") + String($1) })]"
         let isBare = flag.bareValue != nil

@@ -3,7 +3,7 @@ private import TransferModel
 private import TransferServer
 private import TransferSystem
 
-/// `transfer status`: asks the server of a directory what it does.
+/// `transfer status`: prints the status of the server of a directory.
 struct StatusCommand {
     private let directory: String
     private let isJSON: Bool

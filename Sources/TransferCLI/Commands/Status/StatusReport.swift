@@ -1,17 +1,17 @@
 internal import TransferModel
 private import TransferServer
 
-/// The answer of a server as text.
+/// The status of a server as text.
 struct StatusReport {
     private let answer: JSONNode
 
-    /// - Returns: nothing for an answer of another version.
+    /// - Returns: nil for an answer with another schema.
     init?(_ answer: JSONNode) {
         guard answer.text("schema") == StatusSocket.schema else { return nil }
         self.answer = answer
     }
 
-    /// Lines, each with its end.
+    /// The report, in lines that each end with a line feed.
     var text: String {
         let tables = [
             table("uploads", ["received", "size", "rate", "time", "from", "path"], upload),
@@ -70,7 +70,7 @@ struct StatusReport {
         return parts
     }
 
-    /// Nothing of a server that keeps nothing for anybody, and of one that is too old to say so.
+    /// Nil for a server without mailboxes, or an older server.
     private var mail: String? {
         guard let mail = answer["mail"], mail != .null else { return nil }
         guard mail["open"] == .bool(true) else { return "the mailboxes cannot be used; the log says why" }
@@ -81,14 +81,14 @@ struct StatusReport {
         return "\(waiting)\(bytes); \(boxes), \(mail.number("here")) of them here"
     }
 
-    /// Nothing where there is none, and of a server that is too old to say so.
+    /// Nil if there was no failed sync, or the server is older.
     private var doubt: String? {
         guard answer["inDoubt"] == .bool(true) else { return nil }
         return "a sync of the disk failed or was interrupted: until the machine is restarted, files without a "
             + "known acknowledgement do not count as stored"
     }
 
-    /// Nil when no copied directory is being compared, and of a server that is too old to say so.
+    /// Nil if no copied directory is being compared, or the server is older.
     private var adoption: String? {
         guard let adoption = answer["adoption"], adoption != .null else { return nil }
         let total = adoption["paths"].flatMap { $0 == .null ? nil : adoption.number("paths") }
@@ -104,7 +104,7 @@ struct StatusReport {
         return parts.joined(separator: "; ")
     }
 
-    /// Nothing where there is nothing to say.
+    /// Nil if there were no crashes.
     private var crashes: String? {
         let restarts = answer.number("restarts")
         let count = answer["crashes"]?.number("count") ?? 0
@@ -130,7 +130,7 @@ struct StatusReport {
 // MARK: Tables
 
 extension StatusReport {
-    /// - Returns: nothing where there is nothing to list.
+    /// - Returns: an empty text if the list is empty.
     private func table(_ name: String, _ header: [String], _ row: (JSONNode) -> [String]) -> String {
         let entries = answer[name]?.list("list") ?? []
         guard !entries.isEmpty else { return "" }
@@ -185,7 +185,7 @@ extension JSONNode {
         return nodes
     }
 
-    /// Nothing as a dash.
+    /// A dash if the member is missing.
     fileprivate func shown(_ key: String) -> String { self[key]?.shown ?? "-" }
 
     fileprivate var shown: String {
@@ -193,7 +193,7 @@ extension JSONNode {
         return text.escapedForDisplay
     }
 
-    /// As people write times: `2026-12-31 23:59:59 UTC`.
+    /// The time in the form `2026-12-31 23:59:59 UTC`.
     fileprivate func time(_ key: String) -> String {
         let text = shown(key)
         guard text.utf8.count == 20 else { return text }

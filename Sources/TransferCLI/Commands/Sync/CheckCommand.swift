@@ -1,6 +1,6 @@
 private import TransferClient
 
-/// `transfer check`: says how a folder on a server and a directory here differ.
+/// `transfer check`: prints the differences of a folder on a server and a local directory.
 struct CheckCommand {
     private let runner: SyncRunner
 

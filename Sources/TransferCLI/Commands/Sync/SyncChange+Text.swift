@@ -1,11 +1,11 @@
 internal import TransferClient
 internal import TransferModel
 
-/// What a change is called where it is shown.
+/// The words for changes in the output.
 enum SyncWords {
-    /// What is done.
+    /// For `sync`: what is done.
     case doing
-    /// How two sides differ.
+    /// For `check`: how the sides differ.
     case comparing
 
     func word(_ action: SyncChange.Action) -> String {
@@ -53,7 +53,7 @@ extension SyncChange {
 extension SyncSummary {
     /// One line for people.
     ///
-    /// - Parameter seconds: that it took.
+    /// - Parameter seconds: the duration.
     func line(_ words: SyncWords, seconds: Double) -> String {
         var parts: [String] = []
         switch words {
@@ -91,7 +91,7 @@ extension SyncSummary {
 }
 
 extension Int {
-    /// With a comma between thousands: `19,988`.
+    /// The number with commas between thousands: `19,988`.
     fileprivate var grouped: String {
         let digits = String(self)
         var text = ""

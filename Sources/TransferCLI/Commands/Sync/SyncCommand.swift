@@ -1,7 +1,7 @@
 private import TransferClient
 private import TransferSystem
 
-/// `transfer sync`: makes a folder on a server the same as a directory here, or the other way round.
+/// `transfer sync`: makes a folder on a server the same as a local directory, or the other way round.
 struct SyncCommand {
     private let runner: SyncRunner
 

@@ -10,7 +10,7 @@ enum SyncFlags {
         name: "json", help: "Print one JSON object per line for every change, and one for the summary."
     ).isOn
 
-    /// What decides what is the same.
+    /// Flags about what counts as the same.
     static let comparing: [FlagEffect<SyncOptions>] = [
         Flag(
             name: "checksum", short: "c", help: "Compare content even if size and time are the same.",
@@ -23,7 +23,7 @@ enum SyncFlags {
             .sets { options, isOn in options.keepsOwners = !isOn },
     ]
 
-    /// What may be removed.
+    /// Flags about what is removed.
     static let removing: [FlagEffect<SyncOptions>] = [
         Flag(
             name: "delete", help: "Remove from the target what the source doesn't have.",
@@ -86,7 +86,7 @@ enum SyncFlags {
         }
     }
 
-    /// How it travels.
+    /// Flags about the transfer.
     static let handling: [FlagEffect<ClientConfiguration>] = [
         ClientFlags.compression(
             "Does not change what is stored. auto compresses while that makes the transfer faster."),

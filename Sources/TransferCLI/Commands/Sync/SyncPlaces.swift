@@ -4,15 +4,16 @@ private import TransferModel
 
 /// The two sides of a sync or a check: a directory here and a folder on a server.
 ///
-/// As with rsync, `DIR/` is what is in the directory, and `DIR` the directory itself, which then goes into the target.
+/// As with rsync, `DIR/` means the content of the directory, and `DIR` the directory itself, which is put into the
+/// target.
 struct SyncPlaces {
-    /// Whether the directory here is the source.
+    /// Whether the local directory is the source.
     let isPush: Bool
 
-    /// Of this machine, without a slash at its end.
+    /// The local directory, without a slash at its end.
     let directory: String
 
-    /// Below the address of the server; empty for that itself.
+    /// The folder below the server's address; empty for the address itself.
     let folder: String
 
     init(_ arguments: ParsedArguments, server: Flag) throws(UsageError) {
@@ -43,11 +44,11 @@ struct SyncPlaces {
         isPush = false
         self.folder = Self.joined(Self.withoutSlashes(folder), "")
         let directory = Self.withoutSlashes(target)
-        // What is on the server has no name there but its last.
+        // A folder on the server is put into the target under its last component.
         self.directory = Self.ownName(folder).map { "\(directory)/\($0)" } ?? directory
     }
 
-    /// What the source is called in the target; nothing where its content goes there.
+    /// The name of the source in the target; nil if its content goes there.
     private static func ownName(_ text: String) -> String? {
         guard text.utf8.last != UInt8(ascii: "/"),
             let last = text.utf8.split(separator: UInt8(ascii: "/")).last.map({ String(Substring($0)) })

@@ -2,7 +2,7 @@ internal import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// Turns the events of a sync into what people and scripts read: changes on standard output, talk on standard error.
+/// Prints the events of a sync: changes on standard output, messages on standard error.
 actor SyncReporter: Asker {
     private let output: PushOutput
     private let words: SyncWords
@@ -15,7 +15,7 @@ actor SyncReporter: Asker {
 
     /// - Parameters:
     ///   - isPush: whether the server is the target.
-    ///   - server: as commands name it.
+    ///   - server: the server's name in commands.
     init(_ output: PushOutput, _ words: SyncWords, isPush: Bool, isDryRun: Bool, server: String) {
         self.server = server
         (self.output, self.words, self.isDryRun) = (output, words, isDryRun)
@@ -24,7 +24,7 @@ actor SyncReporter: Asker {
         lines = ResultLines(output, showsProgress: !isDryRun)
     }
 
-    /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
+    /// - Parameter isLast: whether no other event is waiting, so that buffered output must be written.
     func show(_ event: SyncEvent, isLast: Bool) {
         switch event {
         case .finished(let change): show(change)
@@ -34,7 +34,7 @@ actor SyncReporter: Asker {
         lines.update(event.asPush, isLast: isLast)
     }
 
-    /// Draws progress anew: rate and time left change also when nothing happens.
+    /// Redraws progress: rate and time left also change without events.
     func refresh() { lines.refresh() }
 
     func ask(_ question: String) { lines.ask(question) }
@@ -43,7 +43,7 @@ actor SyncReporter: Asker {
 
     /// Prints the summary.
     ///
-    /// - Parameter failure: what ended it early.
+    /// - Parameter failure: the failure that ended the sync early; nil otherwise.
     func finish(_ failure: TransferFailure?) -> ExitCode {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
         if let summary, output.isJSON { lines.print(summary.json(isDryRun: isDryRun, seconds: seconds).text) }
@@ -57,7 +57,7 @@ actor SyncReporter: Asker {
         return isOutputLost || !isGood(summary) ? .uploadsFailed : .success
     }
 
-    /// A check is about whether there is a difference.
+    /// Whether the exit code is 0: a check fails if there are differences.
     private func isGood(_ summary: SyncSummary) -> Bool {
         switch words {
         case .doing: summary.failed + summary.conflicts == 0 && summary.deletionStop == nil
@@ -66,7 +66,7 @@ actor SyncReporter: Asker {
     }
 
     private func show(_ change: SyncChange) {
-        // Whoever has stopped it knows that of all that was not begun.
+        // After an interruption, cancelled changes are not printed.
         guard change.result != .cancelled || !Interruption.hasCome else { return }
         count(change)
         if output.isJSON {

@@ -3,7 +3,7 @@ private import Glibc
 internal import TransferClient
 private import TransferModel
 
-/// Runs a sync, or what only looks, and shows it.
+/// Runs a sync or a check, and prints it.
 struct SyncRunner {
     private let access: FilesAccess
     private let places: SyncPlaces
@@ -11,7 +11,7 @@ struct SyncRunner {
     private let words: SyncWords
     private let options: SyncOptions
 
-    /// Often enough for an eye, seldom enough for a slow terminal.
+    /// Time between two drawings of progress: smooth, but not too much for a slow terminal.
     private static let refreshInterval = Duration.milliseconds(200)
 
     init(_ arguments: ParsedArguments, _ options: SyncOptions, _ words: SyncWords) throws(UsageError) {
@@ -26,7 +26,7 @@ struct SyncRunner {
         self.access = access
     }
 
-    /// A file is no folder to keep equal; what cannot be looked at is told later.
+    /// Refuses a source that is a file. A path that cannot be examined is reported later.
     private static func checkFolder(_ path: String, _ arguments: ParsedArguments) throws(UsageError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return }

@@ -1,7 +1,7 @@
 private import TransferClient
 private import TransferModel
 
-/// `transfer trash empty`: removes for good what is in the server's trash.
+/// `transfer trash empty`: permanently removes what is in the server's trash.
 struct TrashEmptyCommand {
     private let access: FilesAccess
     private let batches: [TrashedBatch]
@@ -24,7 +24,7 @@ struct TrashEmptyCommand {
             var tally = ResultTally()
             var printer = LinePrinter()
             for try await report in reports {
-                // Nobody has named that part, which has nothing of the folder, or something else in the place of it.
+                // Without `--batch`, skip batches that contain nothing of this folder.
                 if batches.isEmpty, [.notFound, .invalidPath].contains(report.result) { continue }
                 tally.add(report.result)
                 if isJSON {

@@ -1,4 +1,4 @@
-/// The flags that all commands about the server's trash have, and what there is to say about it.
+/// The flags and texts that all commands for the trash share.
 enum TrashFlags {
     static let about =
         "'transfer remove --trash' moves entries to the trash; on a server with a trash, every removal "

@@ -1,7 +1,7 @@
 private import TransferClient
 private import TransferModel
 
-/// `transfer trash list`: shows what was removed on the server and is kept.
+/// `transfer trash list`: prints what is in the server's trash.
 struct TrashListCommand {
     private let access: FilesAccess
     private let isJSON: Bool
@@ -19,7 +19,7 @@ struct TrashListCommand {
             let client = try await access.client()
             var printer = LinePrinter()
             for batch in try await client.trash() {
-                // Of one path it costs one question, and not a list of all that is there.
+                // One request tells whether the batch has the path, without listing the batch.
                 if let path, try await !client.has(path, in: batch) { continue }
                 let (all, failure) = await client.collect(client.list(batch))
                 if let failure { throw failure }
@@ -45,7 +45,7 @@ struct TrashListCommand {
         "\(batch.name)  \(entry.path.escapedForDisplay)  \(ByteFormat.size(entry.size))"
     }
 
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`; every member is always present.
     private func json(_ entry: RemoteEntry, _ batch: TrashedBatch) -> JSONLine {
         [
             "schema": .string(JSONSchema.trashed), "batch": .string(batch.name), "removed": .string(batch.time),

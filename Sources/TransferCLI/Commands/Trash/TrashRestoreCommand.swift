@@ -1,7 +1,7 @@
 internal import TransferClient
 private import TransferModel
 
-/// `transfer trash restore`: brings back what was removed on the server.
+/// `transfer trash restore`: restores what was removed on the server.
 struct TrashRestoreCommand {
     private let access: FilesAccess
     private let paths: [String]
@@ -44,7 +44,7 @@ struct TrashRestoreCommand {
         }
     }
 
-    /// Brings back all that is in parts of the trash: the newest last, so that it takes the place of what is older.
+    /// Restores everything in batches of the trash, the newest last, so that it replaces older versions.
     private func restoreAll(_ client: TransferClient) async throws(TransferFailure) -> ExitCode {
         let reports = ChangeReports(verb: "restored", isJSON: isJSON, isQuiet: isQuiet)
         var code = ExitCode.success
@@ -62,7 +62,7 @@ struct TrashRestoreCommand {
         return code
     }
 
-    /// The newest part of the trash that has the path.
+    /// The newest batch of the trash that has the path; nil if none has.
     private func newest(
         _ path: String, _ batches: [TrashedBatch], _ client: TransferClient
     ) async throws(TransferFailure) -> TrashedBatch? {
@@ -77,7 +77,7 @@ struct TrashRestoreCommand {
 }
 
 extension TrashedBatch {
-    /// What --batch names; none without it.
+    /// The batches that `--batch` names; empty without it.
     static func all(_ arguments: ParsedArguments) throws(UsageError) -> [TrashedBatch] {
         try arguments[TrashFlags.batch].map { (name) throws(UsageError) in
             guard let batch = TrashedBatch(name) else {

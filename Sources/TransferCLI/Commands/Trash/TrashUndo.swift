@@ -1,19 +1,19 @@
 internal import TransferClient
 private import TransferModel
 
-/// How what a command has replaced comes back.
+/// The hint how to restore the files that a command has replaced.
 struct TrashUndo {
     private let batches: [String]
     private let count: Int
     private let server: String
 
-    /// Parts of the trash that one command names at most.
+    /// The most batches that the suggested command names.
     private static let most = 8
 
     /// - Parameters:
-    ///   - trash: parts of the server's trash, and how many files of the command each has.
-    ///   - server: as commands name it.
-    /// - Returns: nil where the trash has nothing of the command.
+    ///   - trash: batches of the server's trash, with the number of replaced files in each.
+    ///   - server: the server's name in commands.
+    /// - Returns: nil if the trash has no files of the command.
     init?(_ trash: [TrashedBatch: Int], server: String) {
         guard !trash.isEmpty else { return nil }
         batches = trash.keys.map(\.name).sorted()
@@ -21,7 +21,7 @@ struct TrashUndo {
         self.server = server
     }
 
-    /// One line for people.
+    /// The hint, in one line.
     var line: String {
         let files = count == 1 ? "1 replaced file is" : "\(count) replaced files are"
         let place = " --from \(server.escapedForDisplay)"

@@ -3,7 +3,7 @@ private import TransferModel
 private import TransferProtocol
 private import TransferSystem
 
-/// What the commands for known servers have in common.
+/// Texts and functions that the commands for known servers share.
 extension KnownServers {
     static let about =
         "The list of known servers has the key of each address. 'transfer push' refuses a known server "
@@ -24,9 +24,9 @@ extension KnownServers {
         return known
     }
 
-    /// The address that the first operand is.
+    /// The server address in the first operand.
     ///
-    /// - Parameter count: how many operands there have to be.
+    /// - Parameter count: the required number of operands.
     static func address(_ arguments: ParsedArguments, of count: Int) throws(UsageError) -> String {
         guard arguments.operands.count == count else {
             throw arguments.error("give \(arguments.command.operands ?? "")")
@@ -38,7 +38,7 @@ extension KnownServers {
         return server.server
     }
 
-    /// Says what is wrong with the list.
+    /// Runs the body of a command, and prints the message of a fault.
     static func run(_ body: () throws(Fault) -> ExitCode) -> ExitCode {
         do throws(Fault) {
             return try body()

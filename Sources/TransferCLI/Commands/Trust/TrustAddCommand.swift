@@ -2,7 +2,7 @@ internal import TransferClient
 private import TransferKeys
 private import TransferModel
 
-/// `transfer trust add`: knows a server by its key from now on.
+/// `transfer trust add`: adds a server's key to the known ones.
 struct TrustAddCommand {
     private let known: KnownServers
     private let entry: KnownServers.Entry

@@ -4,19 +4,20 @@ private import TransferIO
 private import TransferModel
 private import TransferSystem
 
-/// Asks whoever sits at the terminal whether an unknown server is the right one.
+/// Asks the user at the terminal whether to trust an unknown server.
 struct TrustQuestion: Sendable {
     private let reporter: any Asker
 
-    /// - Returns: nothing where there is nobody to ask: the question could not be seen, or not be answered.
+    /// - Returns: nil if the question could not be seen or answered: standard error is not a terminal, or the process
+    ///   is in the background.
     init?(_ reporter: any Asker) {
         guard isatty(STDERR_FILENO) == 1, let terminal = Self.terminal() else { return nil }
-        // A job in the background would be stopped as soon as it reads.
+        // A background job would be stopped as soon as it reads the terminal.
         guard tcgetpgrp(terminal.number) == getpgrp() else { return nil }
         self.reporter = reporter
     }
 
-    /// Not standard input, which may be what is pushed.
+    /// Not standard input, which may be the content to push.
     private static func terminal() -> Descriptor? {
         let number = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)
         return number < 0 ? nil : Descriptor(number)
@@ -38,7 +39,7 @@ struct TrustQuestion: Sendable {
         server.speaksTransfer ? "" : " It doesn't say that it speaks Transfer."
     }
 
-    /// On a thread of its own: people take their time.
+    /// Reads on a thread of its own, because it waits for the user.
     private static func answer() async -> String {
         let pool = BlockingPool(name: "transfer-ask", threads: 1)
         defer { pool.close() }
@@ -48,7 +49,7 @@ struct TrustQuestion: Sendable {
         }
     }
 
-    /// Without the end of the line; what is longer than a word is no answer.
+    /// The answer without the end of the line, in lower case. Longer input than 256 bytes is not an answer.
     private static func line(of terminal: borrowing Descriptor) -> String {
         var bytes = [UInt8](repeating: 0, count: 256)
         let number = terminal.number

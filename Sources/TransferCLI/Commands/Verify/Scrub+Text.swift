@@ -32,7 +32,7 @@ extension ScrubProgress {
 }
 
 extension ScrubSummary {
-    /// For people.
+    /// The lines that are printed without `--json`.
     var lines: [String] {
         var lines = [counts]
         if recent.files > 0 { lines.append("\(recent.shown) not checked, because just stored or being replaced") }

@@ -6,11 +6,11 @@ private import TransferServer
 private import TransferStore
 private import TransferSystem
 
-/// `transfer verify`: reads what is stored, compares it with the catalog, prints what is not as it should be.
+/// `transfer verify`: compares stored files with the catalog, and prints differences.
 struct VerifyCommand {
     private static let refreshInterval = Duration.milliseconds(200)
 
-    /// More than there are cores: each waits for the disk most of the time.
+    /// More threads than cores, because each waits for the disk most of the time.
     private static let threadsPerCore = 2
 
     private let configuration: Scrub.Configuration
@@ -27,7 +27,7 @@ struct VerifyCommand {
 
     func run() async -> ExitCode {
         let printer = VerifyPrinter(output)
-        // Nothing is lost by ending at once: the catalog is repaired in transactions.
+        // Ending at once loses nothing: the catalog is repaired in transactions.
         Interruption.watch { Interruption.end(.uploadsFailed) }
         do throws(ServerError) {
             let scrub = try Scrub(configuration, try openStore()) { printer.print($0) }

@@ -2,7 +2,7 @@ import TransferModel
 import TransferServer
 import TransferSystem
 
-/// Prints findings and a summary on standard output, and shows on a terminal how far a scrub is.
+/// Prints findings and a summary on standard output, and draws progress on a terminal.
 final class VerifyPrinter: Sendable {
     private struct State {
         var isShown = false
@@ -20,7 +20,7 @@ final class VerifyPrinter: Sendable {
         write(output.isJSON ? finding.json.text : finding.line)
     }
 
-    /// Draws how far it is.
+    /// Draws the progress line.
     func show(_ progress: ScrubProgress) {
         state.withLock { state in
             state.isShown = true
@@ -28,7 +28,7 @@ final class VerifyPrinter: Sendable {
         }
     }
 
-    /// Takes that away again.
+    /// Erases the progress line.
     func clear() {
         state.withLock { Self.clear(&$0) }
     }

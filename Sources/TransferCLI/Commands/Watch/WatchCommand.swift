@@ -1,18 +1,18 @@
 private import TransferClient
 private import TransferSystem
 
-/// `transfer watch`: sends what appears in a directory, until it is stopped.
+/// `transfer watch`: sends files that appear in a directory, until it is stopped.
 struct WatchCommand {
     private let access: FilesAccess
     private let directory: String
     private let options: WatchOptions
     private let output: PushOutput
 
-    /// Seconds for which a push tries a connection again by itself, where it goes on for ever: the watch begins another
-    /// one then.
+    /// Seconds for which one push retries a connection if the watch retries forever; the watch then starts another
+    /// push.
     private static let retryFor = 3600.0
 
-    /// The same with `--once`, as a push does.
+    /// The default of `--retry-for` with `--once`, as for a push.
     private static let retryForOnce = ClientConfiguration().retryFor
 
     init(_ arguments: ParsedArguments) throws(UsageError) {

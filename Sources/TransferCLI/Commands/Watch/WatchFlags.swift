@@ -30,7 +30,7 @@ enum WatchFlags {
             + "stays, and is sent again. FOLDER may be in DIR; files in it are not sent.", value: .folder
     ).text
 
-    /// A watch knows no `--archive`.
+    /// `--delete-source` without the note about `--archive`, which a watch does not have.
     static let deletesSources = Flag(
         name: PushFlags.deletesSources.flag.name, help: PushFlags.deletesSources.flag.help,
         details: PushFlags.whatStays("Directories are kept")

@@ -2,8 +2,7 @@ import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// Turns the events of a watch into what people and scripts read: a line for each upload on standard output, talk on
-/// standard error.
+/// Prints the events of a watch: a line for each upload on standard output, messages on standard error.
 actor WatchReporter {
     private let output: PushOutput
     private let endsWhenSent: Bool
@@ -31,11 +30,11 @@ actor WatchReporter {
         }
     }
 
-    /// Says what it has come to.
+    /// Prints the summary.
     ///
-    /// - Parameter failure: what ended it early; a watch that was stopped has none.
+    /// - Parameter failure: the failure that ended the watch early; nil if it was stopped.
     func finish(_ failure: TransferFailure?) -> ExitCode {
-        // One that ends by itself is not at its end when it is stopped.
+        // With `--once`, an interruption is a failure, because not everything was sent.
         let isCut = failure == nil && endsWhenSent && Interruption.hasCome
         let failure = isCut ? TransferFailure(reason: .cancelled, message: "") : failure
         if let failure { tell(tally.work.named(failure)) }
@@ -73,7 +72,7 @@ actor WatchReporter {
         return "\(report.line(colours: output.hasColours(.output)))  moved to \(path.escapedForDisplay)"
     }
 
-    /// As a push has it, and where the source is now.
+    /// The object of a push, with the new path of the source.
     private func json(_ report: UploadReport, _ fate: SourceFate) -> JSONLine {
         var line = report.json(fate == .removed ? .removed : nil)
         if case .moved(let path) = fate { line.append("movedTo", .string(path)) } else { line.append("movedTo", .null) }

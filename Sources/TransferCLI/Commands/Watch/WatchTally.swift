@@ -1,20 +1,20 @@
 internal import TransferClient
 private import TransferModel
 
-/// Counts what came of a watch, and says it at the end.
+/// Counts the results of a watch for its summary.
 struct WatchTally {
-    /// What this watch has brought, and what was there before it.
+    /// Files that this watch has stored, and files that were already stored.
     private var stored = (files: 0, bytes: UInt64(0))
     private var present = (files: 0, bytes: UInt64(0))
     private var skipped = 0
     private var removed = 0
     private var moved = 0
 
-    /// What is not sent, and not sent later either; and sources that were to go and did not.
+    /// Sources that could not be sent, and sources that should be removed or moved and were not.
     private var unsent: Set<PathKey> = []
     private var kept: Set<PathKey> = []
 
-    /// Whether there is anything that did not work.
+    /// Whether a source could not be sent, removed or moved.
     var hasFailures: Bool { !unsent.isEmpty || !kept.isEmpty }
 
     var isEmpty: Bool { stored.files + present.files + skipped == 0 && !hasFailures }
@@ -23,7 +23,7 @@ struct WatchTally {
         let source = PathKey(report.source)
         switch report.result {
         case .skipped: skipped += 1
-        // It was counted when it was stored, and is sent again only because it did not go.
+        // It was counted when it was stored; it is sent again only because its source could not be removed.
         case .alreadyStored where kept.contains(source): break
         case .alreadyStored:
             present = (present.files + 1, present.bytes.addingClamped(report.size))
@@ -37,7 +37,7 @@ struct WatchTally {
         add(fate, source)
     }
 
-    /// Something cannot be sent as it is.
+    /// Counts a source that cannot be sent in its current state.
     mutating func add(held source: String) { unsent.insert(PathKey(source)) }
 
     private mutating func add(_ fate: SourceFate, _ source: PathKey) {
@@ -50,7 +50,7 @@ struct WatchTally {
         }
     }
 
-    /// One line.
+    /// The summary, in one line.
     var summary: String {
         let others = [
             (present.files, "there already"), (skipped, "skipped"), (removed, "removed here"), (moved, "moved here"),
@@ -61,7 +61,7 @@ struct WatchTally {
             + others.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }).joined(separator: ", ")
     }
 
-    /// What it has come to, for one that was stopped before its end.
+    /// The work done, for the message after an interruption.
     var work: StoppedWork {
         var work = StoppedWork("watch")
         work.done = "acknowledged"
