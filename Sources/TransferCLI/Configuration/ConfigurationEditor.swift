@@ -2,20 +2,20 @@ private import Glibc
 private import TransferModel
 private import TransferSystem
 
-/// Changes the user's configuration file. What a change is not about stays as it is, byte for byte.
+/// Changes the user's configuration file. Everything else in it stays byte for byte.
 struct ConfigurationEditor {
     private let path: String
 
-    /// The file itself: who keeps it elsewhere and has put a link in its place wants the link to stay.
+    /// The path with links resolved: a symbolic link to a file elsewhere is kept.
     private var target: String { CanonicalPath(path).string }
 
     init(_ path: String) {
         self.path = path
     }
 
-    /// Of the user's file.
+    /// An editor of the user's file.
     ///
-    /// - Throws: `UsageError` for a user who can have none.
+    /// - Throws: `UsageError` if the user has no configuration folder.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard let path = Environment.configurationFile else {
             throw arguments.error(
@@ -24,13 +24,13 @@ struct ConfigurationEditor {
         self.init(path)
     }
 
-    /// What is there; empty where there is no file.
+    /// The content of the file; empty if it does not exist.
     func content() throws(ConfigurationFault) -> [UInt8] { try Environment.content(of: path) ?? [] }
 
     /// The remotes, in the order of the file.
     func remotes() throws(ConfigurationFault) -> [Remote] { try checked(content()).remotes }
 
-    /// What the file would be with one more remote.
+    /// The content with a remote added.
     func adding(_ draft: RemoteDraft, to content: [UInt8]) throws(ConfigurationFault) -> [UInt8] {
         let path = [Remote.table, draft.name]
         let present = try ConfigurationFile.document(content, path: self.path)
@@ -47,16 +47,16 @@ struct ConfigurationEditor {
         return changed
     }
 
-    /// What the file would be without a remote; nothing where there is none of that name. Other remotes may be wrong.
+    /// The content without a remote; nil if there is none of that name. Other remotes may be invalid.
     func removing(_ name: String, from content: [UInt8]) throws(ConfigurationFault) -> [UInt8]? {
         let document = try ConfigurationFile.document(content, path: path)
         guard let table = document[[Remote.table, name]] else { return nil }
         return TOMLEditing.removing(table, from: content)
     }
 
-    /// Changes the file in one step. Two programs that do so at the same time do it one after the other.
+    /// Replaces the file atomically. A lock serialises concurrent changes.
     ///
-    /// - Parameter change: gives what is to be written, or nothing for what is there.
+    /// - Parameter change: returns the new content; nil to change nothing.
     func change(_ change: ([UInt8]) throws(ConfigurationFault) -> [UInt8]?) throws(ConfigurationFault) {
         let outcome: Result<Void, ConfigurationFault>
         do throws(SystemError) {

@@ -1,8 +1,8 @@
 private import TransferModel
 
-/// What is wrong with a configuration file.
+/// A fault in a configuration file.
 package struct ConfigurationFault: Error, Equatable, Sendable {
-    /// Begins with the file, and the line where it is about one.
+    /// The message; it begins with the file, and the line if there is one.
     package let message: String
 
     init(_ path: String, _ message: String) {

@@ -2,26 +2,26 @@ private import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// What a configuration file says, checked by the tables of commands and flags.
+/// The settings in a configuration file, checked against the tables of commands and flags.
 package struct ConfigurationFile: Sendable {
-    /// The user's, below their configuration folder.
+    /// The name of the user's file, in their configuration folder.
     package static let name = "config.toml"
 
-    /// Bytes. Thousands of remotes fit.
+    /// The most bytes of a file; thousands of remotes fit.
     package static let longest = 1 << 20
 
     let path: String
 
-    /// In the order of the file.
+    /// The remotes, in the order of the file.
     package private(set) var remotes: [Remote] = []
 
-    /// By the names of commands and of flags.
+    /// Settings by the names of commands and flags.
     private var settings: [String: [String: Setting]] = [:]
 
-    /// In front of all tables, by their keys.
+    /// Settings before the first table, by their keys.
     private var shared: [String: Setting] = [:]
 
-    /// - Parameter home: what `~` stands for.
+    /// - Parameter home: the home directory for `~`; nil if HOME is not set.
     package init(_ content: [UInt8], path: String, home: String?) throws(ConfigurationFault) {
         self.path = path
         let reader = SettingReader(path: path, home: home)
@@ -37,7 +37,7 @@ package struct ConfigurationFile: Sendable {
         }
     }
 
-    /// Reads the syntax alone.
+    /// Parses the file without checking its keys.
     static func document(_ content: [UInt8], path: String) throws(ConfigurationFault) -> TOMLDocument {
         do throws(TOMLFault) {
             return try TOMLDocument(content)
@@ -46,7 +46,7 @@ package struct ConfigurationFile: Sendable {
         }
     }
 
-    /// Nothing else is said outside of commands and remotes.
+    /// Refuses keys outside of commands and remotes.
     private static func refuse(_ entry: TOMLDocument.Entry?, _ path: String) throws(ConfigurationFault) {
         guard let entry else { return }
         throw ConfigurationFault(
@@ -56,7 +56,7 @@ package struct ConfigurationFile: Sendable {
         )
     }
 
-    /// What it says about a command's flags, by their names.
+    /// The settings of a command's flags, by their names.
     func settings(of command: Command) -> [String: Setting] {
         var settings = settings[command.name] ?? [:]
         for flag in command.flags where settings[flag.name] == nil {

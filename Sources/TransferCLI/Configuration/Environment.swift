@@ -2,14 +2,14 @@ internal import Glibc
 private import TransferClient
 private import TransferSystem
 
-/// Reads the surroundings of this process.
+/// Reads the environment and the configuration files of this process.
 enum Environment {
-    /// One variable, if it is set, not empty and UTF-8.
+    /// The value of a variable; nil if it is unset, empty or not UTF-8.
     static func value(of variable: String) -> String? {
         getenv(variable).flatMap { String(validatingCString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether files are believed that others can write, by an argument or by the environment: to be known before the first one is read.
+    /// Whether `--insecure-permissions` is set by an argument or the environment; needed before the first file is read.
     static func waivesFileTrust(_ arguments: [String]) -> Bool {
         let flag = Flag.insecurePermissions
         let given = arguments.prefix { $0 != "--" }.last { [flag.spelling, "--no-\(flag.name)"].contains($0) }
@@ -17,16 +17,16 @@ enum Environment {
             == flag.spelling
     }
 
-    /// The user's configuration file; nothing for a user without a home.
+    /// The path of the user's configuration file; nil for a user without a home.
     static var configurationFile: String? { ConfigurationFolder.path.map { "\($0)/\(ConfigurationFile.name)" } }
 
-    /// What this process was told beside its arguments.
+    /// The sources of settings besides the arguments.
     static var sources: SettingSources {
         SettingSources(variable: value(of:), userFile: configurationFile, content: content(of:))
     }
 
-    /// The content of a configuration file; nothing where there is none, or where this user cannot look: a home can belong to
-    /// somebody else, or be no folder.
+    /// The content of a configuration file; nil if it does not exist, or its folder is not accessible: a home can
+    /// belong to another user, or not be a directory.
     static func content(of path: String) throws(ConfigurationFault) -> [UInt8]? {
         let file: OwnFile?
         do throws(SystemError) {

@@ -1,55 +1,55 @@
 package import TransferClient
 
-/// A server with a name, as a configuration file has it.
+/// A named server in a configuration file.
 package struct Remote: Equatable, Sendable {
     package let name: String
 
-    /// With the folder that its other folders are below.
+    /// The server's address, with the folder that paths are relative to.
     package let address: ServerAddress
 
-    /// Where its header stands.
+    /// The line of its header.
     let place: Setting.Place
 
-    /// Of the commands that talk to servers, by the names of their flags.
+    /// Flags of commands that talk to servers, by name.
     let settings: [String: Setting]
 
-    /// The table that remotes are below.
+    /// The table that contains the remotes.
     static let table = "remote"
 
-    /// The key of the address.
+    /// The key of the address in a remote's table.
     static let addressKey = "address"
 
-    /// Bytes of a name; for people, who type it.
+    /// The most bytes of a name.
     static let longestName = 64
 
-    /// Whether a text can be a name: letters, digits, `-` and `_`, none of the dashes first, so that it needs no quotes
-    /// anywhere. `unix` is how addresses of sockets begin.
+    /// Whether a text can be a name: letters, digits, `-` and `_`, not beginning with `-`, so that it needs no quotes.
+    /// `unix` is excluded, because it begins addresses of sockets.
     static func isName(_ text: some StringProtocol) -> Bool {
         (1...longestName).contains(text.utf8.count) && text.utf8.allSatisfy(TOMLParser.isBare)
             && text.utf8.first != UInt8(ascii: "-") && text != "unix"
     }
 
-    /// The server, and a folder below its own.
+    /// The address of a folder below the remote's own.
     package func server(_ folder: String) -> ServerAddress {
         address.below(folder)
     }
 }
 
-/// A remote that is to be written.
+/// A remote to be added to a file.
 struct RemoteDraft {
     let name: String
 
-    /// As it is written after `--to`.
+    /// The address as in `--to`.
     let address: String
 
-    /// Flags of a push, with their values.
+    /// Flags with their values.
     var settings: [(key: String, value: TOMLValue)] = []
 
-    /// The lines of its table.
+    /// The keys and values of its table.
     var entries: [(key: String, value: TOMLValue)] { [(Remote.addressKey, .string(address))] + settings }
 }
 
-/// What there is to say about all commands for remotes.
+/// Texts that all commands for remotes share.
 extension Remote {
     static let about =
         "A remote is a named server, kept below [remote.NAME] in ~/.config/transfer/config.toml with its "

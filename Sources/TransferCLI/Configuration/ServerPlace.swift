@@ -2,26 +2,27 @@ private import TransferAccess
 private import TransferClient
 private import TransferModel
 
-/// A place on a server as an operand names it: `NAME:/PATH`, `HOST[:PORT]:/PATH`, `transfer://HOST[:PORT]/PATH` and the like.
+/// A path on a server in an operand: `NAME:/PATH`, `HOST[:PORT]:/PATH`, `transfer://HOST[:PORT]/PATH` and similar
+/// forms.
 ///
-/// A text is one where a colon comes before any slash, as scp has it; `./` in front makes it a name here. What no server is
-/// called by, such as a name with a blank in it, is one here, too.
+/// A text is remote if a colon comes before its first slash, as with scp; `./` in front makes it local. A text is also
+/// local if the part before the colon cannot name a server, as one with a blank.
 package struct ServerPlace: Equatable, Sendable {
-    /// The server alone, as the flag that asks for a server takes it.
+    /// The server alone, as the flag for the server takes it.
     package let server: String
 
-    /// Below the folder of that server; `/` for that itself.
+    /// The path below the server's folder; `/` for the folder itself.
     package let path: String
 
-    /// Server and path, as the same flag takes them for a folder.
+    /// Server and path, as the flag for the server takes them.
     package let target: String
 
     private static let colon = UInt8(ascii: ":")
     private static let slash = UInt8(ascii: "/")
 
-    /// Byte by byte: in a text some letters make one character with a sign before them.
+    /// Reads bytes, because a combining character would join with the separator before it.
     ///
-    /// - Returns: nothing for a text that names something here.
+    /// - Returns: nil for a local path.
     package init?(_ text: String) {
         if text.utf8.starts(with: TransferLink.scheme.utf8) {
             self.init(link: text)
@@ -40,17 +41,17 @@ package struct ServerPlace: Equatable, Sendable {
         target = path.isEmpty ? server : server + separator + path
     }
 
-    /// What a flag that asks for a server is given, in one of its forms: `home:/a` for `home:a`.
+    /// The value of a flag for the server in its normal form: `home:/a` for `home:a`.
     static func canonical(_ text: String) -> String { ServerPlace(text)?.target ?? text }
 
-    /// Another path on the same server.
+    /// The text for another path on the same server.
     func beside(_ path: String) -> String {
         let name = server.utf8.prefix { $0 != UInt8(ascii: "#") }
         let secret = server.utf8[name.endIndex...]
         return ServerPlace(String(Substring(name)), below: path.utf8).target + String(Substring(secret))
     }
 
-    /// What tells servers apart: the same for all texts that name one, as far as that can be said here.
+    /// A name to compare servers by: equal for all texts that name the same server, as far as the text shows.
     var serverName: String {
         let text = server.utf8.last == Self.slash ? server.utf8.dropLast() : server.utf8[...]
         let name = String(Substring(text.last == Self.colon ? text.dropLast() : text))
@@ -58,7 +59,7 @@ package struct ServerPlace: Equatable, Sendable {
         return address.server
     }
 
-    /// What has no path of its own, or none that can be told.
+    /// A text whose path cannot be separated, such as a URL.
     private init(whole text: String) {
         (server, path, target) = (text, "/", text)
     }
@@ -67,7 +68,7 @@ package struct ServerPlace: Equatable, Sendable {
         (self.server, self.path, self.target) = (server, path, target)
     }
 
-    /// The code and the key of a link belong to its server.
+    /// A link: its code and its key belong to the server part.
     private init(link text: String) {
         guard let folder = (try? TransferLink(text))?.folder else {
             self.init(whole: text)
@@ -84,7 +85,7 @@ package struct ServerPlace: Equatable, Sendable {
         guard let colon = Self.firstColon(text.utf8) else { return nil }
         let head = text.utf8.prefix { $0 != Self.slash }
         let rest = text.utf8[head.endIndex...]
-        // What another program calls its servers by is no name here.
+        // `SCHEME://` of another program is not a local name.
         guard !rest.starts(with: "//".utf8) || head.last != Self.colon else {
             self.init(whole: text)
             return
@@ -97,7 +98,7 @@ package struct ServerPlace: Equatable, Sendable {
         if let found = DiscoveredAddress(text) {
             self.init(found.server, below: found.folder.utf8)
         } else if isClosed, Self.isServer(server) {
-            // A name with nothing behind it is that of a remote and of no host.
+            // A name with nothing after the colon is a remote.
             self.init(rest.isEmpty && Remote.isName(server) ? "\(server):" : "\(server):/", below: rest)
         } else if Self.isServer(server) || Self.hasPort(port) && Self.isServer(host) {
             self.init(server, below: rest)
@@ -108,7 +109,7 @@ package struct ServerPlace: Equatable, Sendable {
         }
     }
 
-    /// The colon that ends a name, before any slash; behind the bracket of an IPv6 address.
+    /// The colon that ends a name, before any slash; after the bracket of an IPv6 address.
     private static func firstColon(_ text: String.UTF8View) -> String.Index? {
         if text.first == UInt8(ascii: "[") {
             guard let close = text.firstIndex(of: UInt8(ascii: "]")) else { return nil }
@@ -120,14 +121,14 @@ package struct ServerPlace: Equatable, Sendable {
         return end
     }
 
-    /// Whether digits alone stand in front of the first slash: no path, also where they are too many for a port, and none where
-    /// the code of a link follows that lacks its beginning.
+    /// Whether only digits come before the first slash: that is a port, even if it is too large, and also if the rest
+    /// of a cut link follows.
     private static func hasPort(_ path: Substring.UTF8View) -> Bool {
         let digits = path.prefix { $0 != slash && $0 != UInt8(ascii: "#") }
         return !digits.isEmpty && digits.allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// Whether a server may be called so: a name, an address, or one of these with a port.
+    /// Whether a text can be a server: a name, an address, or one of these with a port.
     private static func isServer(_ text: String) -> Bool {
         if Remote.isName(text) { return true }
         let name = text.utf8.prefix { $0 != colon }
@@ -135,7 +136,7 @@ package struct ServerPlace: Equatable, Sendable {
         return (isAddress || TransferLink.isHost(String(Substring(name)))) && ServerAddress(text) != nil
     }
 
-    /// There is no home on a server: `~` is the top, where paths without a slash begin as well.
+    /// Removes `~`: servers have no home directories, and relative paths begin at the top folder.
     private static func fromHome(_ path: Substring.UTF8View) -> Substring.UTF8View {
         guard path.first == UInt8(ascii: "~") else { return path }
         let rest = path.dropFirst()

@@ -1,13 +1,13 @@
 private import TransferModel
 
-/// What a flag was set to, and where.
+/// The value of a flag, and where it was set.
 struct Setting: Equatable, Sendable {
-    /// Where a setting was found.
+    /// The place where a setting was found.
     enum Origin: Equatable, Sendable {
         case commandLine
-        /// An operand that names a server; of the command line, too.
+        /// An operand that names a server.
         case operand
-        /// Of the environment, by its name.
+        /// A variable of the environment, by its name.
         case variable(String)
         case file(Place)
         /// A remote, by its name.
@@ -17,11 +17,11 @@ struct Setting: Equatable, Sendable {
     /// A line of a file.
     struct Place: Equatable, Sendable {
         let path: String
-        /// From 1.
+        /// The number of the line, from 1.
         let line: Int
     }
 
-    /// `true` or `false` for a switch. Nothing when the flag was turned off.
+    /// `true` or `false` for a switch; empty if `--no-FLAG` was given.
     let values: [String]
 
     let origin: Origin

@@ -2,16 +2,16 @@ private import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// Turns the tables of one configuration file into settings of flags.
+/// Converts the tables of a configuration file to settings of flags.
 struct SettingReader {
     let path: String
 
-    /// What `~` stands for.
+    /// The home directory for `~`; nil if HOME is not set.
     let home: String?
 
     // MARK: Tables
 
-    /// The command that a table is about: `[push]`, `[access.token.create]`.
+    /// The command of a table: `[push]`, `[access.token.create]`.
     func command(of table: TOMLDocument.Table) throws(ConfigurationFault) -> Command {
         let name = table.path.joined(separator: " ")
         let commands = Commands.all.filter { $0.hasSettings && !$0.name.hasPrefix(Remote.table + " ") }
@@ -23,13 +23,13 @@ struct SettingReader {
         return command
     }
 
-    /// What the keys of a command's table set its flags to.
+    /// The settings in a command's table.
     func settings(_ table: TOMLDocument.Table) throws(ConfigurationFault) -> [String: Setting] {
         let flags = try command(of: table).flags
         return try settings(table.entries, flags) { .file($0) }
     }
 
-    /// What the keys in front of all tables set flags of several commands to; others are not looked at.
+    /// The settings before the first table, which several commands share; unknown keys are ignored here.
     func shared(_ table: TOMLDocument.Table) throws(ConfigurationFault) -> [String: Setting] {
         var settings: [String: Setting] = [:]
         for entry in table.entries {
@@ -41,7 +41,7 @@ struct SettingReader {
         return settings
     }
 
-    /// - Parameter table: below the one of remotes.
+    /// - Parameter table: a table below `remote`.
     func remote(_ table: TOMLDocument.Table) throws(ConfigurationFault) -> Remote {
         let name = table.path[1]
         guard table.path.count == 2, Remote.isName(name) else {
@@ -65,7 +65,7 @@ struct SettingReader {
 
     // MARK: Keys and values
 
-    /// - Parameter own: a key that is no flag.
+    /// - Parameter own: a key that is not a flag.
     private func settings(
         _ entries: [TOMLDocument.Entry], _ flags: [Flag], _ own: String? = nil,
         _ origin: (Setting.Place) -> Setting.Origin
@@ -99,12 +99,12 @@ struct SettingReader {
         case .strings(let strings) where flag.isRepeatable: texts = strings
         default: throw ConfigurationFault(place, "'\(name)' takes \(Self.kind(of: flag))")
         }
-        // No argument has one, and what takes paths would end there.
+        // Arguments cannot contain NUL, and system calls would end a path there.
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
             throw ConfigurationFault(place, "'\(name)' contains a NUL byte")
         }
         guard flag.value.isPath else { return texts }
-        // Below the folder of the file it would be another place, and nobody would look there.
+        // Otherwise `~` would be taken as a folder beside the file.
         guard home != nil || !texts.contains(where: { $0.utf8.starts(with: "~/".utf8) }) else {
             throw ConfigurationFault(
                 place, "'\(name)' is a path below the home directory, and HOME is not set; give the whole path")
@@ -117,7 +117,7 @@ struct SettingReader {
         return flag.isRepeatable ? "a string in quotes, or several between [ and ]" : "a string in quotes, or a number"
     }
 
-    /// A path from the folder that the file is in, or from the user's home.
+    /// Resolves a path relative to the folder of the file, or to the home directory.
     private func resolved(_ text: String) -> String {
         if text.utf8.starts(with: "~/".utf8), let home { return home + "/" + Substring(text.utf8.dropFirst(2)) }
         if text.utf8.starts(with: "/".utf8) || text == "-" || text.isEmpty { return text }

@@ -1,23 +1,23 @@
 private import TransferModel
 
-/// Finds out what the flags of a command are set to that its arguments don't give. Earlier ones win: the command line, the
+/// Finds the values of flags that the arguments do not set. The first of these takes precedence: the command line, the
 /// environment, the remote, the file of `--config`, the user's file.
 struct SettingResolver {
     private let command: Command
     private let sources: SettingSources
 
-    /// By the names of flags.
+    /// The settings by the names of flags.
     private(set) var settings: [String: Setting]
 
     /// The names of all remotes.
     private(set) var remotes: [String] = []
 
-    /// - Parameter given: by the command line.
+    /// - Parameter given: the settings of the command line.
     init(_ command: Command, _ given: [String: Setting], _ sources: SettingSources) {
         (self.command, settings, self.sources) = (command, given, sources)
     }
 
-    /// - Returns: the remote that the command is about.
+    /// - Returns: the remote that the command uses; nil if the server is not a remote.
     mutating func resolve() throws(UsageError) -> Remote? {
         for flag in command.flags where settings[flag.name] == nil { settings[flag.name] = try variable(of: flag) }
         guard command.hasSettings else { return nil }
@@ -33,7 +33,8 @@ struct SettingResolver {
         for flag in command.flags where settings[flag.name] == nil { settings[flag.name] = more[flag.name] }
     }
 
-    /// A wrong variable does no harm where its flag is given.
+    /// The setting from the environment. Not called if the command line sets the flag, so an invalid variable does no
+    /// harm then.
     private func variable(of flag: Flag) throws(UsageError) -> Setting? {
         for name in command.variables(of: flag) {
             guard let text = sources.variable(name) else { continue }
@@ -64,7 +65,7 @@ struct SettingResolver {
         }
     }
 
-    /// The first file that has a remote of that name tells about it.
+    /// The remote that the command uses, from the first file that has it.
     private func remote(in files: [ConfigurationFile]) -> Remote? {
         guard let flag = command.serverFlag else { return nil }
         let given = settings[flag.name] ?? files.lazy.compactMap { $0.settings(of: command)[flag.name] }.first

@@ -1,15 +1,15 @@
-/// What commands are told beside their arguments.
+/// The sources of settings besides the arguments.
 package struct SettingSources: Sendable {
-    /// A variable of the environment; nothing for one that is empty.
+    /// Returns a variable of the environment; nil if it is unset or empty.
     let variable: @Sendable (String) -> String?
 
-    /// The user's configuration file, whether it is there or not; nothing for a user who can have none.
+    /// The path of the user's configuration file, which need not exist; nil if the user has no configuration folder.
     let userFile: String?
 
-    /// The content of a file; nothing where there is none.
+    /// Returns the content of a file; nil if it does not exist.
     let content: @Sendable (String) throws(ConfigurationFault) -> [UInt8]?
 
-    /// Nothing at all.
+    /// No variables and no files.
     static let none = SettingSources(environment: [:])
 
     package init(
@@ -19,14 +19,14 @@ package struct SettingSources: Sendable {
         (self.variable, self.userFile, self.content) = (variable, userFile, content)
     }
 
-    /// An environment and one file, for the user's configuration.
+    /// Variables, and the content of the user's file.
     package init(environment: [String: String], file: (path: String, content: [UInt8])? = nil) {
         self.init(
             variable: { name in environment[name].flatMap { $0.isEmpty ? nil : $0 } }, userFile: file?.path,
             content: { path in path == file?.path ? file?.content : nil })
     }
 
-    /// - Parameter isNeeded: whether it is an error when there is none.
+    /// - Parameter isNeeded: whether a missing file is an error.
     func file(_ path: String, isNeeded: Bool) throws(ConfigurationFault) -> ConfigurationFile? {
         guard let content = try content(path) else {
             guard isNeeded else { return nil }

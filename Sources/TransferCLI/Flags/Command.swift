@@ -1,20 +1,20 @@
-/// One command with everything that its parser and its help need.
+/// The definition of a command: everything that its parser and its help need.
 package struct Command: Equatable, Sendable {
-    /// An invocation worth copying.
+    /// An example for the help.
     struct Example: Equatable, Sendable {
-        /// What it does; a phrase.
+        /// What the example does, as a phrase.
         let caption: String
         /// The line to type.
         let line: String
     }
 
-    /// One way in which it can end.
+    /// An exit code that the command can end with.
     struct Outcome: Equatable, Sendable {
         let code: ExitCode
-        /// A phrase.
+        /// The meaning, as a phrase.
         let meaning: String
 
-        /// Without a meaning of its own, the code means what it means for the program.
+        /// Without `meaning`, the general meaning of the code is used.
         init(_ code: ExitCode, _ meaning: String? = nil) {
             self.code = code
             self.meaning = meaning ?? code.meaning
@@ -24,16 +24,16 @@ package struct Command: Equatable, Sendable {
     /// The word after `transfer`; empty for the program itself.
     let name: String
 
-    /// Other words for it, which other programs call the same by: `ls`.
+    /// Other names of the command, such as `ls`.
     var aliases: [String] = []
 
     /// One line for the list of commands.
     let summary: String
 
-    /// The operands in the synopsis; without them the command takes none.
+    /// The operands in the synopsis; nil if the command takes none.
     var operands: String?
 
-    /// Paragraphs.
+    /// The paragraphs of the help.
     var description: [String] = []
 
     package let flags: [Flag]
@@ -43,47 +43,48 @@ package struct Command: Equatable, Sendable {
     /// The exit codes that the command can end with.
     var outcomes: [Outcome] = []
 
-    /// Whether everything from the first operand on belongs to another command.
+    /// Whether everything from the first operand on is the command line of another command.
     var takesCommandLine = false
 
-    /// The switch with which an operand may be empty; nil where it never may. A shell asks so to complete a word that is not begun.
+    /// The switch that allows empty operands; nil if none does. A shell passes one to complete a word that is not
+    /// begun.
     var flagForEmptyOperands: Flag?
 
-    /// What an operand is.
+    /// What an operand is, for completions.
     var operandValue = FlagValue.text
 
     /// Which operands may name a server.
     var places = OperandPlaces.none
 
-    /// What the help says of it: `description`, and what is the same for others.
+    /// The paragraphs of the help: `description`, and texts that several commands share.
     var paragraphs: [String] {
         description + [serverFlag.flatMap { places.note($0.spelling) }, aliasNote].compactMap(\.self)
     }
 
-    /// The flag that asks for a server.
+    /// The flag for the server; nil for a command without one.
     var serverFlag: Flag? { flags.first { $0.value == .server } }
 
     private var aliasNote: String? {
         aliases.isEmpty ? nil : "'transfer \(aliases.joined(separator: "' and 'transfer "))' is the same."
     }
 
-    /// All that it can be called by.
+    /// The name and the aliases.
     var names: [String] { [name] + aliases }
 
-    /// As lists of commands have it: `list, ls`.
+    /// The names for lists of commands: `list, ls`.
     var nameWithAliases: String { names.joined(separator: ", ") }
 
-    /// Words of its name.
+    /// The number of words in the name.
     var words: Int { name.utf8.count { $0 == UInt8(ascii: " ") } + 1 }
 
-    /// How the command starts on the command line.
+    /// The program and the command, as typed.
     var invocation: String { name.isEmpty ? "transfer" : "transfer \(name)" }
 
-    /// What to type to read about the command.
+    /// The command line that prints the help.
     var helpInvocation: String { name.isEmpty ? "transfer --help" : "transfer help \(name)" }
 
-    /// The variables of the environment that give a flag's value when the command line doesn't, the first one that is set:
-    /// `TRANSFER_`, the words of the command and those of the flag in capitals, and what the flag shares with others.
+    /// The environment variables of a flag, in order of precedence: `TRANSFER_`, the words of the command and of the
+    /// flag in capitals; then the variable that the flag shares with others.
     package func variables(of flag: Flag) -> [String] {
         guard flag.reach != .nowhere else { return [] }
         let words = ["transfer", name, flag.name].joined(separator: "_").uppercased()
@@ -91,16 +92,16 @@ package struct Command: Equatable, Sendable {
         return [own] + [flag.environment].compactMap(\.self)
     }
 
-    /// Whether anything in a configuration file can concern it.
+    /// Whether a configuration file can set flags of the command.
     var hasSettings: Bool {
         !name.isEmpty && !name.utf8.starts(with: "\(Remote.table) ".utf8)
             && flags.contains { $0.reach == .environmentAndFiles }
     }
 
-    /// What its settings stand below in a configuration file.
+    /// The header of the command's table in a configuration file.
     var tableHeader: String { "[\(name.split(separator: " ").joined(separator: "."))]" }
 
-    /// Where else its flags may be given; nothing for a command that nobody sets up.
+    /// The paragraph about environment and configuration; nil for a command without settings.
     var settingsNote: String? {
         guard hasSettings else { return nil }
         return "Flags can also be set by their environment variables, or below \(tableHeader) in "
@@ -114,12 +115,12 @@ package struct Command: Equatable, Sendable {
     func flag(short letter: Character) -> Flag? { flags.first { $0.short == letter } }
 }
 
-/// A command of the program: what there is to say about it, how it reads its arguments, and what it does.
+/// A command of the program: its definition, the reading of its arguments, and its work.
 protocol ProgramCommand: SendableMetatype {
-    /// What the parser, the help, completions, manual pages and configuration files know of it.
+    /// The definition that parser, help, completions, manual pages and configuration files use.
     static var definition: Command { get }
 
-    /// - Throws: `UsageError` for what it cannot do as it is said.
+    /// - Throws: `UsageError` for invalid arguments.
     init(_ arguments: ParsedArguments) throws(UsageError)
 
     func run() async -> ExitCode

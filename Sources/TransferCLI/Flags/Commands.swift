@@ -3,12 +3,12 @@ private import TransferModel
 
 /// The table of commands.
 enum Commands {
-    /// Where `serve` listens and `push` sends when nothing else is said.
+    /// The default address of `serve` and of commands that take a server.
     static let defaultAddress = "127.0.0.1:\(ServerAddress.defaultPort)"
 
     static let version = Flag(name: "version", short: "V", help: "Print the version and exit.", reach: .nowhere)
 
-    /// What `transfer` itself takes in place of a command.
+    /// The program itself, with the flags that it takes without a command.
     static let program = Command(
         name: "", summary: "Sends files to a server that acknowledges each one once it is safely stored.",
         operands: "COMMAND",
@@ -20,7 +20,7 @@ enum Commands {
         description: ["Without a command, lists the commands."], flags: [.help],
         outcomes: [.init(.success, "the help was printed"), .init(.usage)], operandValue: .command)
 
-    /// In the order in which they are listed.
+    /// The commands in the order of the help.
     static let types: [any ProgramCommand.Type] = [
         ServeCommand.self, PushCommand.self, WatchCommand.self, PullCommand.self, SyncCommand.self, CheckCommand.self,
         ListCommand.self,
@@ -40,7 +40,7 @@ enum Commands {
 
     static let all = types.map { $0.definition } + [help]
 
-    /// What a remote can have beside its address: the flags of all commands that talk to servers, each once.
+    /// The flags that a remote can set: those of all commands that talk to servers, each once.
     static var remoteFlags: [Flag] {
         var flags: [Flag] = []
         let talking = all.filter { $0.flags.contains { $0.value == .server } }
@@ -53,7 +53,7 @@ enum Commands {
         return flags
     }
 
-    /// Flags that several commands share a key for, one for each key.
+    /// Flags with a key that several commands share, one for each key.
     static var sharedFlags: [Flag] {
         all.flatMap(\.flags).reduce(into: []) { flags, flag in
             guard flag.sharedKey != nil, !flags.contains(where: { $0.sharedKey == flag.sharedKey }) else { return }
@@ -61,9 +61,9 @@ enum Commands {
         }
     }
 
-    /// Takes the name of a command, one word or several, off the front of the arguments.
+    /// Removes the name of a command, which has one or more words, from the front of the arguments.
     ///
-    /// - Parameter arguments: one at least.
+    /// - Parameter arguments: at least one.
     /// - Throws: `UsageError` with a suggestion.
     static func taken(from arguments: inout ArraySlice<String>) throws(UsageError) -> Command {
         let longest = all.map(\.words).max() ?? 1
@@ -86,7 +86,7 @@ enum Commands {
             helpInvocation: "transfer help \(stem)")
     }
 
-    /// The command that words name, and nothing else.
+    /// The command that the words name, without further words.
     ///
     /// - Throws: `UsageError` with a suggestion.
     static func named(_ words: [String]) throws(UsageError) -> Command {
@@ -96,7 +96,7 @@ enum Commands {
         throw UsageError("unexpected word '\(surplus.escapedForDisplay)' after '\(command.name)'")
     }
 
-    /// The command of that name.
+    /// The command with that name or alias.
     ///
     /// - Throws: `UsageError` with a suggestion.
     static func named(_ name: String) throws(UsageError) -> Command {

@@ -1,22 +1,22 @@
-/// Which operands of a command may name a server themselves, as in `home:/photos`; see `ServerPlace`. Such an operand stands
-/// for the flag that asks for a server, and the command finds nothing but its path in the place of it.
+/// Which operands of a command may contain a server, as in `home:/photos`; see `ServerPlace`. Such an operand replaces
+/// the flag for the server, and the command receives only its path.
 package enum OperandPlaces: Equatable, Sendable {
-    /// None: a colon means nothing.
+    /// No operand; a colon has no meaning.
     case none
-    /// One at most, which is the server itself, and no operand any more.
+    /// At most one operand, which is the server; it is removed from the operands.
     case server
-    /// All or none: paths on one server.
+    /// All operands or none: paths on one server.
     case all
-    /// The last one, or none: where the others go, which are here. It is no operand any more.
+    /// The last operand or none: the target of the others, which are local. It is removed from the operands.
     case target
-    /// All or none, but that behind them there may be one that is here: where they go. It is the value of this flag.
+    /// All operands or none, followed by an optional local one: the target, which becomes the value of this flag.
     case sources(into: Flag)
-    /// Any of them, on one server; the command asks which: `ParsedArguments.places`.
+    /// Any operands, on one server; the command reads which from `ParsedArguments.places`.
     case any
 
-    /// What the help says of it.
+    /// The paragraph of the help.
     ///
-    /// - Parameter flag: as it is typed, the one that such an operand stands for.
+    /// - Parameter flag: the flag that such an operand replaces, as typed.
     func note(_ flag: String) -> String? {
         switch self {
         case .none: nil

@@ -1,12 +1,12 @@
-/// What a text in a strict subset of TOML 1.0 says: tables, keys, strings of one line, whole decimal numbers, booleans and
-/// arrays of strings. Whatever else TOML has is a fault, and so is what it forbids, so every text that is read here means
-/// the same to other programs. docs/reference/configuration.md describes the subset.
+/// A document in a strict subset of TOML 1.0: tables, keys, single-line strings, decimal integers, booleans and arrays
+/// of strings. Everything else is a fault, so a document that is accepted here means the same to other TOML parsers.
+/// docs/reference/configuration.md describes the subset.
 package struct TOMLDocument: Equatable, Sendable {
-    /// What stands below a header.
+    /// A table: the entries below a header.
     package struct Table: Equatable, Sendable {
-        /// Empty for what stands above the first header.
+        /// The keys of the header; empty for entries before the first header.
         package let path: [String]
-        /// Of the header.
+        /// The line of the header, from 1.
         package let line: Int
         package var entries: [Entry] = []
     }
@@ -16,14 +16,14 @@ package struct TOMLDocument: Equatable, Sendable {
         package let key: String
         package let value: TOMLValue
         package let line: Int
-        /// Where the value ends: an array can have several lines.
+        /// The line where the value ends; an array can have several lines.
         package let lastLine: Int
     }
 
-    /// In the order of the text; the first one has no header.
+    /// The tables in order; the first one has no header.
     package var tables: [Table]
 
-    /// Reads a text.
+    /// Parses a document.
     package init(_ bytes: [UInt8]) throws(TOMLFault) {
         tables = try TOMLParser.parse(bytes)
     }
@@ -31,19 +31,19 @@ package struct TOMLDocument: Equatable, Sendable {
     package subscript(path: [String]) -> Table? { tables.first { $0.path == path } }
 }
 
-/// Why a text is not a document that this program reads, and where.
+/// A fault in a document, with its position.
 package struct TOMLFault: Error, Equatable, Sendable {
-    /// A phrase.
+    /// The message, as a phrase.
     package let message: String
 
-    /// From 1.
+    /// The line, from 1.
     package let line: Int
 
-    /// In Unicode scalars, from 1.
+    /// The column in Unicode scalars, from 1.
     package let column: Int
 }
 
-/// A value of the kinds that configuration files have.
+/// A value of a supported kind.
 package enum TOMLValue: Equatable, Sendable {
     case string(String)
     case integer(Int64)

@@ -1,8 +1,8 @@
 private import TransferModel
 
-/// Changes the text of a document and leaves everything else in it as it is.
+/// Edits a document and leaves the rest of its text as it is.
 package enum TOMLEditing {
-    /// Puts a table behind everything else.
+    /// Appends a table.
     ///
     /// - Parameter path: keys that need no quotes.
     package static func adding(
@@ -18,13 +18,12 @@ package enum TOMLEditing {
         return text
     }
 
-    /// Takes a table out, from its header to its last key. What is said about other things stays: comments above the header
-    /// and behind the last key.
+    /// Removes a table, from its header to its last key. Comments above the header and after the last key stay.
     package static func removing(_ table: TOMLDocument.Table, from bytes: [UInt8]) -> [UInt8] {
         let lines = lines(of: bytes)
         var before = lines.prefix(max(0, table.line - 1))
         var after = lines.dropFirst(table.entries.last?.lastLine ?? table.line)
-        // An empty line on either side would make two, or one at the top.
+        // Without this, two empty lines would meet, or one would be left at the top.
         if after.first.map(isBlank) ?? true {
             if before.isEmpty {
                 after = after.dropFirst()
@@ -35,7 +34,7 @@ package enum TOMLEditing {
         return before.flatMap(\.self) + after.flatMap(\.self)
     }
 
-    /// Each with its end, which the last one need not have.
+    /// The lines with their ends; the last one may have none.
     private static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         var lines: [ArraySlice<UInt8>] = []
         var rest = bytes[...]
@@ -51,7 +50,7 @@ package enum TOMLEditing {
 }
 
 extension TOMLValue {
-    /// As it stands in a document.
+    /// The value in TOML.
     package var text: String {
         switch self {
         case .string(let string): Self.quoted(string)

@@ -1,14 +1,14 @@
 private import TransferModel
 
-/// Reads the lines of a document: headers, keys and values.
+/// Parses the lines of a document: headers, keys and values.
 struct TOMLParser {
-    /// Of a header's path; nothing here has more than four.
+    /// The most keys in a header; the longest in use has four.
     private static let mostParts = 8
 
     private var scanner: TOMLScanner
     private var tables = [TOMLDocument.Table(path: [], line: 0)]
 
-    /// Where each header and each key stands, by its whole path, and the tables that headers make on the way.
+    /// The lines of headers and keys, by their whole paths, and the tables that headers define implicitly.
     private var headers: [[String]: Int] = [:]
     private var keys: [[String]: Int] = [:]
     private var parents: Set<[String]> = []
@@ -100,7 +100,7 @@ struct TOMLParser {
         }
     }
 
-    /// Whether a byte can stand in a key without quotes.
+    /// Whether a byte is allowed in a bare key.
     static func isBare(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

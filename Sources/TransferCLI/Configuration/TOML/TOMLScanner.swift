@@ -1,13 +1,14 @@
-/// Goes through a text byte by byte and knows where it is.
+/// Scans a text byte by byte, and tracks line and column.
 struct TOMLScanner {
     private let bytes: [UInt8]
     private var index = 0
     private var lineStart = 0
 
-    /// From 1.
+    /// The current line, from 1.
     private(set) var line = 1
 
-    /// - Throws: for what is not UTF-8, and for control characters that no document has (TOML 1.0, Comment and String).
+    /// - Throws: `TOMLFault` for invalid UTF-8, and for control characters that TOML forbids (TOML 1.0, Comment and
+    ///   String).
     init(_ bytes: [UInt8]) throws(TOMLFault) {
         self.bytes = bytes
         while let byte = peek {
@@ -28,17 +29,17 @@ struct TOMLScanner {
         }
     }
 
-    /// The next byte; nothing at the end.
+    /// The next byte; nil at the end.
     var peek: UInt8? { peek(0) }
 
     func peek(_ distance: Int) -> UInt8? { index + distance < bytes.count ? bytes[index + distance] : nil }
 
-    /// Whether the text goes on like that.
+    /// Whether the rest of the text begins with the given one.
     func isAt(_ text: StaticString) -> Bool {
         text.withUTF8Buffer { bytes[index...].starts(with: $0) }
     }
 
-    /// Goes past the next byte, which must be there.
+    /// Skips the next byte, which must exist.
     mutating func take() {
         if bytes[index] == UInt8(ascii: "\n") {
             line += 1
@@ -47,14 +48,14 @@ struct TOMLScanner {
         index += 1
     }
 
-    /// Goes past the next byte if it is that one.
+    /// Skips the next byte if it is the given one.
     mutating func take(_ byte: UInt8) -> Bool {
         guard peek == byte else { return false }
         take()
         return true
     }
 
-    /// Takes bytes of one line.
+    /// Takes bytes up to the end of the line while the condition holds.
     mutating func take(while condition: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let start = index
         while let byte = peek, byte != UInt8(ascii: "\n"), condition(byte) { take() }
@@ -65,7 +66,7 @@ struct TOMLScanner {
         _ = take { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     }
 
-    /// Goes past blanks, comments and ends of lines.
+    /// Skips blanks, comments and ends of lines.
     mutating func skipLines() {
         repeat {
             skipBlanks()
@@ -77,15 +78,15 @@ struct TOMLScanner {
         if peek == UInt8(ascii: "#") { _ = take { $0 != UInt8(ascii: "\r") } }
     }
 
-    /// - Returns: false where the line goes on, or the text ends.
+    /// - Returns: false if the line continues, or the text ends.
     mutating func takeLineEnd() -> Bool {
         if peek == UInt8(ascii: "\r") { take() }
         return take(UInt8(ascii: "\n"))
     }
 
-    /// A fault at the next byte.
+    /// A fault at the position of the next byte.
     func fault(_ message: String) -> TOMLFault {
-        // Bytes that continue a scalar begin with the bits 10.
+        // Count scalars: their continuation bytes begin with the bits 10.
         let column = bytes[lineStart..<index].count { $0 & 0xC0 != 0x80 } + 1
         return TOMLFault(message: message, line: line, column: column)
     }

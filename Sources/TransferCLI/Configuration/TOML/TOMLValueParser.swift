@@ -1,6 +1,6 @@
 private import TransferModel
 
-/// Reads one value.
+/// Parses the value of a key.
 enum TOMLValueParser {
     static func parse(_ scanner: inout TOMLScanner) throws(TOMLFault) -> TOMLValue {
         switch scanner.peek {
@@ -61,7 +61,7 @@ enum TOMLValueParser {
 
     // MARK: Strings
 
-    /// - Parameter scanner: at a quote.
+    /// - Parameter scanner: must be at a quote.
     static func parseString(_ scanner: inout TOMLScanner) throws(TOMLFault) -> String {
         guard !scanner.isAt("\"\"\""), !scanner.isAt("'''") else {
             throw scanner.fault("strings of several lines are not supported")
@@ -115,7 +115,7 @@ enum TOMLValueParser {
             guard let byte = scanner.peek, let digit = Hexadecimal.value(of: byte) else {
                 throw start.fault("an escape needs \(digits) hexadecimal digits")
             }
-            // Eight digits fill it exactly.
+            // Eight digits have exactly 32 bits, so nothing is shifted out.
             value = value << 4 | UInt32(digit)
             scanner.take()
         }

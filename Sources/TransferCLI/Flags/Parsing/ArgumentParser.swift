@@ -1,21 +1,21 @@
 private import TransferModel
 
-/// Reads the arguments of a command by its table of flags, as `getopt_long` would: flags and operands mixed, `--`
-/// ends the flags, a lone `-` is an operand, and short switches may be joined. `--no-FLAG` takes back what the environment
-/// or a file has said, or an earlier argument.
+/// Parses the arguments of a command like `getopt_long`: flags and operands can be mixed, `--` ends the flags, a lone
+/// `-` is an operand, and short switches can be joined. `--no-FLAG` overrides the environment, files and earlier
+/// arguments.
 struct ArgumentParser {
     private let command: Command
     private var remaining: ArraySlice<String>
     private var values: [String: [String]] = [:]
     private var order: [(flag: String, value: String)] = []
     private var operands: [String] = []
-    /// Where the operands stand among the arguments.
+    /// The positions of the operands among the arguments.
     private var positions: [Int] = []
 
-    /// Reads the arguments that follow the command's name, and finds out what the flags are set to that they don't give.
+    /// Parses the arguments after the command's name, and finds the values of flags that they do not set.
     ///
-    /// - Throws: `UsageError` for unknown flags and values, missing values, values of switches, and operands where
-    ///   none are taken, and for what is wrong with a variable or a file that is used.
+    /// - Throws: `UsageError` for unknown flags and values, missing values, values of switches, unexpected operands,
+    ///   and faults of variables and files that are used.
     static func parse(
         _ arguments: [String], command: Command, sources: SettingSources
     ) throws(UsageError) -> ParsedArguments {
@@ -31,14 +31,14 @@ struct ArgumentParser {
             : try OperandReader(command, line, parser.operands, given).read()
         given.merge(reading.settings) { _, operand in operand }
         var resolver = SettingResolver(command, given, sources)
-        // Who asks for help may want to mend the rest.
+        // Help is available even if the configuration has faults.
         let remote = isHelp ? nil : try resolver.resolve()
         return ParsedArguments(
             command: command, operands: reading.operands, places: reading.places, words: parser.operands,
             settings: resolver.settings, order: parser.order, remote: remote, remotes: resolver.remotes)
     }
 
-    /// The same without a configuration file.
+    /// Parses without a configuration file.
     static func parse(
         _ arguments: [String], command: Command, environment: [String: String]
     ) throws(UsageError) -> ParsedArguments {
@@ -73,7 +73,8 @@ struct ArgumentParser {
         remaining = []
     }
 
-    /// Refuses operands without a character. A script whose variable is not set would mean the top of the server by them.
+    /// Refuses empty operands: in a script, they come from an unset variable, and would mean the top folder of the
+    /// server.
     private func refuseEmptyOperands() throws(UsageError) {
         if let flag = command.flagForEmptyOperands, values[flag.name] != nil { return }
         guard !command.takesCommandLine, let index = operands.firstIndex(of: "") else { return }
@@ -82,7 +83,7 @@ struct ArgumentParser {
     }
 
     private mutating func take(long text: Substring) throws(UsageError) {
-        // As bytes: an accent at the start of the value would join the sign to one character.
+        // Split bytes, because a combining character at the start of the value would join with the `=`.
         let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         let name = Substring(parts[0])
         guard let flag = command.flag(named: name) else { return try take(negated: name, hasValue: parts.count == 2) }

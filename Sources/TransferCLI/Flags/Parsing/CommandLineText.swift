@@ -1,25 +1,25 @@
 private import TransferModel
 
-/// A command line that can be given to a shell as it is printed.
+/// A command line that can be pasted into a shell.
 struct CommandLineText {
     private let invocation: String
 
-    /// Behind the name of the command.
+    /// The arguments after the name of the command.
     private let arguments: [String]
 
-    /// Where the operands stand among the arguments.
+    /// The positions of the operands among the arguments.
     private let positions: [Int]
 
     init(_ invocation: String, _ arguments: [String], operandsAt positions: [Int]) {
         (self.invocation, self.arguments, self.positions) = (invocation, arguments, positions)
     }
 
-    /// With operands alone.
+    /// A command line with operands and no flags.
     init(_ command: Command, _ operands: [String]) {
         self.init(command.invocation, operands, operandsAt: Array(operands.indices))
     }
 
-    /// The same with another operand in the place of one.
+    /// The command line with an operand replaced.
     func replacing(_ operand: Int, with text: String) -> CommandLineText {
         guard positions.indices.contains(operand) else { return self }
         var arguments = arguments
@@ -27,7 +27,7 @@ struct CommandLineText {
         return CommandLineText(invocation, arguments, operandsAt: positions)
     }
 
-    /// The same with an operand behind all others.
+    /// The command line with an operand moved behind all others.
     func moving(_ operand: Int) -> CommandLineText {
         guard positions.indices.contains(operand), let last = positions.last else { return self }
         var arguments = arguments
@@ -35,7 +35,7 @@ struct CommandLineText {
         return CommandLineText(invocation, arguments, operandsAt: positions)
     }
 
-    /// The same without a flag that takes a value.
+    /// The command line without a flag and its value.
     func without(_ flag: Flag) -> CommandLineText {
         var kept: [String] = []
         var rest = arguments[...]
@@ -51,7 +51,7 @@ struct CommandLineText {
 
     var text: String { ([invocation] + arguments.map(Self.quoted)).joined(separator: " ") }
 
-    /// As bash, zsh and dash take it. What could steer a terminal is written in octal, which bash and zsh take.
+    /// Quotes a word for bash, zsh and dash. Control characters are written in octal, which bash and zsh accept.
     static func quoted(_ word: String) -> String {
         guard word.escapedForDisplay.hasSameBytes(as: word), !word.utf8.contains(UInt8(ascii: "\\")) else {
             return "$'" + word.utf8.map(octal).joined() + "'"
@@ -60,7 +60,7 @@ struct CommandLineText {
         return isPlain ? word : Shell.bash.quoted(word)
     }
 
-    /// Whether a byte means nothing to a shell.
+    /// Whether a byte has no meaning to a shell.
     private static func isPlain(_ byte: UInt8) -> Bool {
         TOMLParser.isBare(byte) || "./:@%+=,".utf8.contains(byte)
     }

@@ -1,7 +1,7 @@
 internal import TransferClient
 private import TransferModel
 
-/// What the program exits with. Scripts rely on the numbers: they never change their meaning.
+/// The exit codes of the program. Scripts rely on the numbers, so their meaning never changes.
 enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     case uploadsFailed = 1
@@ -12,7 +12,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case unacknowledged = 6
     case undelivered = 7
 
-    /// One line for the help.
+    /// The meaning for the help, in one line.
     var meaning: String {
         switch self {
         case .success: "all uploads are stored, or the command succeeded"
@@ -28,7 +28,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
 }
 
 extension TransferFailure.Reason {
-    /// What a command exits with that could not do its work for this reason.
+    /// The exit code of a command that failed for this reason.
     var exitCode: ExitCode {
         switch self {
         case .unreachable: .unreachable

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// What the command line requests.
 package enum Invocation: Sendable {
     /// The whole help of a command, or the list of commands.
     case help(Command?)
@@ -12,7 +12,7 @@ package enum Invocation: Sendable {
 
     /// Reads the arguments that follow the program's name.
     ///
-    /// - Parameter sources: what is said beside the arguments.
+    /// - Parameter sources: the sources of settings besides the arguments.
     package init(_ arguments: [String], sources: SettingSources) throws(UsageError) {
         guard let word = arguments.first else { throw UsageError("no command given") }
         try ArgumentSecrets.refuse(in: arguments)
@@ -36,7 +36,7 @@ package enum Invocation: Sendable {
         }
     }
 
-    /// The words that are not a command yet where help about them is asked for: `help access`, `access --help`.
+    /// The stem that help is requested for: `help access`, `access --help`.
     private static func stem(_ arguments: [String]) -> String? {
         let isOperand = arguments.first == Commands.help.name
         let isFlag = [Flag.help.spelling, "-h"].contains(arguments.last)
@@ -45,7 +45,7 @@ package enum Invocation: Sendable {
         return CommandTree.isStem(words) ? words : nil
     }
 
-    /// - Returns: nothing when no command is named.
+    /// - Returns: nil if no command is named.
     private static func named(_ operands: [String]) throws(UsageError) -> Command? {
         operands.isEmpty ? nil : try Commands.named(operands)
     }

@@ -2,17 +2,17 @@ private import TransferAccess
 private import TransferClient
 private import TransferModel
 
-/// Finds out which operands of a command line name a server, and says what to write where that makes no sense.
+/// Finds the operands that name a server, and suggests a correct command line for misplaced ones.
 struct OperandReader {
-    /// What the operands come to.
+    /// The result of reading the operands.
     struct Reading {
-        /// As the command finds them.
+        /// The operands for the command; of those that name a server, only the path.
         var operands: [String]
 
-        /// Which of them name a server.
+        /// The indices of operands that name a server.
         var places: Set<Int> = []
 
-        /// What they say in the place of flags.
+        /// Settings that operands give instead of flags.
         var settings: [String: Setting] = [:]
     }
 
@@ -21,7 +21,7 @@ struct OperandReader {
     private let operands: [String]
     private let places: [ServerPlace?]
 
-    /// By the command line.
+    /// The settings of the command line.
     private let given: [String: Setting]
 
     init(_ command: Command, _ line: CommandLineText, _ operands: [String], _ given: [String: Setting]) {
@@ -66,7 +66,7 @@ struct OperandReader {
 
     private func isGiven(_ flag: Flag) -> Bool { !(given[flag.name]?.values.isEmpty ?? true) }
 
-    /// As scp is told who asks, servers are not: they know users by their keys.
+    /// Refuses `USER@HOST`, as for scp: servers identify users by their keys.
     private func checkUsers() throws(UsageError) {
         for index in places.indices where places[index] == nil {
             let user = operands[index].utf8.prefix { !"@:/".utf8.contains($0) }
@@ -81,7 +81,7 @@ struct OperandReader {
         }
     }
 
-    /// Whether nothing but one server is named.
+    /// Checks that at most one operand is given, and that it is a server.
     private func checkServer() throws(UsageError) {
         if let index = places.firstIndex(of: nil) {
             let text = operands[index]
@@ -92,7 +92,7 @@ struct OperandReader {
         guard operands.count <= 1 else { throw error("\(command.name) takes one server") }
     }
 
-    /// Whether places stand where the command wants some.
+    /// Checks that operands with servers are where the command allows them.
     private func checkForm() throws(UsageError) {
         let names = operands.indices.filter { places[$0] == nil }
         switch command.places {
@@ -110,14 +110,14 @@ struct OperandReader {
         }
     }
 
-    /// - Parameter names: the operands that name no server, and have to.
+    /// - Parameter names: the indices of operands that should name a server, but do not.
     private func checkAll(_ names: [Int]) throws(UsageError) {
         guard let first = names.first, let place = named.first else { return }
         let mended = names.reduce(line) { $0.replacing($1, with: place.beside(operands[$1])) }
         throw error("'\(operands[first].escapedForDisplay)' names no server, but other operands do", write: mended)
     }
 
-    /// A source of a push that is on a server.
+    /// The error for a source of a push that is on a server.
     private func notHere(_ index: Int) -> UsageError {
         let text = operands[index]
         let what = "'\(text.escapedForDisplay)' is on a server, but \(command.name) sends local files"
@@ -130,7 +130,7 @@ struct OperandReader {
         return error(what, write: line.replacing(index, with: "./\(text)"), to: "send a file of that name")
     }
 
-    /// Both the operand and the flag name a server.
+    /// The error if both an operand and the flag name a server.
     private func doubled(_ flag: Flag) -> UsageError {
         let index = places.firstIndex { $0 != nil } ?? 0
         let what = "both '\(operands[index].escapedForDisplay)' and \(flag.spelling) name a server"
@@ -140,20 +140,20 @@ struct OperandReader {
         return error(what, write: line.replacing(index, with: "./\(operands[index])"), to: "send a file of that name")
     }
 
-    /// Whether a text can have a pairing code in it, or a password; they are not shown, also where they are cut or mistyped.
+    /// Whether a text can contain a pairing code or a password, even a cut or mistyped one. Such texts are not printed.
     static func mayHaveSecret(_ text: String) -> Bool {
         let isLink = text.utf8.starts(with: TransferLink.scheme.utf8) && text.utf8.contains(UInt8(ascii: "#"))
         return isLink || ArgumentSecrets.isSecret(in: text) || ServerAddress.isURL(text)
     }
 
-    /// Whether it is rather a path on a server than a file here with a colon in its name.
+    /// Whether the text is more likely a path on a server than a local file with a colon in its name.
     private static func isPath(_ text: String) -> Bool {
         text.utf8.contains(UInt8(ascii: "/")) || text.utf8.last == UInt8(ascii: ":")
     }
 
     private func error(_ what: String) -> UsageError { UsageError(what, command: command) }
 
-    /// - Parameter purpose: of the command line that is right.
+    /// - Parameter purpose: what the suggested command line does.
     private func error(_ what: String, write line: CommandLineText, to purpose: String? = nil) -> UsageError {
         guard !operands.contains(where: Self.mayHaveSecret) else {
             return error("an operand names a server where none is allowed, or lacks one where it is required")

@@ -1,29 +1,29 @@
 private import TransferModel
 
-/// What the command line says, with what the environment, the configuration and the table's defaults add.
+/// The arguments of a command, completed by the environment, the configuration and the defaults.
 ///
-/// The command line wins over the environment, that over the remote, that over files, and all over the table. Asking for a
-/// flag that the command doesn't have is a mistake in this program and traps.
+/// The command line takes precedence over the environment, then the remote, the files and the defaults. Asking for a
+/// flag that the command does not have is a programming error and traps.
 package struct ParsedArguments: Sendable {
     package let command: Command
 
-    /// What is not a flag, in order. One that names a server is its path there alone.
+    /// The operands in order; of those that name a server, only the path.
     let operands: [String]
 
-    /// Which of the operands name a server, by their places in `operands`.
+    /// The indices in `operands` of those that name a server.
     let places: Set<Int>
 
-    /// What is not a flag, as it was typed.
+    /// The operands as typed.
     let words: [String]
 
-    /// The remote that the command is about; nothing when the server is no remote.
+    /// The remote that the command uses; nil if the server is not a remote.
     package let remote: Remote?
 
     /// The names of all remotes.
     let remotes: [String]
 
     private let settings: [String: Setting]
-    /// What the command line gives, in order.
+    /// The flags of the command line with their values, in order.
     private let order: [(flag: String, value: String)]
 
     init(
@@ -34,30 +34,30 @@ package struct ParsedArguments: Sendable {
         (self.places, self.words, self.order, self.remotes) = (places, words, order, remotes)
     }
 
-    /// Whether the command has the flag, of whatever kind it is there.
+    /// Whether the command has a flag of that name.
     func takes(_ flag: Flag) -> Bool { command.flag(named: flag.name) != nil }
 
-    /// What a flag was set to; nothing when nobody has set it.
+    /// The setting of a flag; nil if it is not set.
     func setting(of flag: Flag) -> Setting? {
         // Trap: commands ask for the flags of their own definitions.
         precondition(takes(flag), "the command '\(command.name)' has no flag '\(flag.name)'")
         return settings[flag.name]
     }
 
-    /// Whether a switch is on, or anything but the definition gives another flag's value.
+    /// Whether a switch is on, or another flag has a value that is not its default.
     func isSet(_ flag: Flag) -> Bool {
         guard let values = setting(of: flag)?.values, !values.isEmpty else { return false }
         return !flag.isSwitch || values.last == Setting.on
     }
 
-    /// Every value of a repeatable flag in order, of others one at most; the default alone when none is given.
+    /// The values of a flag in order, at most one unless it is repeatable; the default if none is given.
     package func values(of flag: Flag) -> [String] {
         if let values = setting(of: flag)?.values, !values.isEmpty { return values }
         return flag.defaultValue.map { [$0] } ?? []
     }
 
-    /// The values of several flags: those of the command line in the order in which they stand there, then those of the
-    /// flags that it doesn't have, one flag after the other.
+    /// The values of several flags: first those of the command line in their order, then those of the other flags, one
+    /// flag after the other.
     func inOrder(_ flags: [Flag]) -> [(flag: String, value: String)] {
         let names = flags.map(\.name)
         let given = order.filter { names.contains($0.flag) }
@@ -65,27 +65,27 @@ package struct ParsedArguments: Sendable {
         return given + others.flatMap { flag in values(of: flag).map { (flag.name, $0) } }
     }
 
-    /// The one operand.
+    /// The only operand.
     ///
-    /// - Parameter wanted: what it has to be.
+    /// - Parameter wanted: what it should be, for the message.
     func onlyOperand(_ wanted: String) throws(UsageError) -> String {
         guard operands.count == 1 else { throw error("give \(wanted)") }
         return operands[0]
     }
 
-    /// An error about this command line, for what only the command can check.
+    /// A usage error that only the command can detect.
     func error(_ message: String) -> UsageError { UsageError(message, command: command) }
 
-    /// An error about what this command line names, when there is nothing wrong with how it is said.
+    /// An error about something that the command line names, although its syntax is right.
     ///
-    /// - Parameter sentence: with a capital and a full stop.
+    /// - Parameter sentence: a whole sentence, with a capital and a full stop.
     func failure(_ sentence: String, _ code: ExitCode) -> UsageError {
         var failure = error(sentence)
         failure.code = code
         return failure
     }
 
-    /// What to call the place where a value stands: the flag, the variable, or the line of a file.
+    /// The source of a value for messages: the flag, the variable, or the line of a file.
     func source(of flag: Flag) -> String {
         switch setting(of: flag)?.origin {
         case .commandLine, nil: flag.spelling

@@ -1,9 +1,9 @@
-/// Guesses which word was meant by one that is not known.
+/// Suggests a known word for an unknown one.
 enum Suggestion {
     /// Longer words are not mistyped names; the limit bounds the work that an argument can cause.
     private static let longestWord = 64
 
-    /// The end of an error message: `; did you mean 'push'?`, or nothing when no word is near.
+    /// The end of an error message: `; did you mean 'push'?`, or an empty text if no word is similar.
     static func phrase(for word: String, among candidates: [String]) -> String {
         closest(to: word, among: candidates).map { "; did you mean '\($0)'?" } ?? ""
     }
@@ -42,8 +42,8 @@ enum Suggestion {
         return last[second.count]
     }
 
-    /// One mistake in three letters, dashes not counted: they are never mistyped alone and would make short flags all
-    /// look alike.
+    /// One mistake per three letters. Dashes are not counted: they are rarely mistyped, and would make short flags look
+    /// alike.
     private static func tolerance(for candidate: String) -> Int {
         max(1, candidate.drop { $0 == "-" }.count / 3)
     }

@@ -1,12 +1,12 @@
-/// What is wrong with the command line, or with what it names.
+/// An error in the command line, or about something that it names.
 package struct UsageError: Error, Equatable, Sendable {
-    /// For people; no capital at the start and no full stop, because it follows `transfer:`.
+    /// The message, without a capital and a full stop, because it follows `transfer:`.
     let message: String
 
-    /// Where the help is: the words to type.
+    /// The command line that prints the help.
     let helpInvocation: String
 
-    /// What the program exits with.
+    /// The exit code of the program.
     var code = ExitCode.usage
 
     init(_ message: String, command: Command = Commands.program) {
@@ -17,7 +17,7 @@ package struct UsageError: Error, Equatable, Sendable {
         (self.message, self.helpInvocation) = (message, helpInvocation)
     }
 
-    /// The lines for standard error, each ended.
+    /// The lines for standard error, each with its end.
     package var report: String {
         "transfer: \(message)\n" + (code == .usage ? "Try '\(helpInvocation)'.\n" : "")
     }

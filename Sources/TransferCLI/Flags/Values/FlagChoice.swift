@@ -6,12 +6,12 @@ internal import TransferStore
 
 /// A type whose cases are the choices of a flag.
 protocol FlagChoice: CaseIterable, SendableMetatype {
-    /// The case as it is typed.
+    /// The case as typed on the command line.
     var flagValue: String { get }
 }
 
 extension FlagChoice {
-    /// Every case as it is typed, in order.
+    /// All cases as typed, in order.
     static var flagValues: [String] { allCases.map(\.flagValue) }
 }
 

@@ -1,4 +1,4 @@
-/// A flag and what it sets: a configuration is made by going through those of a command.
+/// A flag with its effect on a configuration. Commands build configurations by applying all their effects.
 struct FlagEffect<Subject>: Sendable {
     let flag: Flag
 
@@ -14,7 +14,7 @@ struct FlagEffect<Subject>: Sendable {
 }
 
 extension FlagKey {
-    /// - Parameter set: what the value does, given or not.
+    /// - Parameter set: applies the value, which may be the default.
     func sets<Subject>(
         _ set: @escaping @Sendable (inout Subject, Value) throws(UsageError) -> Void
     ) -> FlagEffect<Subject> {
@@ -33,7 +33,7 @@ extension FlagKey {
         sets { subject, value in subject[keyPath: path] = value }
     }
 
-    /// Nothing is set where the flag isn't.
+    /// Sets nothing if the flag has no value.
     func sets<Subject, Given>(
         _ path: any WritableKeyPath<Subject, Given> & Sendable
     ) -> FlagEffect<Subject> where Value == Given? {

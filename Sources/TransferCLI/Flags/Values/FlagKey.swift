@@ -1,7 +1,7 @@
-/// A flag with the type of what it says, and how that is read. Commands ask for values by these, so no name stands twice, a
-/// default stands where the flag is defined, and a value has the type that it is used as.
+/// A flag with the type of its value and a function that reads it. Commands read values by keys, so each flag's name
+/// and default are defined once.
 ///
-/// `Fault` is `Never` where every value is right that the parser lets pass.
+/// `Fault` is `Never` if the parser has already refused all invalid values.
 struct FlagKey<Value, Fault: FlagFault>: Sendable {
     let flag: Flag
 
@@ -12,7 +12,7 @@ struct FlagKey<Value, Fault: FlagFault>: Sendable {
     }
 }
 
-/// What reading a value can end with.
+/// An error of reading a value.
 protocol FlagFault: Error {
     var usage: UsageError { get }
 }
@@ -34,11 +34,11 @@ extension ParsedArguments {
         get throws(UsageError) { try key.read(self, key.flag) }
     }
 
-    /// The same, or what another command does without, which doesn't have the flag.
+    /// The value of a flag, or the given default if the command does not have the flag.
     subscript<Value>(key: FlagKey<Value, Never>, default value: Value) -> Value {
         takes(key.flag) ? self[key] : value
     }
 
-    /// Whether anything but the definition says something.
+    /// Whether the flag has a value that is not its default.
     func isSet<Value, Fault>(_ key: FlagKey<Value, Fault>) -> Bool { isSet(key.flag) }
 }
