@@ -2,21 +2,20 @@ internal import Glibc
 private import TransferIO
 private import TransferSystem
 
-/// The program.
+/// The entry point of the program.
 @main
 struct Transfer {
-    /// Not an asynchronous `main`: the runtime would give the main thread to Dispatch, which lets all signals through
-    /// on it, and the commands rely on those that they have blocked.
+    /// Not an asynchronous `main`: the runtime would hand the main thread to Dispatch, which unblocks all signals on
+    /// it, but the commands rely on blocked signals.
     static func main() {
         StandardStream.occupyClosed()
         FileTrust.isWaived = Environment.waivesFileTrust(Array(CommandLine.arguments.dropFirst()))
-        // A server reads its files again at SIGHUP; other commands end, as everybody expects.
+        // A server rereads its files at SIGHUP; other commands end, as usual.
         let isServer = CommandLine.arguments.dropFirst().first == ServeCommand.definition.name
         ExitSignals.block(hangUp: isServer)
-        // Before there is any other thread.
+        // Must run before any other thread starts.
         if isServer, let code = Supervision.run() { _exit(code) }
-        // Not exit(3): OpenSSL would free its tables while other threads still give back what they have of it. Nothing is
-        // left to be flushed.
+        // Not exit(3): OpenSSL would free its tables while other threads still use them. No buffer is left to flush.
         Task.detached {
             let code = await execute()
             guard isServer else { Interruption.end(code) }

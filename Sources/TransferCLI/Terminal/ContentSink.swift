@@ -2,13 +2,13 @@ private import Glibc
 private import TransferModel
 internal import TransferSystem
 
-/// Where content goes piece by piece: standard output, or what a path names that is no file, such as a FIFO.
+/// The stream to which content is written: standard output, or a path that is not a file, such as a FIFO.
 ///
-/// It is open as long as the program runs.
+/// It stays open until the program ends.
 struct ContentSink: Equatable {
     private let number: Int32
 
-    /// As sentences name it.
+    /// The name for messages.
     let name: String
 
     static let output = ContentSink(number: StandardStream.output.rawValue, name: "standard output")
@@ -17,21 +17,21 @@ struct ContentSink: Equatable {
         (self.number, self.name) = (number, name)
     }
 
-    /// One that is open already.
+    /// Uses a descriptor that is already open.
     ///
-    /// - Returns: nothing where nothing can be written to it.
+    /// - Returns: nil if the descriptor is not open for writing.
     init?(open number: Int32, name: String) {
         let flags = fcntl(number, F_GETFL)
         guard flags >= 0, flags & O_ACCMODE != O_RDONLY else { return nil }
         self.init(number: number, name: name)
     }
 
-    /// Waits, for a FIFO, until somebody reads it.
+    /// Opens a path for writing; for a FIFO, waits for a reader.
     init(opening path: String) throws(SystemError) {
         let number = try system("open") { open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) }
         self.init(number: number, name: "'\(path.escapedForDisplay)'")
     }
 
-    /// Writes all of it.
+    /// Writes all bytes, unless the reader closes the stream.
     func write(_ bytes: UnsafeRawBufferPointer) -> StandardStream.Written { StandardStream.write(bytes, to: number) }
 }

@@ -1,16 +1,16 @@
-/// How many columns of a terminal text takes.
+/// The number of terminal columns that text takes.
 ///
-/// Terminals disagree about joined emoji, skin tones and variation selectors: some draw one picture, some each part.
-/// The larger answer is given, because a line that is too short does no harm and one that wraps does.
+/// Terminals disagree about joined emoji, skin tones and variation selectors. The larger width is used: a line that is
+/// too short does no harm, but one that wraps does.
 enum DisplayWidth {
-    /// Columns of what is read as one character.
+    /// The columns of a grapheme cluster.
     static func columns(of character: Character) -> Int {
         let scalars = character.unicodeScalars
         let sum = scalars.reduce(0) { $0 + columns(of: $1) }
         return scalars.contains(emojiSelector) ? max(sum, 2) : sum
     }
 
-    /// Columns of a code point on its own: 0, 1 or 2. Controls take none; they are escaped before anything is drawn.
+    /// The columns of a single code point: 0, 1 or 2. Control characters take none; they are escaped before drawing.
     static func columns(of scalar: Unicode.Scalar) -> Int {
         guard scalar.value >= 0x7F else { return scalar.value < 0x20 ? 0 : 1 }
         if isInvisible(scalar) { return 0 }
@@ -18,10 +18,10 @@ enum DisplayWidth {
         return scalar.properties.isEmojiPresentation || isWide(scalar.value) ? 2 : 1
     }
 
-    /// Asks for the picture of a character that is text by default, which takes two columns.
+    /// Requests the emoji form of a character that is text by default; it takes two columns.
     private static let emojiSelector: Unicode.Scalar = "\u{FE0F}"
 
-    /// Two of them make a flag of two columns.
+    /// Regional indicators: two of them form a flag of two columns.
     private static let regionalIndicators: ClosedRange<UInt32> = 0x1F1E6...0x1F1FF
 
     /// Vowels and finals of decomposed Korean; they join the syllable before them.

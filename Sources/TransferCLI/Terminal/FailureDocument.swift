@@ -1,7 +1,8 @@
 internal import TransferClient
 internal import TransferModel
 
-/// The object of `--json` for a command that could not do its work, or not to the end: whoever reads objects only learns why.
+/// The object of `--json` for a command that failed or did not finish, so that programs which read only objects learn
+/// the reason.
 enum FailureDocument {
     static func json(_ failure: TransferFailure) -> JSONLine {
         [
@@ -13,7 +14,7 @@ enum FailureDocument {
 }
 
 extension TransferFailure.Reason {
-    /// Stays as it is: programs read it.
+    /// The value of `reason`. It must not change, because programs read it.
     fileprivate var name: String {
         switch self {
         case .unreachable: "unreachable"

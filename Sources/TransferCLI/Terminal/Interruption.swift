@@ -3,24 +3,24 @@ private import Glibc
 private import Synchronization
 private import TransferSystem
 
-/// Calls back at the first SIGINT or SIGTERM, which the process blocks everywhere; a second one ends it at once.
+/// Calls back at the first SIGINT or SIGTERM, which are blocked in all threads; a second one ends the process at once.
 enum Interruption {
-    /// The signal that came first, 0 before.
+    /// The first signal that arrived; 0 before.
     private static let signal = Atomic<Int32>(0)
 
-    /// Whether one has come.
+    /// Whether a signal has arrived.
     static var hasCome: Bool { signal.load(ordering: .relaxed) != 0 }
 
-    /// What is to be done at the first one; what was asked for last.
+    /// The action for the first signal; a later one replaces it.
     private static let action = Locked<(@Sendable () -> Void)?>(nil)
 
-    /// Watches to the end of the process. Of a command that does one thing after the other, the one is stopped that it is at; once
-    /// a signal has come, each that follows at once.
+    /// Sets the action, until the end of the process. A command with several steps sets one for each step; after a
+    /// signal, each later step is stopped at once.
     static func watch(_ stop: @escaping @Sendable () -> Void) {
         begin({}) { stop() }
     }
 
-    /// The same for what is only begun here: a signal that comes meanwhile stops it, and not what was there before.
+    /// Starts work and sets the action that stops it. A signal during the start stops this work, not the previous.
     @discardableResult
     static func begin<Work: Sendable>(_ start: () -> Work, stop: @escaping @Sendable (Work) -> Void) -> Work {
         let (work, isFirst) = action.withLock { action in
@@ -34,13 +34,13 @@ enum Interruption {
 
     private static func wait() {
         var thread = pthread_t()
-        // Nobody cancels it: that could unwind it inside the action.
+        // The thread is never cancelled, because that could unwind it inside the action.
         guard pthread_create(&thread, nil, waitForSignals, nil) == 0 else { return }
         pthread_detach(thread)
     }
 
-    /// From here on a signal ends the command at once, unless it says later what is to be done at one. Before, whoever asks a
-    /// question at the terminal sees to that, and to the terminal.
+    /// From now on, a signal ends the command at once, unless an action is set later. Until then, code that asks a
+    /// question at the terminal handles signals, and restores the terminal.
     static func endsAtOnce() {
         watch {
             StandardStream.error.write("transfer: It was stopped.\n")
@@ -48,8 +48,8 @@ enum Interruption {
         }
     }
 
-    /// Ends the process. Where a signal has stopped its work it dies of that, as if nobody had caught it: only so a shell knows that
-    /// its user wants the loop stopped that the command is in.
+    /// Ends the process. After a signal it dies of that signal, as if it had not been caught: only then does a shell
+    /// know that the user wants to stop the surrounding loop.
     static func end(_ code: ExitCode) -> Never {
         if code != .success, let number = taken ?? waiting { die(of: number) }
         _exit(code.rawValue)
@@ -65,7 +65,7 @@ enum Interruption {
         return number == 0 ? nil : number
     }
 
-    /// One that nobody has waited for, but that has been noticed, as while a question is asked.
+    /// A pending signal that no thread has taken, as during a question.
     private static var waiting: Int32? {
         var set = sigset_t()
         sigemptyset(&set)
@@ -93,6 +93,6 @@ private func waitForSignals(_ context: UnsafeMutableRawPointer?) -> UnsafeMutabl
     sigwait(&set, &number)
     Interruption.came(number)
     sigwait(&set, &number)
-    // Whoever asks twice does not want to wait for anything.
+    // A second signal ends the process without waiting.
     Interruption.die(of: number)
 }

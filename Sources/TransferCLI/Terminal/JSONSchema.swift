@@ -1,7 +1,7 @@
 internal import TransferModel
 
-/// What the objects that the program prints are called, each with its version: a reader knows what it has, and whether it
-/// understands it. Members may be added without another version; docs/reference/json.md says what they mean.
+/// The names and versions of the objects that the program prints, so that a reader knows whether it understands them.
+/// Members may be added without a new version; docs/reference/json.md describes them.
 enum JSONSchema {
     static let upload = UploadDocument.schema
     static let failure = "transfer.failure/1"

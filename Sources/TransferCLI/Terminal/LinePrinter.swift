@@ -1,20 +1,20 @@
 internal import TransferSystem
 
-/// Lines on their way to standard output, many in one write.
+/// Buffers lines for standard output, to write many at once.
 struct LinePrinter {
     private var text = ""
     private var loss: SystemError?
 
-    /// Whether nobody reads what is printed any more.
+    /// Whether the reader has closed standard output.
     private(set) var isClosed = false
 
-    /// Bytes that are written together.
+    /// The size of the buffer in bytes.
     private static let writeSize = 64 << 10
 
-    /// Whether there is something to be written.
+    /// Whether the buffer is empty.
     var isEmpty: Bool { text.isEmpty }
 
-    /// Whether it is time to write.
+    /// Whether the buffer should be written.
     var isFull: Bool { text.utf8.count >= Self.writeSize }
 
     mutating func print(_ line: String) {
@@ -22,7 +22,7 @@ struct LinePrinter {
         if isFull { flush() }
     }
 
-    /// Keeps a line until `flush`, for whoever has to make room on the terminal first.
+    /// Adds a line without writing it, so that the caller can erase progress before `flush`.
     mutating func add(_ line: String) {
         text += line
         text += "\n"
@@ -38,9 +38,9 @@ struct LinePrinter {
         text = ""
     }
 
-    /// Writes what is left.
+    /// Writes the rest of the buffer.
     ///
-    /// - Returns: a failure when some of it is lost.
+    /// - Returns: `uploadsFailed` if some output was lost.
     mutating func finish() -> ExitCode {
         flush()
         guard let loss else { return .success }

@@ -1,22 +1,22 @@
 internal import TransferClient
 private import TransferModel
 
-/// The command line of this process as it can be typed again, for hints that are pasted.
+/// The command line of this process, for hints that users paste.
 struct RepeatedCommand: Sendable {
     private let words: [String]
 
-    /// Bytes of a line that is shown; a longer one is better found in the shell's history.
+    /// The most bytes of a printed line; longer ones are better found in the shell's history.
     private static let longest = 1000
 
-    /// - Parameter words: the program's own name is the first.
+    /// - Parameter words: the arguments, beginning with the name of the program.
     init(_ words: [String] = CommandLine.arguments) {
         self.words = words
     }
 
     /// The line, quoted for a shell.
     ///
-    /// - Parameter flags: that are given as well.
-    /// - Returns: nothing where it would show a secret or a password, cannot be shown as it is, or is too long to be read.
+    /// - Parameter flags: further flags to add.
+    /// - Returns: nil if it contains a secret or password, cannot be printed unescaped, or is too long.
     func line(adding flags: [String] = []) -> String? {
         let end = words.firstIndex(of: "--") ?? words.endIndex
         let line = (words[..<end] + flags + words[end...]).map(Self.quoted).joined(separator: " ")
@@ -24,38 +24,38 @@ struct RepeatedCommand: Sendable {
         return line
     }
 
-    /// The same with other words in place of some.
+    /// The line with some words replaced.
     ///
-    /// - Parameter other: the word for one; nothing for itself.
-    /// - Returns: nothing where no word is another one, or as above.
+    /// - Parameter other: returns the replacement of a word; nil to keep it.
+    /// - Returns: nil if no word is replaced, or the line cannot be printed.
     func line(replacing other: (_ word: String) -> String?) -> String? {
         let words = words.enumerated().map { $0 == 0 ? $1 : other($1) ?? $1 }
         guard !words.elementsEqual(self.words, by: { $0.hasSameBytes(as: $1) }) else { return nil }
         return RepeatedCommand(words).line()
     }
 
-    /// Whether a flag is given, with its value behind it or apart from it.
+    /// Whether one of the flags is given, with its value after `=` or as the next word.
     func has(anyOf spellings: [String]) -> Bool {
         words.contains { word in spellings.contains { word == $0 || word.hasPrefix($0 + "=") } }
     }
 
-    /// Links and URLs may have a code or a password in them, and what has to be escaped is another word then.
+    /// Links and URLs can contain a code or a password; an escaped word would be a different one.
     private static func isShown(_ word: String) -> Bool {
         !ArgumentSecrets.isSecret(in: word) && !word.contains("://") && word.escapedForDisplay.hasSameBytes(as: word)
     }
 
-    /// A word as POSIX shells take it, with quotes only where it needs them.
+    /// Quotes a word for POSIX shells if necessary.
     static func quoted(_ word: String) -> String { word.shellWord }
 }
 
 extension Remedy {
-    /// What proves who is who, which goes with encryption only.
+    /// Flags for authentication, which need encryption.
     private static let proofs = [
         SecurityFlags.serverKey.flag, SecurityFlags.trustsNew.flag, SecurityFlags.tokenFile.flag,
         SecurityFlags.asksToken.flag,
     ].map(\.spelling)
 
-    /// The command to paste, for people; nothing where it cannot be shown, or would only be refused for another reason.
+    /// The suggested command; nil if it cannot be printed, or would be refused for another reason.
     func line(_ command: RepeatedCommand = RepeatedCommand()) -> String? {
         let isBare = flags.contains(SecurityFlags.plaintext.flag.spelling)
         guard !isBare || !command.has(anyOf: Self.proofs) else { return nil }

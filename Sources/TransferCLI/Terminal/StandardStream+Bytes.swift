@@ -2,15 +2,15 @@ private import Glibc
 internal import TransferSystem
 
 extension StandardStream {
-    /// What became of bytes.
+    /// The result of writing bytes.
     enum Written {
         case written
-        /// Nobody reads any more, which is no error of ours.
+        /// The reader has closed the stream, which is not an error.
         case closed
         case failed(SystemError)
     }
 
-    /// Writes all of it.
+    /// Writes all bytes, waiting if necessary.
     func write(_ bytes: UnsafeRawBufferPointer) -> Written { Self.write(bytes, to: rawValue) }
 
     static func write(_ bytes: UnsafeRawBufferPointer, to number: Int32) -> Written {

@@ -1,23 +1,22 @@
 internal import Glibc
 internal import TransferSystem
 
-/// Where the program talks to whoever started it.
+/// The standard streams for output.
 enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    /// Opens what the caller closed, so that no socket or file gets its number and then what is meant for people. It is
-    /// opened the wrong way round: using it fails, as if it were closed.
+    /// Opens closed standard streams, so that no socket or file gets their numbers and receives output. They are opened
+    /// in the wrong direction, so that using them fails as if they were closed.
     static func occupyClosed() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
             _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Writes all of a text. A stream that is closed, or that nobody reads any more, takes nothing, which is no error
-    /// of ours.
+    /// Writes a text. A closed stream, or one without a reader, is not an error.
     ///
-    /// - Returns: why the rest of the text is lost, if it is.
+    /// - Returns: the error if a part of the text is lost; nil otherwise.
     @discardableResult
     func write(_ text: String) -> SystemError? {
         var remaining = Array(text.utf8)[...]
@@ -34,14 +33,14 @@ enum StandardStream: Int32 {
         return nil
     }
 
-    /// A stream can be non-blocking because another program that shares it made it so.
+    /// Waits for a non-blocking stream, which another program that shares it may have made so.
     static func waitUntilWritable(_ number: Int32) {
         var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         _ = poll(&waiting, 1, -1)
     }
 }
 
-/// Colours of words, by the numbers of ECMA-48 that every terminal has.
+/// Colours with their numbers in ECMA-48, which every terminal supports.
 enum Colour: Int {
     case red = 31
     case green = 32

@@ -1,40 +1,40 @@
 internal import TransferClient
 private import TransferModel
 
-/// A command that was stopped in its work. One line is what whoever has stopped it reads: what it has come to, and how to go on.
+/// The work of a command that was interrupted, for one line that says what is done and how to continue.
 struct StoppedWork: Sendable {
-    /// What it was at: `push`.
+    /// The name of the work: `push`.
     let name: String
 
-    /// What is counted, one of it and several.
+    /// The noun for what is counted, singular and plural.
     var nouns = (one: "file", many: "files")
 
-    /// What has become of these: `acknowledged`.
+    /// The state of the counted files: `acknowledged`.
     var done = "here"
     var files = 0
     var bytes: UInt64 = 0
 
-    /// Changes that are done beside these.
+    /// Other changes that were made.
     var others = 0
 
-    /// Whether nothing was to be changed.
+    /// Whether this was a dry run.
     var isPreview = false
 
-    /// Whether the same command goes on.
+    /// Whether the same command would resume.
     var canGoOn = true
 
     init(_ name: String) { self.name = name }
 
-    /// A failure in the words of this work, where it is that it was stopped.
+    /// A cancellation with a message that names this work; other failures unchanged.
     func named(_ failure: TransferFailure) -> TransferFailure {
         guard failure.reason == .cancelled else { return failure }
         return TransferFailure(reason: .cancelled, message: "The \(name) was stopped.")
     }
 
     /// - Parameters:
-    ///   - start: a sentence that says so, where that is not the usual one.
-    ///   - rest: what there is beside, as a part of a sentence.
-    ///   - command: that of this process.
+    ///   - start: the first sentence, instead of the usual one.
+    ///   - rest: a further clause.
+    ///   - command: the command to suggest.
     func line(_ start: String? = nil, rest: String = "", repeating command: RepeatedCommand = RepeatedCommand())
         -> String
     {

@@ -1,8 +1,8 @@
 extension String {
-    /// Columns that the text takes on a terminal; see `DisplayWidth`.
+    /// The columns of the text on a terminal; see `DisplayWidth`.
     var displayColumns: Int { reduce(0) { $0 + DisplayWidth.columns(of: $1) } }
 
-    /// The text with its middle replaced by an ellipsis if it takes more columns: file names differ at both ends.
+    /// The text, with its middle replaced by an ellipsis if it is wider: file names differ at both ends.
     func truncatedMiddle(toColumns columns: Int) -> String {
         guard displayColumns > columns else { return self }
         guard columns > 0 else { return "" }

@@ -1,6 +1,6 @@
-/// The lines at the bottom of a terminal that are drawn again and again, by the controls of ECMA-48 that every terminal has.
+/// Redraws lines at the bottom of a terminal with controls of ECMA-48 that every terminal supports.
 struct TerminalCanvas {
-    /// What stands there, from the top. The cursor is behind the last line.
+    /// The drawn lines, from the top. The cursor is at the end of the last line.
     private var shown: [String] = []
 
     private static let eraseToEndOfLine = "\u{1B}[K"
@@ -8,20 +8,20 @@ struct TerminalCanvas {
 
     var isEmpty: Bool { shown.isEmpty }
 
-    /// What to write to have other lines there.
+    /// The text to write to replace the drawn lines.
     ///
     /// - Parameters:
-    ///   - lines: one at least, none wider than the terminal.
-    ///   - columns: of the terminal, now.
+    ///   - lines: at least one, none wider than the terminal.
+    ///   - columns: the current width of the terminal.
     mutating func draw(_ lines: [String], columns: Int) -> String {
-        // What became wider than the terminal has been wrapped, and stands in more rows than are written now.
+        // Lines that became wider than the terminal were wrapped, and take more rows than are written now.
         let hasMore = shown.count > lines.count || shown.contains { $0.displayColumns > columns }
         let text = lines.map { $0 + Self.eraseToEndOfLine }.joined(separator: "\n")
         defer { shown = lines }
         return start(columns) + text + (hasMore ? Self.eraseToEndOfScreen : "")
     }
 
-    /// What to write to have nothing there.
+    /// The text to write to erase the drawn lines.
     mutating func clear(columns: Int) -> String {
         guard !shown.isEmpty else { return "" }
         let isOneRow = shown.count == 1 && shown[0].displayColumns <= columns
@@ -29,7 +29,7 @@ struct TerminalCanvas {
         return start(columns) + (isOneRow ? Self.eraseToEndOfLine : Self.eraseToEndOfScreen)
     }
 
-    /// Goes to the front of the first line.
+    /// Moves the cursor to the start of the first line.
     private func start(_ columns: Int) -> String {
         let rows = shown.reduce(0) { $0 + max(1, ($1.displayColumns + columns - 1) / max(1, columns)) }
         return rows > 1 ? "\u{1B}[\(rows - 1)A\r" : "\r"

@@ -1,6 +1,6 @@
-/// Rows of cells under one another.
+/// Formats rows of cells in aligned columns.
 enum TextTable {
-    /// A line for each row, the last column as long as it is.
+    /// One line for each row; the last column is not padded.
     static func lines(_ rows: [[String]]) -> String {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in

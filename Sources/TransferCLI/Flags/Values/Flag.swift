@@ -1,10 +1,9 @@
 internal import TransferModel
 internal import TransferSystem
 
-/// One flag of a command. Parser, configuration, help, completions and manual pages read the same definition, so they cannot
-/// disagree.
+/// The definition of a flag. Parser, configuration, help, completions and manual pages all use it, so they agree.
 package struct Flag: Equatable, Sendable {
-    /// Where a flag may be given beside the command line.
+    /// Where a flag can be set besides the command line.
     enum Reach: Sendable {
         case environmentAndFiles, environment, nowhere
     }
@@ -15,49 +14,49 @@ package struct Flag: Equatable, Sendable {
     /// The letter of the short form.
     var short: Character?
 
-    /// What stands for the value in the help; without one the flag is a switch and takes no value.
+    /// The placeholder for the value in the help; nil for a switch, which takes no value.
     var placeholder: String?
 
-    /// One sentence.
+    /// One sentence for the help, also used by completions.
     let help: String
 
-    /// What else there is to know; may be empty.
+    /// Further sentences for the help; may be empty.
     var details = ""
 
-    /// The value when nothing gives one.
+    /// The value if none is given; nil if there is no default.
     var defaultValue: String?
 
-    /// What it says without a value; then a value can only stand behind a `=`. Nothing where it needs one.
+    /// The value if the flag is given without one; a value must then follow `=`. Nil if a value is required.
     var bareValue: String?
 
     /// A variable of the environment that several commands share, beside the one that every flag has; see
     /// `Command.variables(of:)`. Not for switches.
     package var environment: String?
 
-    /// A key of configuration files that several commands share, in front of all their tables.
+    /// A key that several commands share in configuration files, before the first table.
     var sharedKey: String?
 
-    /// Whether every occurrence counts; of other flags the last one wins.
+    /// Whether the flag can be given several times; of other flags, the last one is used.
     var isRepeatable = false
 
-    /// The only values allowed, when they can be listed.
+    /// The allowed values; nil if they cannot be listed.
     var choices: [String]?
 
-    /// What the value is.
+    /// What the value is, for checks and completions.
     var value = FlagValue.text
 
-    /// Where it may be given beside the command line.
+    /// Where the flag can be set besides the command line.
     var reach = Reach.environmentAndFiles
 
-    /// Whether a command that runs takes another value when it reads its files again.
+    /// Whether a running server applies a new value when it rereads its files.
     var isChangeable = false
 
     var isSwitch: Bool { placeholder == nil }
 
-    /// The long form as it is typed.
+    /// The long form as typed.
     var spelling: String { "--\(name)" }
 
-    /// Every form as it stands in the help, such as `-q, --quiet` or `--name NAME`.
+    /// All forms as in the help, such as `-q, --quiet` or `--name NAME`.
     var synopsis: String {
         (short.map { "-\($0), " } ?? "") + spelling
             + (placeholder.map { bareValue == nil ? " \($0)" : "[=\($0)]" } ?? "")
@@ -73,7 +72,7 @@ package struct Flag: Equatable, Sendable {
             + "who can write them can run commands and impersonate any server.",
         environment: "TRANSFER_INSECURE_PERMISSIONS", reach: .environment)
 
-    /// For programs that are started with a configuration of their own. A file names no other file.
+    /// For programs that are started with their own configuration. A file cannot name another file.
     static let config = Flag(
         name: "config", placeholder: "FILE",
         help: "Read settings from FILE; they take precedence over the user's own file.",
@@ -81,14 +80,14 @@ package struct Flag: Equatable, Sendable {
 }
 
 extension Flag {
-    /// What there is to know beside sentences: choices, default, variables.
+    /// Facts for the help that are not sentences: choices, default, variables.
     func facts(in command: Command) -> String {
         let variables = command.variables(of: self)
         let environment = variables.isEmpty ? "" : "Environment: \(variables.joined(separator: ", "))."
         return [values, environment].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// What the value may be, and what it is without; empty where there is nothing to say of that.
+    /// Choices and defaults for the help; empty if there are none.
     var values: String {
         let facts = [
             choices.map { "One of: \($0.joined(separator: ", "))." },
@@ -98,23 +97,23 @@ extension Flag {
     }
 }
 
-/// What the value of a flag or an operand is: for checks before the command runs, and for shells that complete it.
+/// The type of the value of a flag or an operand, for checks before the command runs and for completions.
 enum FlagValue: Equatable, Sendable {
     case text
-    /// A path, of a file most often.
+    /// A path, usually of a file.
     case file
     case folder
     /// A server: an address, or the name of a remote.
     case server
     /// The name of a remote.
     case remote
-    /// A path on a server that it may name, as `ServerPlace` reads it.
+    /// A path on a server, optionally with the server; see `ServerPlace`.
     case place
-    /// The same, or a file here.
+    /// A path on a server, or a local file.
     case placeOrFile
-    /// A file here, or a place on a server that is named.
+    /// A local file, or a path with a server.
     case fileOrTarget
-    /// The names of people who can be sent something, with commas between them.
+    /// Names of people with mailboxes, separated by commas.
     case person
     /// The words of a command.
     case command
@@ -125,10 +124,10 @@ enum FlagValue: Equatable, Sendable {
     /// One of these words.
     case oneOf([String])
 
-    /// Whether a relative path in a file counts from the folder of that file.
+    /// Whether a relative path in a configuration file is relative to the folder of that file.
     var isPath: Bool { self == .file || self == .folder }
 
-    /// Whether it names a file, a folder or a server, here or there.
+    /// Whether the value is a file, a folder or a server, local or remote.
     var isPlace: Bool {
         switch self {
         case .file, .folder, .server, .remote, .place, .placeOrFile, .fileOrTarget: true
@@ -138,7 +137,7 @@ enum FlagValue: Equatable, Sendable {
 }
 
 extension Command {
-    /// What a shell offers for an operand.
+    /// The completions of an operand.
     var operandCompletion: FlagValue {
         switch places {
         case .none: operandValue
@@ -151,18 +150,18 @@ extension Command {
 }
 
 extension Flag {
-    /// What a shell offers for its value.
+    /// The completions of the value.
     var completion: FlagValue { choices.map(FlagValue.oneOf) ?? value }
 
-    /// Every form that can be typed.
+    /// All forms that can be typed.
     var spellings: [String] { (short.map { ["-\($0)"] } ?? []) + [spelling] }
 }
 
 extension Flag {
-    /// What is wrong with a value, as far as that can be said without running the command.
+    /// The fault of a value, as far as it can be checked without running the command.
     ///
-    /// - Parameter source: what to call the place where the value stands.
-    /// - Returns: a phrase, or nothing for a value that may be right.
+    /// - Parameter source: the flag, variable or line that has the value, for the message.
+    /// - Returns: a phrase; nil for a value that may be valid.
     func fault(of value: String, from source: String) -> String? {
         switch self.value {
         case _ where choices != nil: choiceFault(of: value, from: source)
@@ -206,11 +205,11 @@ extension Flag {
     }
 }
 
-/// What flags say, by the kinds of their values. A flag that has a value without being set says so in its help.
+/// Keys for the kinds of values. The help of a flag with a default states it.
 extension Flag {
     // MARK: Switches and words
 
-    /// Of a flag without a placeholder.
+    /// The key of a switch.
     var isOn: FlagKey<Bool, Never> { FlagKey(self) { arguments, flag in arguments.isSet(flag) } }
 
     var text: FlagKey<String?, Never> { FlagKey(self) { arguments, flag in arguments.values(of: flag).last } }
@@ -219,7 +218,7 @@ extension Flag {
         FlagKey(with(default: value)) { arguments, flag in arguments.values(of: flag).last ?? value }
     }
 
-    /// Every occurrence counts.
+    /// The values of a repeatable flag.
     var texts: FlagKey<[String], Never> {
         var flag = self
         flag.isRepeatable = true
@@ -236,7 +235,7 @@ extension Flag {
     func choice<Choice: FlagChoice>(of type: Choice.Type) -> FlagKey<Choice?, Never> {
         var flag = self
         flag.choices = Choice.flagValues
-        // The parser lets no other value pass.
+        // The parser has refused all other values.
         return FlagKey(flag) { arguments, flag in arguments.values(of: flag).last.flatMap(Choice.init(flagValue:)) }
     }
 
@@ -276,7 +275,7 @@ extension Flag {
         }
     }
 
-    /// - Parameter isPositive: whether none is too short.
+    /// - Parameter isPositive: whether zero is refused.
     func interval(default interval: Interval, isPositive: Bool = true) -> FlagKey<Interval, UsageError> {
         let key = duration(default: interval.seconds)
         return FlagKey(key.flag) { (arguments, flag) throws(UsageError) in
@@ -313,7 +312,7 @@ extension Flag {
 }
 
 extension FlagChoice {
-    /// The case that is typed so.
+    /// The case that is typed as the given value.
     init?(flagValue: String) {
         guard let choice = Self.allCases.first(where: { $0.flagValue == flagValue }) else { return nil }
         self = choice

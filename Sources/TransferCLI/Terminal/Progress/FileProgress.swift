@@ -1,22 +1,22 @@
-/// How far one file is.
+/// The progress of one file.
 struct FileProgress: Equatable, Sendable {
-    /// What is being done with it.
+    /// The current step.
     enum Phase: String, Equatable, Sendable {
-        /// What the server has of it is compared.
+        /// The part that the server already has is compared.
         case resuming
         case sending
         /// Everything is sent; the server has yet to acknowledge it.
         case committing
     }
 
-    /// Any text; it is escaped when shown.
+    /// The source; it may contain any characters, and is escaped for display.
     var source: String
 
     var phase = Phase.sending
 
-    /// Acknowledged, those of earlier attempts included.
+    /// Acknowledged bytes, including those of earlier attempts.
     var bytes: UInt64 = 0
 
-    /// Unknown for standard input.
+    /// The size in bytes; nil for standard input.
     var size: UInt64?
 }

@@ -1,8 +1,8 @@
 internal import TransferClient
 internal import TransferModel
 
-/// JSON objects on standard error, for programs that draw by themselves: one for each thing that happens, and how far the
-/// push is at most ten times a second. What becomes of uploads is on standard output.
+/// Writes JSON objects to standard error, for programs that draw progress themselves: one for each event, and the
+/// progress at most ten times a second. Results go to standard output.
 struct JSONProgress: PushProgress {
     private var tracker: ProgressTracker
     private var pace = ProgressPace(interval: .milliseconds(100))
@@ -31,7 +31,7 @@ struct JSONProgress: PushProgress {
         writeProgress("end")
     }
 
-    /// What would be a line for people.
+    /// A message as an object.
     static func message(_ text: String) -> String {
         let line: JSONLine = [
             "schema": .string(JSONSchema.progress), "event": "message",

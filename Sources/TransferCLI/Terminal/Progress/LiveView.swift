@@ -1,17 +1,17 @@
 internal import TransferClient
 private import TransferModel
 
-/// The lines at the bottom of a terminal that show how far a push is. Drawn at most ten times a second, and each time as
-/// wide as the terminal is then.
+/// Draws the progress of a push at the bottom of a terminal, at most ten times a second, in the terminal's current
+/// width.
 struct LiveView: PushProgress {
     private var tracker: ProgressTracker
     private var lastDrawn = MonotonicTime(nanoseconds: 0)
     private var canvas = TerminalCanvas()
 
-    /// Between two drawings.
+    /// The shortest time between two drawings.
     private static let interval = Interval.milliseconds(100)
 
-    /// When the terminal doesn't tell.
+    /// The size to assume if the terminal does not report it.
     private static let fallbackSize = (columns: 80, rows: 24)
 
     init(_ traffic: Traffic) { tracker = ProgressTracker(traffic, at: .now) }
@@ -21,7 +21,7 @@ struct LiveView: PushProgress {
         draw(isUrgent: canvas.isEmpty)
     }
 
-    /// Draws what has changed since the last drawing, the rate at least.
+    /// Redraws; at least the rate has changed.
     mutating func refresh() {
         draw(isUrgent: false)
     }

@@ -1,13 +1,13 @@
 internal import TransferClient
 internal import TransferModel
 
-/// A line now and then, for logs: at once when something else is being done, otherwise seldom.
+/// Prints a progress line now and then, for logs: at once when the phase changes, otherwise every ten seconds.
 struct PlainProgress: PushProgress {
     private var tracker: ProgressTracker
     private var pace = ProgressPace(interval: .seconds(10))
     private var last = ""
 
-    /// Columns: enough for everything, and still one line in most logs.
+    /// The width in columns: enough for all parts, and one line in most logs.
     private static let columns = 100
 
     init(_ traffic: Traffic) { tracker = ProgressTracker(traffic, at: .now) }
@@ -40,7 +40,7 @@ struct PlainProgress: PushProgress {
 }
 
 extension PushEvent {
-    /// Whether it tells that a file is gone on with, or is all sent.
+    /// Whether the event reports that a file is resumed or completely sent.
     fileprivate var isPhase: Bool {
         guard case .progress = self else { return false }
         return true

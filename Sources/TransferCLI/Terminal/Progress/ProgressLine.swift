@@ -1,23 +1,23 @@
 private import TransferModel
 private import TransferProtocol
 
-/// The one line that shows how far a push is, such as
-/// `photo.png  45 %  12.3 of 27.1 MB  110 MB/s  0:03 | 12 of 400 files, 31 %`.
+/// A line with the progress of a push, such as `photo.png  45 %  12.3 of 27.1 MB  110 MB/s  0:03 | 12 of 400 files, 31
+/// %`.
 ///
-/// Where columns are scarce the less important parts go first, and the name is shortened in its middle.
+/// If there is no room, less important parts are left out, and the name is shortened in its middle.
 struct ProgressLine {
     private enum Part: CaseIterable {
         case label, percent, amount, rate, timeLeft, totals
     }
 
-    /// What goes first when the line is too wide. The totals stay: they tell whether something failed.
+    /// The parts to leave out, in order. The totals stay, because they show failures.
     private static let expendable: [Part] = [.amount, .rate, .percent, .timeLeft, .label]
 
     private let snapshot: ProgressSnapshot
     private var name: String?
     private var parts: [Part: String] = [:]
 
-    /// The line for a snapshot; never wider than `columns`, never more than one line.
+    /// The line for a snapshot, at most `columns` wide.
     static func text(for snapshot: ProgressSnapshot, columns: Int) -> String {
         var line = ProgressLine(snapshot)
         line.fit(columns)
@@ -31,7 +31,7 @@ struct ProgressLine {
     }
 
     private mutating func fit(_ columns: Int) {
-        // A fifth of the line still tells most files apart; below eight columns a name tells nothing.
+        // A fifth of the line is enough to recognise most files; less than eight columns are useless.
         let fullName = name
         name = fullName?.truncatedMiddle(toColumns: max(8, columns / 5))
         for part in Self.expendable where text.displayColumns > columns { parts[part] = nil }
@@ -84,7 +84,7 @@ struct ProgressLine {
         return facts.isEmpty ? nil : facts.joined(separator: ", ")
     }
 
-    /// A single file is described well enough by the rest of the line.
+    /// The number of files; nil for a single file, which the rest of the line describes.
     private var files: String? {
         switch snapshot.filesTotal {
         case nil: snapshot.filesDone > 0 ? "\(snapshot.filesDone) file\(snapshot.filesDone == 1 ? "" : "s")" : nil
@@ -95,7 +95,8 @@ struct ProgressLine {
         }
     }
 
-    /// All bytes can be acknowledged before the files are; people read 100 % as the end.
+    /// The percentage, at most 99 before the end: all bytes can be acknowledged before the files are, and users read
+    /// 100 % as the end.
     private func percent(_ part: UInt64, of whole: UInt64) -> String {
         "\(min(ByteFormat.percent(part, of: whole), snapshot.phase == .finished ? 100 : 99)) %"
     }

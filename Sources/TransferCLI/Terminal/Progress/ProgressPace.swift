@@ -1,6 +1,6 @@
 internal import TransferModel
 
-/// Says when it is time for another line: at once, and then every so often.
+/// Decides when the next line is due: at once, then after each interval.
 struct ProgressPace {
     private let interval: Interval
     private var next: MonotonicTime?
@@ -9,7 +9,7 @@ struct ProgressPace {
         self.interval = interval
     }
 
-    /// - Returns: true at most once in the interval.
+    /// - Returns: true at most once per interval.
     mutating func isDue(at time: MonotonicTime) -> Bool {
         if let next, time < next { return false }
         next = time + interval

@@ -1,22 +1,23 @@
 private import TransferModel
 
-/// The lines that show how far a push is: one for each file under way and one for all, or a single one for a single file.
+/// The lines with the progress of a push: one for each current file and one for the total, or a single line for a
+/// single file.
 struct ProgressScreen {
     private let snapshot: ProgressSnapshot
     private let columns: Int
 
-    /// Files shown at once. More only flicker.
+    /// The most files shown at once; more would only flicker.
     private static let mostFiles = 8
 
-    /// Columns from which on amounts have room beside names.
+    /// The narrowest terminal, in columns, on which amounts are shown beside names.
     private static let roomyColumns = 60
 
-    /// Columns of the bar, and from which on there is room for it.
+    /// The width of the bar, and the narrowest terminal that shows it, in columns.
     private static let barColumns = (bar: 20, from: 80)
 
     /// - Parameters:
-    ///   - columns: no line is wider.
-    ///   - rows: there are no more lines, but always one.
+    ///   - columns: the most columns of a line.
+    ///   - rows: the most lines; there is always at least one.
     static func lines(for snapshot: ProgressSnapshot, columns: Int, rows: Int) -> [String] {
         let isSingle = (snapshot.filesTotal ?? 1) <= 1 && snapshot.filesDone == 0 && snapshot.files.count <= 1
         let screen = ProgressScreen(snapshot: snapshot, columns: columns)
@@ -28,7 +29,7 @@ struct ProgressScreen {
         let files = snapshot.files.prefix(max(0, count))
         let facts = files.map(facts)
         let room = columns - (facts.map(\.displayColumns).max() ?? 0) - 2
-        // Below eight columns a name tells nothing, and a number without a name neither.
+        // A name with less than eight columns is useless, and so are numbers without a name.
         guard room >= 8 else { return files.map { $0.source.escapedForDisplay.truncatedMiddle(toColumns: columns) } }
         let names = files.map { $0.source.escapedForDisplay.truncatedMiddle(toColumns: room) }
         let width = names.map(\.displayColumns).max() ?? 0
@@ -53,7 +54,7 @@ struct ProgressScreen {
         String(repeating: " ", count: max(0, columns - text.displayColumns)) + text
     }
 
-    /// What goes first where there is no room comes last here.
+    /// The line of the total. Parts with the highest rank are left out first.
     private var total: String {
         var parts: [(text: String?, rank: Int)] = [
             (bar, 5), (label, 2), (files, 0), (percent, 1), (amount, 4),
@@ -71,12 +72,12 @@ struct ProgressScreen {
         parts.compactMap(\.text).joined(separator: "  ")
     }
 
-    /// All bytes can be acknowledged before the files are; people read 100 % as the end.
+    /// The percentage, at most 99: all bytes can be acknowledged before the files are, and users read 100 % as the end.
     private var share: Int? { snapshot.totalSize.map { min(99, ByteFormat.percent(snapshot.totalBytes, of: $0)) } }
 
     private var percent: String? { share.map { "\($0) %" } }
 
-    /// The line of a single file, with a bar where there is room for it beside everything else.
+    /// The line of a single file, with a bar if there is room.
     private var single: String {
         let share = snapshot.currentSize.map { min(99, ByteFormat.percent(snapshot.currentBytes, of: $0)) }
         guard let bar = bar(of: share) else { return ProgressLine.text(for: snapshot, columns: columns) }

@@ -1,42 +1,42 @@
-/// How far a push is at a moment.
+/// The progress of a push at one moment.
 struct ProgressSnapshot: Equatable, Sendable {
-    /// What is being done; only `sending` speaks for itself.
+    /// The current step; all except `sending` are shown by name.
     enum Phase: Equatable, Sendable {
-        /// Walking through directories.
+        /// Directories are read to find files.
         case scanning
         case connecting
-        /// Reading what was sent before, to go on from there.
+        /// What was sent before is compared, to resume after it.
         case resuming
         case sending
         /// Everything is sent; the server has yet to acknowledge.
         case committing
-        /// The connection was lost and is tried again.
+        /// The connection was lost and is retried.
         case reconnecting
-        /// Everything has its result.
+        /// Every upload has its result.
         case finished
     }
 
     var phase: Phase = .sending
 
-    /// Files that are under way and have some bytes acknowledged, the one that began first at the front.
+    /// Current files with acknowledged bytes, in the order in which they began.
     var files: [FileProgress] = []
 
-    /// The file that is being sent; any text, it is escaped when shown.
+    /// The file that is being sent; it may contain any characters, and is escaped for display.
     var currentFile: String?
 
-    /// Acknowledged bytes of the current file, those of earlier attempts included.
+    /// Acknowledged bytes of the current file, including those of earlier attempts.
     var currentBytes: UInt64 = 0
 
-    /// Unknown for standard input.
+    /// The size in bytes; nil for standard input.
     var currentSize: UInt64?
 
-    /// Acknowledged bytes of all files, those of earlier attempts included.
+    /// Acknowledged bytes of all files, including those of earlier attempts.
     var totalBytes: UInt64 = 0
 
-    /// Unknown while directories are read and for standard input.
+    /// The size of all files in bytes; nil while directories are read, and for standard input.
     var totalSize: UInt64?
 
-    /// Files that have their result, failed ones included.
+    /// The number of files with a result, including failed ones.
     var filesDone = 0
 
     /// Unknown while directories are read.
@@ -44,7 +44,7 @@ struct ProgressSnapshot: Equatable, Sendable {
 
     var failed = 0
 
-    /// Smoothed; zero means unknown and is not shown.
+    /// The smoothed rate; zero means unknown, and is not shown.
     var bytesPerSecond: Double = 0
 
     var secondsLeft: Double?

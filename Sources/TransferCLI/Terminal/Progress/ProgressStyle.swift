@@ -1,30 +1,30 @@
 private import CLinux
 private import Glibc
 
-/// How the progress of a push is shown.
+/// The values of `--progress`.
 enum ProgressStyle: String, FlagChoice {
-    /// A bar on a terminal, nothing elsewhere.
+    /// `bar` on a terminal, `none` elsewhere.
     case auto
-    /// Lines at the bottom of a terminal that are drawn again and again.
+    /// Lines at the bottom of a terminal that are redrawn.
     case bar
     /// A line now and then.
     case plain
-    /// JSON objects.
+    /// JSON objects on standard error, for programs.
     case json
     case none
 
     var flagValue: String { rawValue }
 
-    /// What `auto` means here.
+    /// Replaces `auto` by the style for this terminal.
     func resolved(isQuiet: Bool) -> ProgressStyle {
         guard self == .auto else { return self }
         return !isQuiet && isatty(STDERR_FILENO) == 1 && !Terminal.isDumb ? .bar : .none
     }
 }
 
-/// Whether results have colours.
+/// The values of `--color`: whether to colour results.
 enum ColourChoice: String, FlagChoice {
-    /// On a terminal that can, unless `NO_COLOR` is set (no-color.org).
+    /// On a terminal that supports it, unless `NO_COLOR` is set (no-color.org).
     case auto
     case always
     case never
@@ -40,15 +40,15 @@ enum ColourChoice: String, FlagChoice {
     }
 }
 
-/// What the environment says of the terminal.
+/// Properties of the terminal.
 enum Terminal {
-    /// Whether it can do nothing but take lines.
+    /// Whether the terminal only prints lines (`TERM=dumb`), or `TERM` is unset.
     static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? true }
 
-    /// How wide the terminal is that a stream leads to; nothing when it leads elsewhere, or the terminal doesn't tell.
+    /// The width of the terminal of a stream; nil if the stream is not a terminal, or its width is unknown.
     static func columns(of stream: StandardStream) -> Int? { size(of: stream)?.columns }
 
-    /// The same with its rows, 0 where it doesn't tell them.
+    /// The size of the terminal; rows are 0 if unknown.
     static func size(of stream: StandardStream) -> (columns: Int, rows: Int)? {
         var size = winsize()
         guard clinux_terminal_size(stream.rawValue, &size) == 0, size.ws_col > 0 else { return nil }

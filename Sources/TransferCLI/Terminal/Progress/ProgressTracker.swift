@@ -1,28 +1,28 @@
 internal import TransferClient
 internal import TransferModel
 
-/// Makes of the events of a push how far it is at any moment.
+/// Computes the progress of a push from its events.
 struct ProgressTracker {
     private var snapshot = ProgressSnapshot(phase: .connecting)
-    /// How fast things get done, which says how long the rest takes.
+    /// The rate of acknowledged bytes, which predicts the time left.
     private var meter: RateMeter
-    /// How fast bytes travel, which is what people are shown.
+    /// The rate of bytes on the network, which is shown.
     private let traffic: Traffic
     private var wire: RateMeter
-    /// Whether there is a connection: without one nothing is fast or slow, and nobody knows how long it takes.
+    /// Whether there is a connection; without one, rate and time left are unknown.
     private var isConnected = false
     private var finishedBytes: UInt64 = 0
-    /// Of these, what did not have to travel: it says nothing of how fast the rest will.
+    /// Finished bytes that were not sent, because the server had them; they do not count for the rate.
     private var sparedBytes: UInt64 = 0
 
-    /// - Parameter traffic: of what it tracks.
+    /// - Parameter traffic: counts the bytes on the network.
     init(_ traffic: Traffic, at time: MonotonicTime) {
         self.traffic = traffic
         meter = RateMeter(at: time)
         wire = RateMeter(bytes: traffic.bytes, at: time)
     }
 
-    /// - Returns: whether what is being done has changed, and not only how far it is.
+    /// - Returns: whether the phase has changed.
     @discardableResult
     mutating func update(_ event: PushEvent, at time: MonotonicTime) -> Bool {
         let before = snapshot.phase
@@ -46,12 +46,12 @@ struct ProgressTracker {
         return snapshot.phase != before
     }
 
-    /// Nothing more will happen.
+    /// Marks the push as finished.
     mutating func end() {
         snapshot.phase = .finished
     }
 
-    /// How far the push is. To be asked regularly: that is how the rate is measured.
+    /// The current progress. Must be called regularly, because that measures the rate.
     mutating func snapshot(at time: MonotonicTime) -> ProgressSnapshot {
         snapshot.totalBytes = snapshot.files.reduce(finishedBytes) { $0.addingClamped($1.bytes) }
         guard isConnected else {
@@ -78,12 +78,12 @@ struct ProgressTracker {
             case .resuming: .resuming
             case .sending: progress.bytes == progress.size ? .committing : .sending
             }
-        // What was compared is no speed to go on with.
+        // Comparing is faster than sending, so measure anew.
         if wasResuming, progress.phase == .sending { measureAnew(at: time) }
         snapshot.show(snapshot.files[index])
     }
 
-    /// Without what was there.
+    /// Acknowledged bytes without those that the server had before.
     private var doneBytes: UInt64 { snapshot.totalBytes - min(snapshot.totalBytes, sparedBytes) }
 
     private mutating func measureAnew(at time: MonotonicTime) {
@@ -96,7 +96,7 @@ struct ProgressTracker {
         snapshot.filesDone += 1
         if report.result.isSuccess {
             finishedBytes = finishedBytes.addingClamped(report.size)
-            // Of what was fetched attempts are not counted.
+            // Reports of a pull have no attempts.
             let hasTravelled = report.attempts > 0 || report.result == .committed
             if !hasTravelled { sparedBytes = sparedBytes.addingClamped(report.size) }
         } else if report.result != .sourceSkipped {
@@ -112,7 +112,7 @@ struct ProgressTracker {
 }
 
 extension ProgressSnapshot {
-    /// Takes a file for the one that is shown where there is room for one only.
+    /// Makes a file the one that is shown if there is room for only one.
     fileprivate mutating func show(_ file: FileProgress) {
         (currentFile, currentBytes, currentSize) = (file.source, file.bytes, file.size)
         switch file.phase {

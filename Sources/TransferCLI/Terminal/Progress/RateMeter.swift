@@ -1,10 +1,10 @@
 internal import Glibc
 internal import TransferModel
 
-/// How fast something goes, smoothed so that people can read it: an average in which what lies `timeConstant` seconds
-/// back counts about a third of what is new.
+/// A smoothed rate: an average in which bytes of `timeConstant` seconds ago have about a third of the weight of new
+/// ones.
 struct RateMeter: Sendable {
-    /// Long enough for calm digits, short enough to show within seconds that a connection is stuck.
+    /// Seconds. Long enough for steady digits, short enough to show a stuck connection within seconds.
     static let timeConstant = 3.0
 
     private var start: MonotonicTime
@@ -14,15 +14,16 @@ struct RateMeter: Sendable {
 
     /// Starts to measure.
     ///
-    /// - Parameter bytes: Those that are there already and count for no rate, such as those of an earlier attempt.
+    /// - Parameter bytes: bytes that are done already and do not count for the rate, such as those of an earlier
+    ///   attempt.
     init(bytes: UInt64 = 0, at time: MonotonicTime) {
         start = time
         latest = time
         self.bytes = bytes
     }
 
-    /// Takes the number of bytes so far. To be called regularly, also when nothing has come: that is what makes the
-    /// rate fall. A number below the one before, as after a restart from an earlier offset, counts as no progress.
+    /// Records the total number of bytes. Must be called regularly, even without progress, so that the rate falls. A
+    /// smaller total, as after a restart at an earlier offset, counts as no progress.
     mutating func record(bytes total: UInt64, at time: MonotonicTime) {
         let elapsed = (time - latest).seconds
         guard elapsed > 0 else { return }
@@ -33,7 +34,7 @@ struct RateMeter: Sendable {
         bytes = total
     }
 
-    /// The smoothed rate; zero until some time has passed.
+    /// The smoothed rate; zero at the start.
     var bytesPerSecond: Double {
         let elapsed = (latest - start).seconds
         guard elapsed > 0 else { return 0 }
@@ -41,7 +42,7 @@ struct RateMeter: Sendable {
         return weightedSum / (1 - exp(-elapsed / Self.timeConstant))
     }
 
-    /// Seconds that the rest takes at this rate, or nothing when that can't be told.
+    /// Seconds for the remaining bytes at this rate; nil if unknown.
     func secondsLeft(forBytes remaining: UInt64) -> Double? {
         let rate = bytesPerSecond
         return rate >= 1 ? Double(remaining) / rate : nil

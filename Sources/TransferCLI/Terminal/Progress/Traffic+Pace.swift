@@ -2,13 +2,13 @@ internal import TransferClient
 private import TransferModel
 
 extension Traffic {
-    /// How long something took, and how fast bytes have travelled for it, for a summary.
+    /// The duration and the rate on the network, for a summary.
     ///
-    /// - Returns: no rate where nothing has travelled, as of what was there already and of holes.
+    /// - Returns: the duration alone if no bytes were transferred, as for holes or content that was already there.
     func pace(over seconds: Double) -> String {
         let time = "\(seconds.shown(decimals: 2)) s"
         guard bytes > 0 else { return time }
-        // A clock that stands still makes nothing infinitely fast.
+        // Avoids a division by zero.
         let rate = Double(bytes) / max(seconds, 1e-9)
         return "\(time) (\(ByteFormat.rate(rate)))"
     }
