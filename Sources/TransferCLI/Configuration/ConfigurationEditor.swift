@@ -47,7 +47,7 @@ struct ConfigurationEditor {
         return changed
     }
 
-    /// The content without a remote; nil if there is none of that name. Other remotes may be invalid.
+    /// The content without a remote; nil if the file does not have it. Other remotes may be invalid.
     func removing(_ name: String, from content: [UInt8]) throws(ConfigurationFault) -> [UInt8]? {
         let document = try ConfigurationFile.document(content, path: path)
         guard let table = document[[Remote.table, name]] else { return nil }

@@ -7,7 +7,7 @@ package struct Remote: Equatable, Sendable {
     /// The server's address, with the folder that paths are relative to.
     package let address: ServerAddress
 
-    /// The line of its header.
+    /// The line of the remote's header.
     let place: Setting.Place
 
     /// Flags of commands that talk to servers, by name.
@@ -42,10 +42,10 @@ struct RemoteDraft {
     /// The address as in `--to`.
     let address: String
 
-    /// Flags with their values.
+    /// Flags of the remote with their values.
     var settings: [(key: String, value: TOMLValue)] = []
 
-    /// The keys and values of its table.
+    /// The keys and values of the remote's table.
     var entries: [(key: String, value: TOMLValue)] { [(Remote.addressKey, .string(address))] + settings }
 }
 

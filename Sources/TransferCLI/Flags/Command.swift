@@ -4,7 +4,7 @@ package struct Command: Equatable, Sendable {
     struct Example: Equatable, Sendable {
         /// What the example does, as a phrase.
         let caption: String
-        /// The line to type.
+        /// The command line to type for it.
         let line: String
     }
 
@@ -115,7 +115,7 @@ package struct Command: Equatable, Sendable {
     func flag(short letter: Character) -> Flag? { flags.first { $0.short == letter } }
 }
 
-/// A command of the program: its definition, the reading of its arguments, and its work.
+/// A command of the program: its definition, how it reads arguments, and its work.
 protocol ProgramCommand: SendableMetatype {
     /// The definition that parser, help, completions, manual pages and configuration files use.
     static var definition: Command { get }

@@ -1,7 +1,7 @@
 private import TransferClient
 private import TransferModel
 
-/// The table of commands.
+/// The table of all commands of the program.
 enum Commands {
     /// The default address of `serve` and of commands that take a server.
     static let defaultAddress = "127.0.0.1:\(ServerAddress.defaultPort)"

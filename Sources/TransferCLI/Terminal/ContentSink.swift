@@ -8,7 +8,7 @@ internal import TransferSystem
 struct ContentSink: Equatable {
     private let number: Int32
 
-    /// The name for messages.
+    /// The name of the stream in messages.
     let name: String
 
     static let output = ContentSink(number: StandardStream.output.rawValue, name: "standard output")

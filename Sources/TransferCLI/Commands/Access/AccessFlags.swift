@@ -1,7 +1,7 @@
 internal import TransferAccess
 internal import TransferModel
 
-/// The flags of `transfer access` that several of its commands have.
+/// The flags that several commands of `transfer access` have.
 enum AccessFlags {
     static let directory = ServeFlags.directory("The server's directory.")
 

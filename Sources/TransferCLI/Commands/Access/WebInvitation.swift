@@ -5,12 +5,12 @@ internal import TransferModel
 
 /// A link that begins the session of one browser.
 struct WebInvitation: Sendable {
-    /// The properties of its session.
+    /// The properties of the browser's session.
     struct Terms: Sendable {
         /// The name of the session in lists, logs and pages.
         let name: String
 
-        /// When the session ends.
+        /// The time at which the session ends.
         let ends: UTCTime
 
         /// The server's URL without a slash at its end; nil to ask the running server for its address.

@@ -72,7 +72,7 @@ struct Manifest {
         return kinds
     }
 
-    /// Reads one line.
+    /// Reads the JSON object of one line.
     static func entry(_ line: [UInt8], for reader: Reader) throws(Fault) -> Entry {
         let members: [(key: String, value: JSONNode)]
         do throws(JSONFault) {

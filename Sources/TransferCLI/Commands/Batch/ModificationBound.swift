@@ -12,7 +12,7 @@ struct ModificationBound: Equatable {
     let nanoseconds: UInt32
 
     /// - Parameter now: nanoseconds since 1970.
-    /// - Throws: `Fault` if the text is none of these.
+    /// - Throws: `Fault` if the text has none of these forms.
     init(_ text: String, now: Int64) throws(Fault) {
         if let time = Self.duration(text).map({ now - Int64($0 * 1e9) }) {
             let (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)

@@ -6,7 +6,7 @@ struct ChangeReports {
     /// The verb that is printed before a path: `moved`.
     let verb: String
 
-    /// The new path of each report, in order; empty if there is none to print.
+    /// The new path of each report, in order; empty if paths are not printed.
     var targets: [String] = []
 
     let isJSON: Bool

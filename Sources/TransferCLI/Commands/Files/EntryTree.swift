@@ -3,7 +3,7 @@ private import TransferModel
 
 /// Draws entries as a tree.
 struct EntryTree {
-    /// Sorted by `EntryOrder`.
+    /// The entries, sorted by `EntryOrder`.
     private let entries: [RemoteEntry]
     private let depths: [Int]
     private let top: String

@@ -9,7 +9,7 @@ struct PlaceCompletions {
     /// The most names to keep; no user looks through more.
     private static let mostNames = 100_000
 
-    /// The word to complete.
+    /// The word that the shell wants to complete.
     private let word: String
 
     /// The path in the word, if the word or the configuration names a server; nil otherwise.

@@ -12,7 +12,7 @@ struct ResultTally {
         if code.isSuccess { done += 1 } else { failed[code, default: 0] += 1 }
     }
 
-    /// The failures by result code, for a summary; nil if there are none.
+    /// The failures by result code, for a summary; nil without failures.
     var failures: String? {
         guard !failed.isEmpty else { return nil }
         let sorted = failed.sorted { $0.key.rawValue < $1.key.rawValue }

@@ -31,7 +31,7 @@ extension Delivery {
         return "\(shownName.escapedForDisplay) (sealed: \(noteFault.escapedForDisplay))"
     }
 
-    /// As in RFC 3339.
+    /// The time in the form of RFC 3339.
     private static func time(_ milliseconds: Int64) -> String {
         ReceiptTime(clamping: UInt64(max(0, milliseconds))).description
     }

@@ -5,7 +5,7 @@ private import TransferSealing
 
 /// `transfer people --trust` and `--forget`: change the known keys of one person.
 struct PeopleTrust {
-    /// What to change.
+    /// The change that the flags request.
     enum Change {
         /// Accept the keys that the server shows now; with a fingerprint, only that key.
         case trust(String, KeyFingerprint?)

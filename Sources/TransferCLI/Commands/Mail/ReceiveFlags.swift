@@ -2,7 +2,7 @@ internal import TransferClient
 
 /// The flags of `transfer receive`.
 enum ReceiveFlags {
-    /// The values of `--accept`.
+    /// The values of `--accept`: which deliveries to accept.
     enum Acceptance: String, CaseIterable, FlagChoice {
         case all, ask, none
 

@@ -2,7 +2,7 @@ internal import TransferClient
 internal import TransferModel
 
 extension PlannedDownload {
-    /// One line for people.
+    /// The line that is printed without `--json`.
     var line: String {
         let place = source.hasSameBytes(as: path) ? source : "\(source) -> \(path)"
         guard form == .file else { return "would make  \(place.escapedForDisplay)\(form == .folder ? "/" : "")" }

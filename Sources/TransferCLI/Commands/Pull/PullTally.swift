@@ -10,7 +10,7 @@ struct PullTally {
     private(set) var results = ResultTally()
     private var fetched = (files: 0, bytes: UInt64(0))
     private var present = (files: 0, bytes: UInt64(0))
-    /// Entries other than files.
+    /// Folders and links that were created, and entries with new attributes.
     private var entries = EntryCounts()
     private var skipped = 0
     private let started = monotonicNanoseconds()

@@ -3,7 +3,7 @@ protocol Asker: Sendable {
     /// Prints the question, and stops drawing until `answered` is called.
     func ask(_ question: String) async
 
-    /// Starts to draw again.
+    /// Starts to draw again, after an answer.
     func answered() async
 }
 

@@ -24,7 +24,7 @@ struct DeliveryWait {
         (self.seconds, self.recipients, self.output) = (seconds, recipients, output)
     }
 
-    /// Records a finished upload.
+    /// Records a finished upload, whose deliveries are awaited.
     mutating func add(_ report: UploadReport) {
         guard report.result == .committed || report.result == .alreadyStored, let name = report.listedName else {
             return

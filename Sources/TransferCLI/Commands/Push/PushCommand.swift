@@ -14,7 +14,7 @@ struct PushCommand {
     private let canGoOn: Bool
     private let input: StandardInput
     private let configuration: ClientConfiguration
-    /// Nil with `--classic`.
+    /// Encryption and credentials; nil with `--classic`.
     private let access: PushAccess?
     private let output: PushOutput
     private let printing: PushPrinting

@@ -17,7 +17,7 @@ enum PushHTTP {
         ],
         unknown: ["compress", "compress-level", "digest", "lanes"], reason: ", which does not support it")
 
-    /// Does nothing if the server is not given by a URL.
+    /// Checks only servers that are given by a URL.
     ///
     /// - Throws: `UsageError` for a flag that would have no effect, and for secrets that would be sent unencrypted.
     static func check(

@@ -6,7 +6,7 @@ internal import TransferSystem
 
 /// Reads receipts of both kinds from a file or from standard input, line by line, with bounded memory.
 struct ReceiptLines: ~Copyable {
-    /// One line.
+    /// A line of the file, with the receipt in it.
     struct Line {
         /// The number of the line, from 1.
         let number: Int

@@ -15,7 +15,7 @@ struct ReceiptTally {
         /// The bytes of a recipient's name; nil for a server. Bytes, because names that look alike can differ.
         let name: [UInt8]?
 
-        /// Orders servers before recipients.
+        /// Orders servers before recipients, for the output.
         func isBefore(_ other: Signer) -> Bool {
             guard (name == nil) == (other.name == nil) else { return name == nil }
             guard name == other.name else { return (name ?? []).lexicographicallyPrecedes(other.name ?? []) }

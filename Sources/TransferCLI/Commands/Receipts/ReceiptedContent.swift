@@ -24,7 +24,7 @@ struct ReceiptedContent {
     /// - Parameters:
     ///   - name: the path in the receipt.
     ///   - size: the size in the receipt, in bytes.
-    /// - Returns: the difference as a phrase; nil if there is none.
+    /// - Returns: the difference as a phrase; nil if the content is the same.
     func difference(of name: RelativePath, from expected: Digest, size: UInt64) -> String? {
         let file = isDirectory ? "\(path)/\(name.string)" : path
         do throws(SystemError) {

@@ -10,7 +10,7 @@ private import TransferSystem
 /// Waits for the lock of a server's directory, before the server takes anything that the other server still needs, such
 /// as its address.
 struct LockWait {
-    /// The result of waiting.
+    /// The result of waiting for the lock.
     enum End {
         /// The lock is taken; its descriptor is for the server or its supervisor.
         case taken(Int32)

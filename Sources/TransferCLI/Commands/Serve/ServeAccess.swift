@@ -5,7 +5,7 @@ private import TransferModel
 internal import TransferServer
 private import TransferSystem
 
-/// Sets up access to a server when it starts: its lists, the key of its owner, and an invitation.
+/// Sets up access to a server when it starts: its lists, the owner's key, and an invitation.
 final class ServeAccess: Sendable {
     private let folder: AccessFolder
     /// The user's configuration folder; nil if it is inside the server's directory, where clients could change it.

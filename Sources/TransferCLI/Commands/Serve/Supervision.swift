@@ -33,7 +33,7 @@ enum Supervision {
         guard getppid() == orders.supervisor else { _exit(ExitCode.fault.rawValue) }
         // Otherwise tools would show the name of the link by which it was started.
         clinux_set_thread_name("transfer")
-        // In its own process group, the worker is in the background of its terminal, but may still write to it.
+        // In its own process group, the worker is in the background of the terminal, but may still write to it.
         signal(SIGTTOU, SIG_IGN)
         _ = fcntl(orders.report, F_SETFD, FD_CLOEXEC)
         // Without the handler, a crash is still reported, but without its place in the code.

@@ -41,7 +41,7 @@ enum CommandTree {
         return words(after: name).map(\.text).joined(separator: ", ")
     }
 
-    /// All stems and commands.
+    /// All stems and commands, for completions of typed words.
     static var paths: [String] { stems.filter { !$0.isEmpty } + Commands.all.flatMap(\.names) }
 
     /// Commands whose operand is the name of a command, such as `help`.

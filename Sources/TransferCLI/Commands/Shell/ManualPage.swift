@@ -56,7 +56,7 @@ enum ManualPage {
         Roff.entry(Roff.bold("\(outcome.code.rawValue)"), [outcome.meaning + "."])
     }
 
-    /// The pages to see also: for a command, the program and the commands of its family; for the program, all commands.
+    /// The pages to see also: for a command, the program and its family's commands; for the program, all commands.
     private static func references(of command: Command) -> [String] {
         let family = command.name.prefix { $0 != " " }
         let others =

@@ -24,7 +24,7 @@ enum SyncWords {
 }
 
 extension SyncChange {
-    /// One line for people.
+    /// The line that is printed without `--json`.
     func line(_ words: SyncWords) -> String {
         let shown = path.isEmpty ? "." : path
         var text = isDone || [.skipped, .conflict].contains(action) ? "\(words.word(action))  " : "\(result)  "

@@ -86,7 +86,7 @@ enum SyncFlags {
         }
     }
 
-    /// Flags about the transfer.
+    /// Flags about compression, connections and rates.
     static let handling: [FlagEffect<ClientConfiguration>] = [
         ClientFlags.compression(
             "Does not change what is stored. auto compresses while that makes the transfer faster."),

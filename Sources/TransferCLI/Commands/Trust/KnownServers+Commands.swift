@@ -14,7 +14,7 @@ extension KnownServers {
         .init(.success), .init(.usage), .init(.fault, "the list could not be read or changed"),
     ]
 
-    /// The user's list.
+    /// The list of the user who runs the command.
     static func own(_ arguments: ParsedArguments) throws(UsageError) -> KnownServers {
         guard let known = standard else {
             throw arguments.error(

@@ -2,7 +2,7 @@ import TransferModel
 import TransferServer
 
 extension ScrubFinding {
-    /// One line for people.
+    /// The line that is printed without `--json`.
     var line: String {
         var text = "\(kind.rawValue)  \(path.escapedForDisplay)  \(ByteFormat.size(size))"
         if !reason.isEmpty { return text + ": \(reason.escapedForDisplay)" }
@@ -23,7 +23,7 @@ extension ScrubFinding {
 }
 
 extension ScrubProgress {
-    /// One short line.
+    /// The progress line that is drawn on a terminal.
     var line: String {
         guard let expected else { return "checked \(files) files, \(ByteFormat.size(bytes))" }
         let amount = ByteFormat.portion(min(bytes, expected.bytes), of: expected.bytes)

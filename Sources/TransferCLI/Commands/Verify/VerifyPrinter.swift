@@ -20,7 +20,7 @@ final class VerifyPrinter: Sendable {
         write(output.isJSON ? finding.json.text : finding.line)
     }
 
-    /// Draws the progress line.
+    /// Draws the progress line on standard error.
     func show(_ progress: ScrubProgress) {
         state.withLock { state in
             state.isShown = true
@@ -28,7 +28,7 @@ final class VerifyPrinter: Sendable {
         }
     }
 
-    /// Erases the progress line.
+    /// Erases the progress line from the terminal.
     func clear() {
         state.withLock { Self.clear(&$0) }
     }

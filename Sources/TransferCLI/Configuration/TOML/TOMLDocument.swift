@@ -23,7 +23,7 @@ package struct TOMLDocument: Equatable, Sendable {
     /// The tables in order; the first one has no header.
     package var tables: [Table]
 
-    /// Parses a document.
+    /// Parses the bytes of a document.
     package init(_ bytes: [UInt8]) throws(TOMLFault) {
         tables = try TOMLParser.parse(bytes)
     }
@@ -36,7 +36,7 @@ package struct TOMLFault: Error, Equatable, Sendable {
     /// The message, as a phrase.
     package let message: String
 
-    /// The line, from 1.
+    /// The number of the line, from 1.
     package let line: Int
 
     /// The column in Unicode scalars, from 1.

@@ -1,6 +1,6 @@
 private import TransferModel
 
-/// Edits a document and leaves the rest of its text as it is.
+/// Edits a document and leaves the other text as it is.
 package enum TOMLEditing {
     /// Appends a table.
     ///
@@ -50,7 +50,7 @@ package enum TOMLEditing {
 }
 
 extension TOMLValue {
-    /// The value in TOML.
+    /// The value in the syntax of TOML.
     package var text: String {
         switch self {
         case .string(let string): Self.quoted(string)

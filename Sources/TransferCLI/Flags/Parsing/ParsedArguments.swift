@@ -13,7 +13,7 @@ package struct ParsedArguments: Sendable {
     /// The indices in `operands` of those that name a server.
     let places: Set<Int>
 
-    /// The operands as typed.
+    /// The operands in the form in which they were typed.
     let words: [String]
 
     /// The remote that the command uses; nil if the server is not a remote.

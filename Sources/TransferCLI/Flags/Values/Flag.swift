@@ -87,7 +87,7 @@ extension Flag {
         return [values, environment].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// Choices and defaults for the help; empty if there are none.
+    /// Choices and defaults for the help; may be empty.
     var values: String {
         let facts = [
             choices.map { "One of: \($0.joined(separator: ", "))." },
@@ -117,11 +117,11 @@ enum FlagValue: Equatable, Sendable {
     case person
     /// The words of a command.
     case command
-    /// See `SizeNotation`.
+    /// A number of bytes; see `SizeNotation`.
     case size
-    /// See `DurationNotation`.
+    /// A time in seconds; see `DurationNotation`.
     case duration
-    /// One of these words.
+    /// One of the given words.
     case oneOf([String])
 
     /// Whether a relative path in a configuration file is relative to the folder of that file.
@@ -287,7 +287,7 @@ extension Flag {
         }
     }
 
-    /// A whole number.
+    /// A whole number within a range.
     func count(in range: ClosedRange<Int> = 1...Int.max, default number: Int) -> FlagKey<Int, UsageError> {
         FlagKey(with(default: "\(number)")) { (arguments, flag) throws(UsageError) in
             try arguments.values(of: flag).last.map { (text) throws(UsageError) in

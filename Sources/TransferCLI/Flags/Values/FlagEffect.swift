@@ -33,7 +33,7 @@ extension FlagKey {
         sets { subject, value in subject[keyPath: path] = value }
     }
 
-    /// Sets nothing if the flag has no value.
+    /// Leaves the configuration as it is if the flag has no value.
     func sets<Subject, Given>(
         _ path: any WritableKeyPath<Subject, Given> & Sendable
     ) -> FlagEffect<Subject> where Value == Given? {

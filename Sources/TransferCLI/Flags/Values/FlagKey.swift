@@ -1,5 +1,5 @@
-/// A flag with the type of its value and a function that reads it. Commands read values by keys, so each flag's name
-/// and default are defined once.
+/// A flag with its value's type and a function that reads it. Commands read values by keys, so each flag's name and
+/// default are defined once.
 ///
 /// `Fault` is `Never` if the parser has already refused all invalid values.
 struct FlagKey<Value, Fault: FlagFault>: Sendable {
@@ -26,10 +26,10 @@ extension Never: FlagFault {
 }
 
 extension ParsedArguments {
-    /// What a flag says.
+    /// The value of a flag that the parser has checked.
     subscript<Value>(key: FlagKey<Value, Never>) -> Value { key.read(self, key.flag) }
 
-    /// What a flag says.
+    /// The value of a flag, or a usage error.
     subscript<Value>(key: FlagKey<Value, UsageError>) -> Value {
         get throws(UsageError) { try key.read(self, key.flag) }
     }

@@ -1,6 +1,6 @@
 /// The progress of one file.
 struct FileProgress: Equatable, Sendable {
-    /// The current step.
+    /// The current step of the upload.
     enum Phase: String, Equatable, Sendable {
         /// The part that the server already has is compared.
         case resuming

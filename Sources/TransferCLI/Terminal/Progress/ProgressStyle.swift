@@ -1,7 +1,7 @@
 private import CLinux
 private import Glibc
 
-/// The values of `--progress`.
+/// The values of `--progress`: how to show progress.
 enum ProgressStyle: String, FlagChoice {
     /// `bar` on a terminal, `none` elsewhere.
     case auto
@@ -40,7 +40,7 @@ enum ColourChoice: String, FlagChoice {
     }
 }
 
-/// Properties of the terminal.
+/// Properties of the terminal that streams lead to.
 enum Terminal {
     /// Whether the terminal only prints lines (`TERM=dumb`), or `TERM` is unset.
     static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? true }

@@ -176,7 +176,7 @@ actor PushReporter {
         print("\(text)\n", to: .error)
     }
 
-    /// - Parameter text: the text, with the end of its line.
+    /// - Parameter text: the text, with the end of the line.
     func print(_ text: String, to stream: StandardStream) {
         progress?.clear()
         let isMessage = stream == .error && output.progress == .json

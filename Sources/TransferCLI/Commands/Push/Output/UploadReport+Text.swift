@@ -2,7 +2,7 @@ import TransferClient
 import TransferModel
 
 extension UploadReport {
-    /// One line for people.
+    /// The line without colours, as wide as it is.
     var line: String { line(colours: false) }
 
     /// One line for people.
@@ -66,7 +66,7 @@ extension UploadReport {
 }
 
 extension KnownFolder {
-    /// One line for people.
+    /// The line that is printed without `--json`.
     func line(colours: Bool) -> String {
         let path = storedPath.hasSameBytes(as: source) ? source : "\(source) -> \(storedPath)"
         let result = Colour.green.paint("\(ResultCode.alreadyStored)", colours)
