@@ -30,7 +30,7 @@ enum PushFlags {
     static let text = Flag(name: "text", placeholder: "TEXT", help: "Send TEXT as the content.").text
 
     static let kind = Flag(
-        name: "kind", placeholder: "KIND", help: "Label the upload with the kind of its content.",
+        name: "kind", placeholder: "KIND", help: "Label the content as KIND.",
         details: "Detected from the content by default. It does not affect how the content is sent or stored."
     ).choice(of: ContentKind.self)
 

@@ -89,7 +89,7 @@ extension DeliveryReceipt {
 
 extension ShowReceiptsCommand: ProgramCommand {
     private static let json = Flag(
-        name: "json", help: "Print the receipts as they are, and leave out lines that are none."
+        name: "json", help: "Print the receipts as they are, and leave out other lines."
     ).isOn
 
     static let definition = Command(
