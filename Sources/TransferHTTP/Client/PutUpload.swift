@@ -1,45 +1,46 @@
 package import TransferModel
 
-/// One upload by PUT: under which name to send it, and what an answer means. It does no I/O.
+/// One upload by PUT: the name to send it under, and the meaning of answers. No I/O.
 ///
-/// A server that says how names that are taken are treated is told what is wanted. Any other one is asked to replace
-/// nothing (`If-None-Match: *`) unless that is wanted, and where both are to be kept the next numbered name is tried.
+/// A server that announces `Transfer-On-Conflict` gets the conflict policy in the query. Any other server is asked not
+/// to replace anything (`If-None-Match: *`), unless the policy is to overwrite; to keep both, the next numbered name is
+/// tried.
 package struct PutUpload: Sendable {
     package enum Step: Equatable, Sendable {
-        /// Make a folder on the way: `makeFolder`.
+        /// Make a parent folder, with the request from `makeFolder`.
         case makeFolder
-        /// Send the content: `put`.
+        /// Send the content with the request from `put`.
         case put
     }
 
-    /// The field in which a server of ours says which conflict policies it takes in a query.
+    /// Field in which a Transfer server names the conflict policies that it accepts in a query.
     package static let policiesField = "Transfer-On-Conflict"
 
-    /// Numbered names that are tried: each costs the server a request.
+    /// Most numbered names to try; each costs a request.
     package static let mostNumbers = 100
 
     private let folder: String
     private let name: RelativePath
     private let policy: ConflictPolicy
-    /// Whether the server takes the policy.
+    /// Whether the server accepts the policy in the query.
     private let isTold: Bool
     private var number = 0
-    /// Folders on the way that are still to be made; nothing before the server has asked for them.
+    /// Parent folders still to be made; nil until the server has answered that one is missing.
     private var missing: [String]?
-    /// Whether the server may have it from an earlier time.
+    /// Whether the server may have the content from a lost request.
     private var mayBeThere = false
 
     /// - Parameters:
     ///   - folder: path of the folder on the server, encoded, with a slash behind it.
-    ///   - name: below that.
-    ///   - isTold: whether the server takes the policy in the query.
+    ///   - name: path of the file below that folder.
+    ///   - isTold: whether the server accepts the policy in the query.
     package init(in folder: String, name: RelativePath, _ policy: ConflictPolicy, isTold: Bool) {
         (self.folder, self.name, self.policy, self.isTold) = (folder, name, policy, isTold)
     }
 
     package var step: Step { missing?.isEmpty ?? true ? .put : .makeFolder }
 
-    /// Path that it is put under, encoded.
+    /// Path of the PUT on the server, encoded.
     package var path: String { folder + PercentEncoding.path(numbered.string.utf8) }
 
     private var numbered: RelativePath {
@@ -48,11 +49,11 @@ package struct PutUpload: Sendable {
         let dot = bytes.dropFirst().lastIndex(of: UInt8(ascii: "."))
         let stem = String(Substring(dot.map { bytes[..<$0] } ?? bytes[...]))
         let rest = dot.map { String(Substring(bytes[$0...])) } ?? ""
-        // A name that would be too long is as good as taken.
+        // A name that would be too long stays as it is, and the server answers that it is taken.
         return (try? name.renamed("\(stem)-\(number)\(rest)")) ?? name
     }
 
-    /// What the head of the request begins with.
+    /// The head of the request that sends the content.
     package func put() -> RequestHead {
         var fields = HTTPFields()
         guard !isTold else { return RequestHead(.put, "\(path)?on-conflict=\(word)", fields: fields) }
@@ -71,14 +72,14 @@ package struct PutUpload: Sendable {
         }
     }
 
-    /// The connection broke before the answer came.
+    /// Records that the connection was lost before the answer came.
     ///
-    /// - Parameter isAllSent: whether the connection had taken all of the request.
+    /// - Parameter isAllSent: whether the kernel had taken the whole request.
     package mutating func lost(isAllSent: Bool) {
         if isAllSent, step == .put { mayBeThere = true }
     }
 
-    /// What the answer to the latest request means.
+    /// Interprets the answer to the latest request.
     package mutating func take(_ head: ResponseHead) -> UploadVerdict {
         switch step {
         case .makeFolder: madeFolder(head)
@@ -123,7 +124,7 @@ package struct PutUpload: Sendable {
         }
     }
 
-    /// From the top down; the server's own folder is there.
+    /// Paths of the parent folders below `folder`, from the top down.
     private var folders: [String] {
         var path = folder
         return name.components.dropLast().map { component in
@@ -134,7 +135,7 @@ package struct PutUpload: Sendable {
 
     private mutating func madeFolder(_ head: ResponseHead) -> UploadVerdict {
         switch head.status {
-        // Made, or there already (RFC 4918, section 9.3.1).
+        // Made, or existing already (RFC 4918, section 9.3.1).
         case 200...299, 405:
             missing?.removeFirst()
             return .goOn

@@ -1,10 +1,10 @@
 /// `Retry-After` (RFC 9110, section 10.2.3).
 package enum RetryAfter: Equatable, Sendable {
     case seconds(Int64)
-    /// As it stands there; what it means depends on the time.
+    /// The date as it was sent; its meaning depends on the time.
     case date([UInt8])
 
-    /// - Returns: nothing when it is missing or malformed.
+    /// - Returns: nil if the field is missing or malformed.
     package init?(_ fields: HTTPFields) {
         guard let value = fields.values("retry-after").first else { return nil }
         if value.allSatisfy(HTTPCharacter.isDigit) {
@@ -16,7 +16,7 @@ package enum RetryAfter: Equatable, Sendable {
     }
 
     /// - Parameter now: seconds since 1970.
-    /// - Returns: seconds to wait, 0 or more; nothing for what is no date.
+    /// - Returns: seconds to wait, 0 or more; nil for an invalid date.
     package func seconds(now: Int64) -> Int64? {
         switch self {
         case .seconds(let seconds): return max(0, seconds)

@@ -1,25 +1,25 @@
-/// What a server of tus says of itself in its answer to OPTIONS (tus 1.0.0).
+/// The features that a tus server announces in its answer to OPTIONS (tus 1.0.0).
 package struct TusOffer: Equatable, Sendable {
-    /// Algorithms of digests that this client has, the better one first. SHA-1 is the one that every server with checksums
-    /// has; it finds accidents.
+    /// Digest algorithms of this client, the better one first. Every tus server with checksums has SHA-1, which detects
+    /// accidents.
     package enum Checksum: String, CaseIterable, Sendable {
         case sha256
         case sha1
     }
 
-    /// `creation-with-upload`.
+    /// Whether the server has the extension `creation-with-upload`.
     package let takesContentAtOnce: Bool
 
-    /// `creation-defer-length`.
+    /// Whether the server has the extension `creation-defer-length`.
     package let takesUnknownLength: Bool
 
-    /// Nothing where the server compares nothing that is known here.
+    /// The algorithm to use; nil if the server has no known one.
     package let checksum: Checksum?
 
-    /// Bytes of the largest upload; nothing where none is told.
+    /// Most bytes of an upload; nil if the server does not say.
     package let maxSize: UInt64?
 
-    /// - Returns: nothing where the answer is not that of a server of this version that makes uploads.
+    /// - Returns: nil unless the answer is from a server of this version with the extension `creation`.
     package init?(_ head: ResponseHead) {
         let fields = head.fields
         func lists(_ name: String, _ word: String) -> Bool {
@@ -37,10 +37,10 @@ package struct TusOffer: Equatable, Sendable {
 }
 
 extension UploadMetadata {
-    /// The field that a client sends.
+    /// The value of `Upload-Metadata` from a client.
     ///
     /// - Parameter pairs: keys in ASCII without blanks and commas.
-    /// - Returns: nothing where it would be longer than a field may be.
+    /// - Returns: nil if the field would be too long.
     package static func text(_ pairs: [(key: StaticString, value: String)]) -> String? {
         let text = pairs.map { "\($0.key) \(Base64Text.encode(Array($0.value.utf8)))" }.joined(separator: ",")
         return text.utf8.count <= HTTPLimits.fieldLine - "upload-metadata: ".utf8.count ? text : nil

@@ -1,10 +1,10 @@
 package import TransferModel
 
-/// What answers mean.
+/// The meaning of the server's answers.
 extension TusUpload {
-    /// What the answer to the latest request means.
+    /// Interprets the answer to the latest request.
     ///
-    /// - Parameter resolve: finds where a `Location` leads.
+    /// - Parameter resolve: resolves a `Location`.
     package mutating func take(
         _ head: ResponseHead, resolve: ([UInt8]) -> Result<String, Failure>
     ) -> UploadVerdict {
@@ -16,10 +16,10 @@ extension TusUpload {
         }
     }
 
-    /// The answer came before all of the latest piece had left; to be called before `take`. What the server cannot have got, it
-    /// cannot have.
+    /// Records that the answer came before the whole piece was sent, so that the server cannot have the rest. To be
+    /// called before `take`.
     ///
-    /// - Parameter count: bytes of the piece that had.
+    /// - Parameter count: bytes of the piece that were sent.
     package mutating func cut(to count: UInt64) {
         let rest = Piece(count: count, isLast: false, checksum: nil)
         switch state {
@@ -30,10 +30,10 @@ extension TusUpload {
         sent = max(sentBefore, offset.addingClamped(count))
     }
 
-    /// The connection broke before the answer came.
+    /// Records that the connection was lost before the answer came.
     ///
-    /// - Parameter isAllSent: whether the connection had taken all of the request.
-    /// - Returns: what to say where nobody can find out what became of it.
+    /// - Parameter isAllSent: whether the kernel had taken the whole request.
+    /// - Returns: the failure if the client cannot find out what the server has; nil if it can.
     package mutating func lost(isAllSent: Bool) -> Failure? {
         switch state {
         case .creating(let piece):
@@ -105,13 +105,13 @@ extension TusUpload {
             }
             return reached(Self.offset(head))
         case 404, 410: return gone(head)
-        // Whoever asked before was somebody else, or what was there is something else by now.
+        // The earlier run had another account, or the URL now has another upload.
         case 403 where isFromEarlierRun: return gone(head)
         default: return unanswered(head, "HEAD")
         }
     }
 
-    /// It may go on later, from where the server says then.
+    /// Handles an unexpected answer; the upload may continue later from the server's offset.
     private mutating func unanswered(_ head: ResponseHead, _ what: String) -> UploadVerdict {
         let verdict = UploadVerdict.other(head, doing: what)
         if case .wait = verdict { state = .unsure } else { state = .over }
@@ -138,7 +138,7 @@ extension TusUpload {
         return .goOn
     }
 
-    /// The server knows nothing of it any more.
+    /// Handles an answer that the server has no such upload any more.
     private mutating func gone(_ head: ResponseHead) -> UploadVerdict {
         guard !hasAllLeft else {
             return end(

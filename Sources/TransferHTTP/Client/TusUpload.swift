@@ -1,6 +1,6 @@
 internal import TransferModel
 
-/// One upload to a server of tus 1.0.0: what to ask next, and what an answer means. It does no I/O and reads no clock.
+/// One upload to a tus 1.0.0 server: the next request, and the meaning of answers. No I/O and no clock.
 ///
 /// ```
 ///   fresh ──POST──► creating ──201──► ready ──PATCH──► sending ──204──► ready … over
@@ -9,27 +9,27 @@ internal import TransferModel
 ///                    fresh                          │ 404, 410: gone
 ///                                                   ▼ fresh, where the server cannot have had all of it
 /// ```
-/// What the server says it has is never behind what it said before, nor beyond what was sent; otherwise the upload fails.
+/// The server's offset must never go back or exceed what was sent; otherwise the upload fails.
 package struct TusUpload: Sendable {
-    /// What is to be done next.
+    /// The next request to make.
     package enum Step: Equatable, Sendable {
-        /// Make it: `create`.
+        /// Create the upload with the request from `create`.
         ///
-        /// - takesContent: whether all of the content goes with it.
+        /// - takesContent: whether the request carries all content.
         case create(takesContent: Bool)
-        /// Ask how far it is: `ask`.
+        /// Ask for the server's offset with the request from `ask`.
         case ask
-        /// Send content from there on: `send`.
+        /// Send content from the offset on, with the request from `send`.
         case send(from: UInt64)
         case nothing
     }
 
-    /// Content that goes in one request.
+    /// The content that one request carries.
     package struct Piece: Equatable, Sendable {
         package let count: UInt64
-        /// Whether the content ends with it.
+        /// Whether this is the last piece.
         package let isLast: Bool
-        /// The value of `Upload-Checksum`.
+        /// The value of `Upload-Checksum`; nil without a digest.
         package let checksum: String?
 
         package init(count: UInt64, isLast: Bool, checksum: String?) {
@@ -46,14 +46,15 @@ package struct TusUpload: Sendable {
         case sending(Piece)
         case over
 
-        /// Whether content is under way; a last piece without a byte moves nothing.
+        /// Whether content is being sent; an empty last piece does not count.
         var isMoving: Bool { if case .sending(let piece) = self { piece.count > 0 } else { false } }
     }
 
-    /// Bytes of content in one request: enough that round trips cost little, and little enough to hold it for another try.
+    /// Bytes of content in one request: so many that round trips cost little, and so few that they can be held for a
+    /// retry.
     package static let pieceSize: UInt64 = 8 << 20
 
-    /// How often an upload is begun from the front, the first time included: a server that always forgets is no use.
+    /// Most times that an upload begins, including the first: a server that always forgets is useless.
     package static let mostBeginnings = 3
 
     private let offer: TusOffer
@@ -62,34 +63,34 @@ package struct TusUpload: Sendable {
     var beginnings = 0
     /// Path and query of the upload.
     package internal(set) var location: String?
-    /// Bytes that the server says it has.
+    /// The server's offset in bytes.
     package internal(set) var offset: UInt64 = 0
-    /// Bytes that it can have, and that it could have before the latest request.
+    /// Bytes that the server can have now, and that it could have before the latest request.
     var sent: UInt64 = 0
     var sentBefore: UInt64 = 0
-    /// Bytes in all; nothing until that is known.
+    /// Size of the content in bytes; nil until it is known.
     var length: UInt64?
     var isLengthTold: Bool
-    /// Whether all of the content has left at some time: the server may have it, whatever it says later.
+    /// Whether all content was sent at some time: the server may have it, whatever it answers later.
     var hasAllLeft = false
-    /// Whether every piece had its digest with it.
+    /// Whether every piece was sent with its digest.
     package private(set) var isCompared: Bool
 
     /// - Parameters:
-    ///   - endpoint: path that makes uploads.
-    ///   - length: bytes in all; nothing where only the end will tell, which the server has to offer.
+    ///   - endpoint: path at which uploads are created.
+    ///   - length: size of the content in bytes; nil if only its end will show, which the server must support.
     package init(_ offer: TusOffer, at endpoint: String, length: UInt64?) {
         (self.offer, self.endpoint, self.length) = (offer, endpoint, length)
         isLengthTold = length != nil
         isCompared = offer.checksum != nil
     }
 
-    /// One that an earlier run has begun: how far it is, the server is asked first.
+    /// Continues an upload of an earlier run; first the server's offset is requested.
     ///
     /// - Parameters:
     ///   - location: path and query of the upload.
-    ///   - length: bytes in all, as the server was told.
-    ///   - isCompared: whether every piece so far had its digest with it.
+    ///   - length: size of the content that the server knows, in bytes.
+    ///   - isCompared: whether every piece so far was sent with its digest.
     package init(_ offer: TusOffer, at endpoint: String, goingOnAt location: String, length: UInt64, isCompared: Bool) {
         self.init(offer, at: endpoint, length: length)
         (state, self.location, sent) = (.unsure, location, length)
@@ -118,7 +119,7 @@ package struct TusUpload: Sendable {
 extension TusUpload {
     /// - Parameters:
     ///   - metadata: the value of `Upload-Metadata`.
-    ///   - piece: all of the content, where the step says so.
+    ///   - piece: all content, if the step says so.
     package mutating func create(metadata: String?, _ piece: Piece?) -> RequestHead {
         beginnings += 1
         (offset, sent, sentBefore, location) = (0, piece?.count ?? 0, 0, nil)
@@ -140,7 +141,7 @@ extension TusUpload {
         return RequestHead(.head, location ?? endpoint, fields: Self.fields)
     }
 
-    /// - Parameter piece: behind what the server has.
+    /// - Parameter piece: content from the server's offset on.
     package mutating func send(_ piece: Piece) -> RequestHead {
         state = .sending(piece)
         let end = offset.addingClamped(piece.count)

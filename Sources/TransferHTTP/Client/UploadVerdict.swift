@@ -1,31 +1,31 @@
 package import TransferModel
 
-/// What an answer means for an upload.
+/// The meaning of an answer for an upload.
 package enum UploadVerdict: Equatable, Sendable {
-    /// There is more to do: ask for the next step.
+    /// Continue with the next step.
     case goOn
-    /// The server says that it has all of it.
+    /// The server reports that it has all content.
     case complete
-    /// The name is taken, and is left as it is.
+    /// Another file has the name and stays.
     case skipped
-    /// It may help to go on after a while; the fault is what to say when it doesn't.
+    /// A later attempt may succeed; the failure to report if it doesn't.
     case wait(Failure, RetryAfter?)
-    /// The upload begins from the front, and that is to be told: a sentence without its period.
+    /// The upload begins again, for the reason in this sentence for users without its period.
     case anew(String)
     case failed(Failure)
 }
 
 extension UploadVerdict {
-    /// What a status means that a step has no meaning of its own for.
+    /// Interprets a status that has no special meaning for the request.
     ///
-    /// - Parameter doing: what was asked, as "PUT".
+    /// - Parameter doing: the request, such as "PUT".
     static func other(_ head: ResponseHead, doing: String) -> UploadVerdict {
         let fault = Failure(code(head.status), "The server answered \(head.statusText) to \(doing).")
         guard isTransient(head.status) else { return .failed(fault) }
         return .wait(fault, RetryAfter(head.fields))
     }
 
-    /// What may be otherwise a moment later.
+    /// Whether a retry of a request with this answer may succeed.
     private static func isTransient(_ status: Int) -> Bool {
         switch status {
         case 408, 423, 425, 429, 500, 502, 503, 504: true
@@ -52,6 +52,6 @@ extension UploadVerdict {
 }
 
 extension ResponseHead {
-    /// The status with the phrase that belongs to it; not with the server's own words.
+    /// The status with its standard phrase instead of the server's own.
     package var statusText: String { HTTPStatus.reason(status).map { "\(status) \($0)" } ?? "\(status)" }
 }

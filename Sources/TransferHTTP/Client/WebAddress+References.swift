@@ -1,28 +1,28 @@
-/// Where a `Location` leads (RFC 9110, section 10.2.2; RFC 3986, section 5.2).
+/// Resolves a `Location` (RFC 9110, section 10.2.2; RFC 3986, section 5.2).
 extension WebAddress {
     package enum Reference: Equatable, Sendable {
-        /// Path and query on the same server, by the same scheme and port.
+        /// Path and query on the same server with the same scheme and port.
         case target(String)
-        /// Another server: what this one may know is not for that one.
+        /// Another server, which must not get what this one may know.
         case otherOrigin
-        /// The same, and without encryption.
+        /// The same server, but without encryption.
         case downgrade
         case malformed
     }
 
-    /// Bytes of a reference: those of a line of a head.
+    /// Most bytes of a reference, as of any field line.
     private static let longest = HTTPLimits.fieldLine
 
     /// - Parameters:
-    ///   - reference: as the server has written it.
-    ///   - target: of the request that it answers.
+    ///   - reference: the value of `Location`.
+    ///   - target: target of the request that was answered.
     package func resolve(_ reference: [UInt8], from target: String) -> Reference {
         guard reference.count <= Self.longest, reference.allSatisfy(HTTPCharacter.isVisible),
             let text = String(validating: reference.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
         else { return .malformed }
         if RequestTarget.authority(of: text.utf8) != nil { return absolute(text) }
         if text.utf8.starts(with: "//".utf8) { return absolute("\(isSecure ? "https" : "http"):\(text)") }
-        // A scheme is letters and a colon in front of the first slash.
+        // A colon before the first slash ends a scheme.
         guard !text.utf8.prefix(while: { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }).contains(0x3A) else {
             return .otherOrigin
         }
@@ -49,7 +49,7 @@ extension WebAddress {
         return Self.clean(rest.utf8.first == UInt8(ascii: "/") ? rest : "/" + rest)
     }
 
-    /// Takes out `.` and `..` (RFC 3986, section 5.2.4).
+    /// Removes `.` and `..` (RFC 3986, section 5.2.4).
     private static func clean(_ text: String) -> Reference {
         let path = text.utf8.prefix { $0 != UInt8(ascii: "?") }
         let query = text.utf8[path.endIndex...]

@@ -1,33 +1,33 @@
-/// A URL of HTTP that somebody has given to a client (RFC 9110, section 4.2): where to connect, and the path there.
+/// An HTTP URL from the user (RFC 9110, section 4.2): server and path.
 package struct WebAddress: Hashable, Sendable {
-    /// Who the client says it is (RFC 7617). Never printed, and never sent anywhere else.
+    /// The client's user name and password (RFC 7617). Never printed, and never sent to another server.
     package struct Credentials: Hashable, Sendable {
         let bytes: [UInt8]
 
-        /// The value of `Authorization`.
+        /// The value of `Authorization` for the scheme Basic.
         package var authorization: String { "Basic \(Base64Text.encode(bytes))" }
     }
 
     package let isSecure: Bool
 
-    /// In small letters; an IPv6 address without its brackets.
+    /// The host in lower case; an IPv6 address without its brackets.
     package let host: String
 
     package let port: UInt16
 
-    /// Begins with a slash, as it stands in a request: visible ASCII, without a query.
+    /// The path as in a request: visible ASCII that begins with a slash, without a query.
     package let path: String
 
-    /// What stands in front of the host.
+    /// User name and password in front of the host.
     package let credentials: Credentials?
 
-    /// Whether a text is meant to be one. Schemes are compared without case (RFC 3986, section 3.1).
+    /// Whether a text begins with a scheme of HTTP, in any case (RFC 3986, section 3.1).
     package static func isMeant(_ text: String) -> Bool { RequestTarget.authority(of: text.utf8) != nil }
 
-    /// Reads `https://[USER:PASSWORD@]HOST[:PORT][/PATH]`, or the same with `http`. Bytes of the path that cannot stand in a
-    /// request are encoded.
+    /// Reads `https://[USER:PASSWORD@]HOST[:PORT][/PATH]`, or the same with `http`. Bytes of the path that a request
+    /// cannot contain are encoded.
     ///
-    /// - Returns: nothing for anything else, also with a query or a fragment.
+    /// - Returns: nil for anything else, also with a query or a fragment.
     package init?(_ text: String) {
         guard let authority = RequestTarget.authority(of: text.utf8) else { return nil }
         isSecure = HTTPCharacter.areSame(text.utf8.prefix(8), "https://")
@@ -58,25 +58,25 @@ package struct WebAddress: Hashable, Sendable {
         self.path = path
     }
 
-    /// The same place with a folder below it.
+    /// Returns the address of a folder below this one.
     package func below(_ folder: String) -> WebAddress {
         guard !folder.isEmpty else { return self }
         return WebAddress(self, path: "\(folderPath)\(PercentEncoding.path(folder.utf8))/")
     }
 
-    /// The path as that of a folder.
+    /// The path with a slash at its end.
     package var folderPath: String { path.utf8.last == UInt8(ascii: "/") ? path : path + "/" }
 
-    /// The value of `Host`; the port of the scheme is left out (RFC 9110, section 7.2).
+    /// The value of `Host`; the default port is left out (RFC 9110, section 7.2).
     package var hostField: String {
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 
-    /// Bytes that mean themselves in a path.
+    /// Whether a byte may stand for itself in a path.
     private static func isPlain(_ byte: UInt8) -> Bool { 0x21..<0x7F ~= byte && !"\"#<>\\".utf8.contains(byte) }
 
-    /// - Parameter place: a valid host, perhaps with a port.
+    /// - Parameter place: a valid host, with or without a port.
     private static func split(
         _ place: Substring.UTF8View
     ) -> (host: Substring.UTF8View, port: Substring.UTF8View)? {
@@ -90,6 +90,6 @@ package struct WebAddress: Hashable, Sendable {
 }
 
 extension WebAddress: CustomStringConvertible {
-    /// As it can be given again, without what stands in front of the host.
+    /// The URL without user name and password.
     package var description: String { "\(isSecure ? "https" : "http")://\(hostField)\(path)" }
 }

@@ -1,4 +1,4 @@
-/// Reads a field's value from its front.
+/// Reads a field's value from its beginning.
 struct FieldReader {
     private(set) var rest: ArraySlice<UInt8>
 
@@ -28,7 +28,7 @@ struct FieldReader {
         return taken
     }
 
-    /// Exactly so many bytes.
+    /// Takes exactly so many bytes, or none.
     mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
         guard rest.count >= count else { return nil }
         defer { rest = rest.dropFirst(count) }
@@ -40,9 +40,9 @@ struct FieldReader {
         return token.isEmpty ? nil : token
     }
 
-    /// What stands in quotes, without escapes (RFC 9110, section 5.6.4).
+    /// Takes a quoted string and removes its escapes (RFC 9110, section 5.6.4).
     ///
-    /// - Returns: nothing when it does not end, or has a control in it.
+    /// - Returns: nil if it does not end, or contains a control character.
     mutating func quotedString() -> [UInt8]? {
         guard take("\"") else { return nil }
         var text: [UInt8] = []
@@ -66,10 +66,10 @@ struct FieldReader {
 
     private static func isText(_ byte: UInt8) -> Bool { byte == 0x09 || byte >= 0x20 && byte != 0x7F }
 
-    /// The members of a comma separated list (section 5.6.1), without blanks around them and without empty ones. Commas
-    /// in quotes are none.
+    /// The members of a comma-separated list (section 5.6.1), without blanks around them and without empty ones. Commas
+    /// inside quotes do not separate.
     ///
-    /// - Returns: nothing when a quoted string does not end.
+    /// - Returns: nil if a quoted string does not end.
     static func members(_ value: [UInt8]) -> [ArraySlice<UInt8>]? {
         var members: [ArraySlice<UInt8>] = []
         var (start, isQuoted, isEscaped) = (0, false, false)

@@ -1,19 +1,19 @@
-/// The pieces that values of fields are made of (RFC 9110, section 5.6).
+/// Syntax that field values have in common (RFC 9110, section 5.6).
 enum FieldSyntax {
     static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
 
-    /// Text in ASCII, with small letters.
+    /// The text in lower case; only ASCII letters change.
     static func lowercased(_ text: some Sequence<UInt8>) -> String {
         String(decoding: text.map(HTTPCharacter.lowercase), as: UTF8.self)
     }
 
-    /// Without spaces and tabs around it (section 5.6.3).
+    /// The text without spaces and tabs around it (section 5.6.3).
     static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let front = text.drop(while: HTTPCharacter.isBlank)
         return front.prefix(front.count - front.reversed().prefix(while: HTTPCharacter.isBlank).count)
     }
 
-    /// In quotes, with quotes and backslashes escaped (section 5.6.4).
+    /// The text in quotes, with quotes and backslashes escaped (section 5.6.4).
     static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -23,9 +23,9 @@ enum FieldSyntax {
         return quoted + "\""
     }
 
-    /// A number of decimal digits alone.
+    /// Reads a number that consists only of digits.
     ///
-    /// - Returns: nothing for any other text, and for more than 64 bits with a sign hold.
+    /// - Returns: nil for any other text, and for numbers above `Int64.max`.
     static func number(_ digits: some Collection<UInt8>) -> Int64? {
         guard !digits.isEmpty else { return nil }
         var number: Int64 = 0

@@ -1,13 +1,13 @@
 internal import TransferModel
 
-/// A moment to the second, as in `Date` and `Last-Modified` (RFC 9110, section 5.6.7).
+/// A moment, to the second, as in `Date` and `Last-Modified` (RFC 9110, section 5.6.7).
 package struct HTTPDate: Comparable, Hashable, Sendable {
-    /// Since 1970-01-01 00:00 UTC, leap seconds not counted; the years 0 to 9999, which have four digits.
+    /// Seconds since 1970-01-01 00:00 UTC, without leap seconds; years 0 to 9999, which have four digits.
     package let seconds: Int64
 
     private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
-    /// - Parameter seconds: those outside the range become its first and its last.
+    /// - Parameter seconds: clamped to the range.
     package init(clamping seconds: Int64) {
         self.seconds = min(max(Self.range.lowerBound, seconds), Self.range.upperBound)
     }
@@ -20,14 +20,14 @@ package struct HTTPDate: Comparable, Hashable, Sendable {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// 0 for Mondays.
+    /// Day of the week; 0 for Monday.
     private var weekday: Int {
         let days = Int(seconds - Self.range.lowerBound) / 86_400
         // 0000-01-01 was a Saturday.
         return (days + 5) % 7
     }
 
-    /// The form that is written, IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The form that is sent, IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package var text: String {
         let time = CalendarTime(secondsSince1970: seconds)
         return ByteWriter.string(capacity: 29) { text in
@@ -50,11 +50,10 @@ package struct HTTPDate: Comparable, Hashable, Sendable {
 }
 
 extension HTTPDate {
-    /// Reads the three forms of the RFC: IMF-fixdate, that of RFC 850, and that of asctime. Names have the case in
-    /// which they are written there.
+    /// Reads the three forms of the RFC: IMF-fixdate, RFC 850, and asctime. The case of names matters.
     ///
-    /// - Parameter now: which year two digits mean depends on its year: none that is more than 50 later.
-    /// - Returns: nothing for any other text, for a day that there is not, and for one that has another weekday.
+    /// - Parameter now: two-digit years are interpreted as at most 50 years after this one.
+    /// - Returns: nil for any other text, an impossible day, or a wrong weekday.
     package init?(_ text: some Sequence<UInt8>, now: HTTPDate) {
         var reader = FieldReader(text)
         let name = reader.take(while: FieldSyntax.isLetter)
@@ -86,7 +85,7 @@ extension FieldReader {
         return Self.seconds(year, month, day, clock)
     }
 
-    /// `06-Nov-94 08:49:37 GMT`
+    /// The form of RFC 850: `06-Nov-94 08:49:37 GMT`
     fileprivate mutating func rfc850(_ now: HTTPDate) -> Int64? {
         guard let day = digits(2), take("-"), let month = month(), take("-"), let short = digits(2), take(" "),
             let clock = clock(), takeText(" GMT")
@@ -115,7 +114,7 @@ extension FieldReader {
         return (hour, minute, second)
     }
 
-    /// Leap seconds are refused: POSIX has no number for them.
+    /// Refuses leap seconds, for which POSIX has no number.
     private static func seconds(_ year: Int64, _ month: Int64, _ day: Int64, _ clock: Clock) -> Int64? {
         let time = CalendarTime(
             year: year, month: month, day: day, hour: clock.hour, minute: clock.minute, second: clock.second)

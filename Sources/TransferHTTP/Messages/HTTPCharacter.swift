@@ -1,4 +1,4 @@
-/// Classes of bytes in heads. Texts from outside are compared by these, byte by byte, never as Unicode.
+/// Classes of bytes in heads. Text from a peer is compared by these, byte by byte, never as Unicode.
 package enum HTTPCharacter {
     static let tab = UInt8(ascii: "\t")
     static let lineFeed = UInt8(ascii: "\n")
@@ -19,35 +19,34 @@ package enum HTTPCharacter {
         }
     }
 
-    /// Whether the text is a `token`: at least one `tchar` and nothing else.
+    /// Whether the text is a `token`: one or more `tchar`.
     package static func isToken(_ text: some Collection<UInt8>) -> Bool {
         !text.isEmpty && text.allSatisfy { isToken($0) }
     }
 
-    /// What a field value or a reason phrase may hold: the tab, the space, `VCHAR` and `obs-text` (RFC 9110, section
-    /// 5.5).
+    /// Bytes of a field value or reason phrase: tab, space, `VCHAR` and `obs-text` (RFC 9110, section 5.5).
     package static func isValue(_ byte: UInt8) -> Bool { byte == tab || (byte >= space && byte != 0x7F) }
 
     /// `VCHAR` (RFC 5234, appendix B.1).
     package static func isVisible(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }
 
-    /// `OWS` without its repetition (RFC 9110, section 5.6.3).
+    /// One byte of `OWS` (RFC 9110, section 5.6.3).
     package static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 
     /// `DIGIT` (RFC 5234, appendix B.1).
     package static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-    /// The small letter of a large one in ASCII; any other byte as it is.
+    /// The lower case of an ASCII letter; any other byte unchanged.
     package static func lowercase(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 
-    /// Whether two texts are the same but for the case of letters in ASCII.
+    /// Whether two texts are equal but for the case of ASCII letters.
     package static func areSame(_ text: some Collection<UInt8>, _ other: some StringProtocol) -> Bool {
         areSame(text, other.utf8)
     }
 
-    /// The same of bytes.
+    /// The same for two sequences of bytes.
     package static func areSame(_ text: some Collection<UInt8>, _ other: some Collection<UInt8>) -> Bool {
         text.count == other.count && text.elementsEqual(other) { lowercase($0) == lowercase($1) }
     }

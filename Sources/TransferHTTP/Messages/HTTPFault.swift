@@ -1,10 +1,10 @@
-/// Why a message is refused: what an HTTP server answers.
+/// The reason why a message is refused: the answer of an HTTP server.
 package struct HTTPFault: Error, Equatable, Sendable {
-    /// A status code of 400 to 599 (RFC 9110, section 15). For an answer that a client refuses it is 502, what a
-    /// gateway would say.
+    /// A status code of 400 to 599 (RFC 9110, section 15). For an answer that the client refuses it is 502, as from a
+    /// gateway.
     package let status: Int
 
-    /// A sentence for people. It has nothing of what the peer sent.
+    /// A sentence for users, without text from the peer.
     package let message: String
 
     package init(_ status: Int, _ message: String) {

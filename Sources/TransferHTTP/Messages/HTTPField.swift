@@ -1,15 +1,16 @@
-/// One field line.
+/// One line of a head or of trailers.
 package struct HTTPField: Equatable, Sendable {
-    /// In lower case. A token (RFC 9110, section 5.6.2) where the field was read; what is written is checked then.
+    /// The name in lower case. Readers ensure that it is a token (RFC 9110, section 5.6.2); in a head to send it is
+    /// checked when it is written.
     package let name: String
 
-    /// Without blanks around it, as bytes: it may be UTF-8, or anything from 0x80 on.
+    /// The value without blanks around it, as bytes: UTF-8 or any bytes from 0x80 on.
     package let value: [UInt8]
 
-    /// The value as text; nothing where it is not UTF-8.
+    /// The value as text; nil if it is not UTF-8.
     package var text: String? { String(validating: value, as: UTF8.self) }
 
-    /// - Parameter name: in any case.
+    /// - Parameter name: may have upper case letters.
     package init(name: String, value: [UInt8]) {
         (self.name, self.value) = (Self.lowercase(name), value)
     }
@@ -25,7 +26,7 @@ package struct HTTPField: Equatable, Sendable {
         self.value = Array(value)
     }
 
-    /// Whether the field has that name, in whatever case it is asked for.
+    /// Whether the field has this name, in any case.
     func isNamed(_ name: String) -> Bool {
         self.name.utf8.count == name.utf8.count
             && self.name.utf8.elementsEqual(name.utf8) { $0 == HTTPCharacter.lowercase($1) }

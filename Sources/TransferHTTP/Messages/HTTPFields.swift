@@ -1,6 +1,6 @@
-/// Fields in their order. Names are asked for in any case.
+/// Fields in order. Names may be requested in any case.
 package struct HTTPFields: Equatable, Sendable {
-    /// One for each line.
+    /// The fields, one for each line.
     package private(set) var lines: [HTTPField]
 
     package init(_ fields: [HTTPField] = []) {
@@ -11,20 +11,20 @@ package struct HTTPFields: Equatable, Sendable {
         lines.append(field)
     }
 
-    /// Adds a line behind the others. It is checked when it is written.
+    /// Adds a line at the end. It is checked when it is written.
     package mutating func append(_ name: String, _ value: String) {
         lines.append(HTTPField(name: name, value: Array(value.utf8)))
     }
 
     package func has(_ name: String) -> Bool { lines.contains { $0.isNamed(name) } }
 
-    /// The values, one for each line.
+    /// The values of a field, one for each line.
     package func values(_ name: String) -> [[UInt8]] { lines.filter { $0.isNamed(name) }.map(\.value) }
 
-    /// The value of a field that may come once.
+    /// The value of a field that may occur once.
     ///
-    /// - Returns: nothing when it is missing.
-    /// - Throws: 400 when it comes twice or is not ASCII.
+    /// - Returns: nil if it is missing.
+    /// - Throws: 400 if it occurs twice or is not ASCII.
     package func only(_ name: String) throws(HTTPFault) -> String? {
         let values = values(name)
         guard let value = values.first else { return nil }
@@ -33,10 +33,9 @@ package struct HTTPFields: Equatable, Sendable {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// The members of a comma separated list over all lines (RFC 9110, section 5.6.1), without blanks around them.
-    /// Quoted strings are kept whole, with their quotes; one that does not end goes to the end of its line. Empty
-    /// members are left out. What is no UTF-8 has U+FFFD in its place, so that a list that was sent is never an empty
-    /// one.
+    /// The members of a comma-separated list over all lines (RFC 9110, section 5.6.1), without blanks around them and
+    /// without empty ones. Quoted strings keep their quotes; one that does not end extends to the end of the line.
+    /// Bytes that are not UTF-8 become U+FFFD, so that a list with members never becomes empty.
     package func list(_ name: String) -> [String] {
         values(name).flatMap { value in
             Self.members(value).map { String(decoding: $0, as: UTF8.self) }
@@ -70,7 +69,7 @@ package struct HTTPFields: Equatable, Sendable {
 }
 
 extension HTTPFields {
-    /// Whether the connection stays open behind the message (RFC 9112, section 9.3).
+    /// Whether the connection stays open after the message (RFC 9112, section 9.3).
     func isPersistent(_ version: HTTPVersion) -> Bool {
         let options = list("connection")
         if options.contains(where: { HTTPCharacter.areSame($0.utf8, "close") }) { return false }

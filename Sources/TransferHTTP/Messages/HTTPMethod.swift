@@ -1,8 +1,8 @@
-/// A method: a token, in which case matters (RFC 9110, section 9.1).
+/// A method: a token whose case matters (RFC 9110, section 9.1).
 package struct HTTPMethod: Hashable, Sendable {
     package let name: String
 
-    /// - Returns: nothing for what is no token or has more than `HTTPLimits.method` bytes.
+    /// - Returns: nil if the name is not a token or has more than `HTTPLimits.method` bytes.
     package init?(_ name: String) {
         guard name.utf8.count <= HTTPLimits.method, HTTPCharacter.isToken(name.utf8) else { return nil }
         self.name = name
@@ -20,9 +20,9 @@ package struct HTTPMethod: Hashable, Sendable {
     package static let delete = HTTPMethod(known: "DELETE")
     package static let options = HTTPMethod(known: "OPTIONS")
 
-    /// RFC 4918, section 9.3; only asked for here.
+    /// Only clients of this program use it (RFC 4918, section 9.3).
     package static let makeCollection = HTTPMethod(known: "MKCOL")
 
-    /// Never served: this is no proxy.
+    /// Never served, because this is not a proxy.
     static let connect = HTTPMethod(known: "CONNECT")
 }

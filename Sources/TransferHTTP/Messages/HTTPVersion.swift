@@ -1,9 +1,9 @@
-/// A version of HTTP/1.
+/// The versions of HTTP/1 that are supported.
 package enum HTTPVersion: Equatable, Sendable {
     case http10
     case http11
 
-    /// As it stands in the first line (RFC 9112, section 2.3).
+    /// The text in the first line (RFC 9112, section 2.3).
     package var text: StaticString {
         switch self {
         case .http10: "HTTP/1.0"
@@ -11,7 +11,7 @@ package enum HTTPVersion: Equatable, Sendable {
         }
     }
 
-    /// - Throws: 505 for another version, 400 for what is none.
+    /// - Throws: 505 for another version, 400 for any other text.
     init(_ text: UnsafeRawBufferPointer) throws(HTTPFault) {
         guard text.count == 8, text.prefix(5).elementsEqual("HTTP/".utf8), HTTPCharacter.isDigit(text[5]),
             text[6] == UInt8(ascii: "."), HTTPCharacter.isDigit(text[7])

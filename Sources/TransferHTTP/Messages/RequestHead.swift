@@ -1,9 +1,9 @@
-/// What a request says in front of its content.
+/// The head of a request: everything before its content.
 package struct RequestHead: Equatable, Sendable {
     package let method: HTTPMethod
 
-    /// The request target as it was sent, 1 byte or more of visible ASCII: a path with its query, an absolute URI, or
-    /// `*` (RFC 9112, section 3.2).
+    /// The request target as it was sent, at least one byte of visible ASCII: a path with its query, an absolute URI,
+    /// or `*` (RFC 9112, section 3.2).
     package let target: String
 
     package let version: HTTPVersion
@@ -15,18 +15,17 @@ package struct RequestHead: Equatable, Sendable {
         (self.method, self.target, self.version, self.fields) = (method, target, version, fields)
     }
 
-    /// Whether the connection stays open behind the answer (RFC 9112, section 9.3). Where it does not, what comes
-    /// behind the request is not to be looked at.
+    /// Whether the connection stays open after the answer (RFC 9112, section 9.3). If not, bytes after the request must
+    /// be ignored.
     package var isPersistent: Bool { fields.isPersistent(version) }
 
-    /// Whether the client may wait for a 100 before it sends content. In HTTP/1.0 that is ignored (RFC 9110, section
-    /// 10.1.1).
+    /// Whether the client may wait for a 100 before it sends content. Ignored in HTTP/1.0 (RFC 9110, section 10.1.1).
     package var expectsContinue: Bool {
         version == .http11 && fields.list("expect").contains { HTTPCharacter.areSame($0.utf8, "100-continue") }
     }
 
-    /// Path and query: the target without the scheme and authority that an absolute URI has. Without a path it is `/`,
-    /// or `*` for OPTIONS (RFC 9112, section 3.2.4).
+    /// Path and query: the target without the scheme and authority of an absolute URI. Without a path it is `/`, or `*`
+    /// for OPTIONS (RFC 9112, section 3.2.4).
     package var resource: String {
         guard target.utf8.first != UInt8(ascii: "/"), let authority = RequestTarget.authority(of: target.utf8) else {
             return target

@@ -1,9 +1,9 @@
-/// The forms that a request target has (RFC 9112, section 3.2).
+/// The forms of a request target (RFC 9112, section 3.2).
 enum RequestTarget {
     private static let schemes = ["http://", "https://"]
 
-    /// Whether it can be sent: a path, a URI of HTTP, or for OPTIONS `*`; visible ASCII without `#`, as a fragment is
-    /// not sent and some readers would cut it off.
+    /// Whether a target is valid: a path, an HTTP URI, or `*` for OPTIONS; visible ASCII without `#`, because fragments
+    /// are not sent and some readers would cut them off.
     static func isValid(_ target: String, _ method: HTTPMethod) -> Bool {
         let text = target.utf8
         guard let first = text.first, text.allSatisfy({ HTTPCharacter.isVisible($0) && $0 != UInt8(ascii: "#") })
@@ -12,7 +12,7 @@ enum RequestTarget {
         return first == UInt8(ascii: "*") && text.count == 1 && method == .options
     }
 
-    /// The authority in a target that is an absolute URI with a scheme of HTTP; nothing where it is something else.
+    /// The authority of a target that is an absolute HTTP URI; nil for any other target.
     static func authority(of target: Substring.UTF8View) -> Substring.UTF8View? {
         let scheme = schemes.first { HTTPCharacter.areSame(target.prefix($0.utf8.count), $0) }
         guard let scheme else { return nil }

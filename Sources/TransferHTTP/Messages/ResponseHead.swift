@@ -1,9 +1,9 @@
-/// What an answer says in front of its content.
+/// The head of an answer: everything before its content.
 package struct ResponseHead: Equatable, Sendable {
-    /// 100 to 599 (RFC 9110, section 15).
+    /// The status, 100 to 599 (RFC 9110, section 15).
     package let status: Int
 
-    /// A phrase for people. Where it is nothing, that of the status is written.
+    /// A phrase for users; if nil, the standard phrase of the status is written.
     package let reason: String?
 
     package let version: HTTPVersion
@@ -15,6 +15,6 @@ package struct ResponseHead: Equatable, Sendable {
         (self.status, self.reason, self.version, self.fields) = (status, reason, version, fields)
     }
 
-    /// Whether the connection stays open behind the answer (RFC 9112, section 9.3).
+    /// Whether the connection stays open after the answer (RFC 9112, section 9.3).
     package var isPersistent: Bool { fields.isPersistent(version) }
 }

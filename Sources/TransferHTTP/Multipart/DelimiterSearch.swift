@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Finds CR LF, two hyphens and the boundary in content.
+/// Finds the delimiter in content: CR LF, two hyphens and the boundary.
 ///
-/// Its first byte is in it only once, because a boundary has no CR. So where a beginning of it turns out to be none, no
-/// other begins within the bytes that were compared, and the search goes on behind them: no content makes it look twice
-/// at a byte.
+/// The delimiter contains its first byte only once, because a boundary has no CR. After a partial match that fails, no
+/// other match can begin within the compared bytes, and the search continues behind them: no content makes it examine a
+/// byte twice.
 struct DelimiterSearch: Sendable {
     enum Found: Equatable {
-        /// So many bytes are in front of the delimiter.
+        /// The number of bytes before the delimiter.
         case delimiter(at: Int)
-        /// So many bytes are no part of it; what is behind them may begin it, or nothing is.
+        /// The number of bytes that cannot belong to a delimiter; the rest, if any, may begin one.
         case none(before: Int)
     }
 
@@ -19,7 +19,7 @@ struct DelimiterSearch: Sendable {
         delimiter = [0x0D, 0x0A] + Array("--".utf8) + boundary.bytes
     }
 
-    /// Whether the bytes begin with a boundary that has no line end in front of it; nothing as long as they can.
+    /// Whether the bytes begin with a boundary without a line end before it; nil while that is undecided.
     func atOnce(in bytes: RawSpan) -> Bool? {
         let boundary = delimiter.dropFirst(2)
         let shown = bytes.extracting(first: boundary.count).withUnsafeBytes { Array($0) }
@@ -27,9 +27,9 @@ struct DelimiterSearch: Sendable {
         return shown.count == boundary.count ? true : nil
     }
 
-    /// Finds it at the front without its line end, or as elsewhere.
+    /// Finds the first delimiter; at the beginning it may lack its line end.
     ///
-    /// - Returns: where it ends.
+    /// - Returns: the position where it ends.
     func first(in bytes: RawSpan) -> Found {
         switch atOnce(in: bytes) {
         case true?: return .delimiter(at: delimiter.count - 2)
@@ -41,7 +41,7 @@ struct DelimiterSearch: Sendable {
         }
     }
 
-    /// Finds the first one.
+    /// Finds the first delimiter with its line end.
     func find(in bytes: RawSpan) -> Found { bytes.withUnsafeBytes { find(in: $0) } }
 
     private func find(in bytes: UnsafeRawBufferPointer) -> Found {

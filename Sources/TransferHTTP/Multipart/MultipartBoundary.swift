@@ -1,11 +1,11 @@
-/// What parts of a multipart body are set apart by (RFC 2046, section 5.1.1).
+/// The boundary between parts of a multipart body (RFC 2046, section 5.1.1).
 package struct MultipartBoundary: Equatable, Sendable {
-    /// Bytes of it (section 5.1.1).
+    /// Permitted lengths in bytes (section 5.1.1).
     package static let lengths = 1...70
 
     package let bytes: [UInt8]
 
-    /// - Returns: nothing for other bytes than the RFC has, for a space at the end, and for none or too many.
+    /// - Returns: nil for an empty or too long text, for bytes that the RFC forbids, and for a space at the end.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard Self.lengths.contains(bytes.count), bytes.allSatisfy(Self.isBoundary), bytes.last != 0x20 else {
@@ -14,9 +14,9 @@ package struct MultipartBoundary: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// That of a `multipart/form-data`.
+    /// Reads the boundary of a `multipart/form-data` type.
     ///
-    /// - Throws: 415 for another type, 400 when it has no boundary.
+    /// - Throws: 415 for another type, 400 for a missing or invalid boundary.
     package init(_ type: MediaType) throws(HTTPFault) {
         guard type.essence == "multipart/form-data" else {
             throw HTTPFault(415, "The content is no multipart/form-data.")

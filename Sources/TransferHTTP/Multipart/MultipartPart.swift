@@ -2,22 +2,23 @@ internal import TransferModel
 
 /// The head of one part of a form (RFC 7578, section 4).
 package struct MultipartPart: Equatable, Sendable {
-    /// Of the form's field; UTF-8 without controls, and perhaps with `%22`, `%0D` and `%0A` as browsers write quotes
-    /// and line ends (WHATWG HTML, multipart/form-data encoding algorithm). May be empty.
+    /// Name of the form's field; UTF-8 without control characters; it may contain `%22`, `%0D` and `%0A`, by which
+    /// browsers encode quotes and line ends (WHATWG HTML, multipart/form-data encoding algorithm). May be empty.
     package let name: String
 
-    /// As it came, without quotes and their escapes: any bytes but controls. Nothing for a field that is no file.
+    /// File name without quotes and escapes: any bytes but control characters. Nil for a field that is not a file.
     package let filename: [UInt8]?
 
-    /// Nothing when the part does not say it, or says no media type.
+    /// Type of the content; nil if it is missing or malformed.
     package let contentType: MediaType?
 
     package static func == (a: Self, b: Self) -> Bool {
         a.name.hasSameBytes(as: b.name) && a.filename == b.filename && a.contentType == b.contentType
     }
 
-    /// - Parameter head: lines with CR LF behind each of them, none for an empty head.
-    /// - Throws: 400 when it is malformed, lacks a name, says two things, or says that the content is encoded.
+    /// - Parameter head: lines that end with CR LF; empty for an empty head.
+    /// - Throws: 400 if it is malformed, lacks a name, has a known field twice or two file names, or declares an
+    ///   encoding.
     init(head: [UInt8]) throws(HTTPFault) {
         var fields: [String: ArraySlice<UInt8>] = [:]
         var rest = head[...]
@@ -51,7 +52,7 @@ package struct MultipartPart: Equatable, Sendable {
         return (FieldSyntax.lowercased(name), value)
     }
 
-    /// Encoded content would be stored as it travelled: RFC 7578 (section 4.7) has none.
+    /// Refuses encoded content, which would be stored encoded. RFC 7578 (section 4.7) forbids it.
     private static func checkEncoding(_ value: ArraySlice<UInt8>?) throws(HTTPFault) {
         guard let value else { return }
         guard ["7bit", "8bit", "binary"].contains(FieldSyntax.lowercased(value)) else {
@@ -66,7 +67,7 @@ package struct MultipartPart: Equatable, Sendable {
         guard let bytes = disposition.name, let name = String(validating: bytes, as: UTF8.self) else {
             throw HTTPFault(400, "A part has no name in UTF-8.")
         }
-        // RFC 7578 (section 4.2) has no `filename*`; some clients send it alone, and some both.
+        // RFC 7578 (section 4.2) forbids `filename*`; some clients send it alone, and some send both.
         if let plain = disposition.plainFilename, let extended = disposition.extendedFilename, plain != extended {
             throw HTTPFault(400, "A part has two file names.")
         }

@@ -1,5 +1,5 @@
 extension MultipartReader {
-    /// Looks for the first boundary, at the front or at the front of a line.
+    /// Finds the first boundary, at the beginning of the form or of a line.
     mutating func preamble(_ bytes: RawSpan, _ isLast: Bool) throws(HTTPFault) {
         let place: Int
         switch search.first(in: bytes) {
@@ -28,7 +28,7 @@ extension MultipartReader {
             guard shown.byteCount < MultipartLimits.head else {
                 throw HTTPFault(413, "The head of a part has more than \(MultipartLimits.head) bytes.")
             }
-            // Up to three bytes can be its beginning.
+            // The last three bytes can be the beginning of the head's end.
             state = .head(offset: offset, searched: max(0, shown.byteCount - 3))
             return MultipartProgress(.needsMore)
         }
@@ -41,8 +41,8 @@ extension MultipartReader {
         return MultipartProgress(.part(part), consumed: offset + end)
     }
 
-    /// A boundary counts when what stands behind it is known: whoever stores a part must not learn of its end from what
-    /// is none.
+    /// Reports a boundary only if the bytes after it are known: otherwise the caller would end a part at bytes that
+    /// turn out to be content or a fault.
     mutating func content(_ bytes: RawSpan, _ isLast: Bool) throws(HTTPFault) -> MultipartProgress {
         if case .contentStart = state {
             switch search.atOnce(in: bytes) {
@@ -80,15 +80,15 @@ extension MultipartReader {
 
 extension MultipartReader {
     private enum Tail {
-        /// It has not come yet.
+        /// More bytes are needed to decide.
         case unknown
-        /// A part begins there.
+        /// Another part begins at this position.
         case part(at: Int)
-        /// The epilogue begins there.
+        /// The epilogue begins at this position.
         case last(at: Int)
     }
 
-    /// CR LF, or two hyphens and CR LF, or two hyphens and nothing more.
+    /// Reads what follows a boundary: CR LF, two hyphens and CR LF, or two hyphens at the end of the form.
     private func tail(_ bytes: RawSpan, at place: Int, _ isLast: Bool) throws(HTTPFault) -> Tail {
         let shown = bytes.extracting(droppingFirst: place).extracting(first: 4).withUnsafeBytes { Array($0) }
         let (next, last): ([UInt8], [UInt8]) = ([0x0D, 0x0A], Array("--\r\n".utf8))
@@ -105,9 +105,9 @@ extension MultipartReader {
 extension RawSpan {
     fileprivate func starts(with text: [UInt8]) -> Bool { withUnsafeBytes { $0.starts(with: text) } }
 
-    /// Bytes up to the end of the text.
+    /// Position of the end of a text; nil if it is not found.
     ///
-    /// - Parameter start: bytes in which it does not begin.
+    /// - Parameter start: position before which the text does not begin.
     fileprivate func end(of text: [UInt8], from start: Int) -> Int? {
         withUnsafeBytes { bytes in
             var place = start

@@ -1,31 +1,31 @@
-/// Reads a stream of multipart/form-data (RFC 7578; RFC 2046, section 5.1). It does no I/O: bytes come in as an
-/// argument, steps go out as values.
+/// Reads a stream of multipart/form-data (RFC 7578; RFC 2046, section 5.1). No I/O: bytes come in as an argument, steps
+/// go out as values.
 ///
-/// A caller shows the bytes that it has, takes one step, drops what was consumed, and asks again until `needsMore`;
-/// then it shows what is left with more behind it. However the stream is cut, the steps are the same, except that
-/// content may come in other pieces.
+/// A caller passes its bytes, takes one step, drops the consumed bytes, and repeats until `needsMore`; then it passes
+/// the rest with more bytes behind it. Wherever the stream is cut, the steps are the same, except that content may be
+/// divided into other pieces.
 ///
 /// ```
 ///   preamble ──boundary──► head ──part──► content ──boundary: endOfPart──► head
 ///                                                 └─last boundary: endOfPart──► epilogue ──end──► over
 /// ```
 ///
-/// What readers of forms take differently is refused: blanks behind a boundary, lines that begin with a boundary and go
-/// on, a boundary at once behind a head, and line ends other than CR LF where the form has its own.
+/// Forms that readers interpret differently are refused: blanks after a boundary, lines that begin with a boundary and
+/// continue, a boundary directly after a head, and line ends of the form other than CR LF.
 package struct MultipartReader: Sendable {
-    /// Bytes that a caller must be able to show at once.
+    /// Bytes that a caller must be able to pass at once.
     package static let window =
         MultipartLimits.surroundings + MultipartBoundary.lengths.upperBound + MultipartLimits.head + 8
 
     enum State {
         case preamble
-        /// - offset: bytes that are still shown in front of the head.
+        /// - offset: bytes before the head that are not consumed.
         /// - searched: bytes of the head in which its end does not begin.
         case head(offset: Int, searched: Int)
-        /// No content of the part has come yet.
+        /// At the beginning of a part's content.
         case contentStart
         case content
-        /// - offset: bytes that are still shown in front of the epilogue.
+        /// - offset: bytes before the epilogue that are not consumed.
         case epilogue(offset: Int)
         case over
     }
@@ -38,13 +38,13 @@ package struct MultipartReader: Sendable {
         search = DelimiterSearch(boundary)
     }
 
-    /// Takes one step.
+    /// Parses the next item.
     ///
     /// - Parameters:
-    ///   - bytes: what was not consumed yet, from the front.
-    ///   - isLast: whether nothing comes behind them.
-    /// - Throws: 400 when it is no form, 413 when it has too many parts or too long a head. The reader must not be used
-    ///   after that.
+    ///   - bytes: the bytes that are not consumed yet.
+    ///   - isLast: whether the form ends with these bytes.
+    /// - Throws: 400 for a malformed form, 413 for too many parts or too long a head. The reader must not be used after
+    ///   that.
     package mutating func next(_ bytes: RawSpan, isLast: Bool) throws(HTTPFault) -> MultipartProgress {
         if case .preamble = state { try preamble(bytes, isLast) }
         let progress =

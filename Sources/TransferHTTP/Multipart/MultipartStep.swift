@@ -1,20 +1,20 @@
-/// What one step over a form found. Of a part come `part`, then any number of `content`, then `endOfPart`; `end` comes
-/// once, at the end of the body.
+/// Result of one step in a form. For each part come `part`, any number of `content`, and `endOfPart`; `end` comes once,
+/// at the end of the body.
 package enum MultipartStep: Equatable, Sendable {
-    /// The bytes end before the next thing is complete; nothing was consumed.
+    /// The next item is not complete; no bytes were consumed.
     case needsMore
     case part(MultipartPart)
-    /// Where content of the part lies in the bytes that were shown; never empty.
+    /// Range of the part's content in the passed bytes; never empty.
     case content(Range<Int>)
     case endOfPart
     case end
 }
 
-/// One step over a form.
+/// A step and the bytes that it consumed.
 package struct MultipartProgress: Equatable, Sendable {
     package let step: MultipartStep
 
-    /// Bytes that it took from the front of what was shown.
+    /// Bytes consumed from the beginning of the passed bytes.
     package let consumed: Int
 
     init(_ step: MultipartStep, consumed: Int = 0) {
@@ -22,14 +22,14 @@ package struct MultipartProgress: Equatable, Sendable {
     }
 }
 
-/// What a form can make this side hold or skip.
+/// Limits of what a form can make this side hold or skip.
 package enum MultipartLimits {
-    /// Bytes of the head of a part, line ends included; twice a name of PATH_MAX (linux/limits.h).
+    /// Bytes of a part's head, including line ends; twice a name of PATH_MAX (linux/limits.h).
     package static let head = 8 << 10
 
-    /// Parts of one form. Browsers send one for each file that was chosen.
+    /// Parts of one form. Browsers send one for each chosen file.
     package static let parts = 1000
 
-    /// Bytes in front of the first boundary, which are skipped, and of those behind the last. Clients send none.
+    /// Bytes before the first boundary, which are skipped, and after the last one. Clients send none.
     package static let surroundings = 1 << 10
 }

@@ -1,4 +1,4 @@
-/// Finds the content of one message, without its framing.
+/// Finds the content of one message inside its framing.
 ///
 /// ```
 ///   none ──────────────────────────────────────────► over
@@ -38,7 +38,7 @@ struct BodyReader {
             }
     }
 
-    /// Ends content that ends when the connection closes.
+    /// Ends content whose end is that of the connection.
     ///
     /// - Returns: whether the content may end here.
     mutating func close() -> Bool {
@@ -50,7 +50,7 @@ struct BodyReader {
         }
     }
 
-    /// - Parameter position: moved behind what was taken.
+    /// - Parameter position: moved behind the consumed bytes.
     mutating func next(in bytes: UnsafeRawBufferPointer, at position: inout Int) throws(HTTPFault) -> Step {
         while true {
             switch state {
@@ -76,14 +76,14 @@ struct BodyReader {
         }
     }
 
-    /// As much of `rest` bytes as is there; nothing where nothing is.
+    /// Takes as many of the `rest` bytes as are available; nil if no byte is.
     private static func run(
         _ rest: UInt64, in bytes: UnsafeRawBufferPointer, at position: inout Int
     ) -> (range: Range<Int>, rest: UInt64)? {
         let start = position
         let count = min(rest, UInt64(bytes.count - start))
         guard count > 0 else { return nil }
-        // No more than `bytes.count`, which is an Int.
+        // At most `bytes.count`, which is an Int.
         position = start + Int(count)
         return (start..<position, rest - count)
     }
@@ -115,8 +115,8 @@ struct BodyReader {
         }
     }
 
-    /// Framing and routing are not for trailers (RFC 9110, section 6.5.1). Nothing here looks for them there; others
-    /// that merge trailers into the head would.
+    /// Refuses fields for framing and routing in trailers (RFC 9110, section 6.5.1). This program never reads them
+    /// there, but programs that merge trailers into the head would.
     private func checkTrailers() throws(HTTPFault) {
         for name in ["content-length", "transfer-encoding", "host"] where trailers.fields.has(name) {
             throw HTTPFault(400, "There is a field in trailers that belongs into the head.")
@@ -124,14 +124,14 @@ struct BodyReader {
     }
 }
 
-/// How the end of the content is known (RFC 9112, section 6.3).
+/// The way in which the end of the content is found (RFC 9112, section 6.3).
 package enum BodyFraming: Equatable, Sendable {
-    /// There is no content. Of a request: neither a length nor chunks were declared.
+    /// No content: in a request, neither a length nor chunks were declared.
     case none
-    /// Bytes, 0 to `HTTPLimits.length`.
+    /// So many bytes, 0 to `HTTPLimits.length`.
     case length(UInt64)
-    /// Chunks until the last one, then trailers.
+    /// Chunks up to the last one, then trailers.
     case chunked
-    /// Until the connection closes: of answers only.
+    /// Content until the connection closes, in answers only.
     case untilClose
 }

@@ -1,12 +1,12 @@
 internal import TransferModel
 
-/// The line in front of a chunk: `chunk-size [ chunk-ext ]` (RFC 9112, section 7.1).
+/// The line before a chunk: `chunk-size [ chunk-ext ]` (RFC 9112, section 7.1).
 enum ChunkHead {
-    /// Bytes of the longest line.
+    /// Most bytes of the line.
     static let limit = HTTPLimits.chunkDigits + HTTPLimits.chunkExtensions
 
-    /// - Returns: bytes of the chunk; 0 for the last one.
-    /// - Throws: 400.
+    /// - Returns: the size of the chunk in bytes; 0 for the last one.
+    /// - Throws: 400 for a malformed line.
     static func size(_ line: UnsafeRawBufferPointer) throws(HTTPFault) -> UInt64 {
         let digits = line.prefix { $0 != UInt8(ascii: ";") }
         guard digits.count <= HTTPLimits.chunkDigits, let size = Hexadecimal.number(digits),
@@ -21,8 +21,8 @@ enum ChunkHead {
     static let tooLong = HTTPFault(
         400, "The extensions of a chunk have more than \(HTTPLimits.chunkExtensions) bytes.")
 
-    /// `*( ";" token [ "=" ( token / quoted-string ) ] )`. They mean nothing here. Without the blanks that RFC 9112,
-    /// section 7.1.1, lets stand there for older clients: readers disagree about them.
+    /// Checks `*( ";" token [ "=" ( token / quoted-string ) ] )`, which is ignored. Blanks, which RFC 9112, section
+    /// 7.1.1, permits for older clients, are refused: readers disagree about them.
     private static func areExtensions(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
         var rest = text
         while rest.first == UInt8(ascii: ";") {
@@ -41,7 +41,7 @@ enum ChunkHead {
         return !token.isEmpty
     }
 
-    /// `quoted-string` (RFC 9110, section 5.6.4), which begins at the front.
+    /// Skips a `quoted-string` (RFC 9110, section 5.6.4) at the beginning.
     private static func dropQuoted(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
         var index = rest.startIndex + 1
         while index < rest.endIndex {

@@ -1,4 +1,4 @@
-/// Reads field lines up to the empty one: those of a head, or trailers.
+/// Reads the field lines of a head or of trailers, up to the empty line.
 struct FieldSection {
     private let maxFields: Int
     private let maxBytes: Int
@@ -6,21 +6,21 @@ struct FieldSection {
     private var size: Int
     private var search = LineSearch()
 
-    /// The fields of a head whose first line has `size` bytes, with its end.
+    /// Reads the fields of a head whose first line has `size` bytes, including its end.
     init(headAfter size: Int) {
         (maxFields, maxBytes, self.size) = (HTTPLimits.fields, HTTPLimits.head, size)
     }
 
-    /// Trailers.
+    /// Reads trailers, with their smaller limits.
     init() {
         (maxFields, maxBytes, size) = (HTTPLimits.trailerFields, HTTPLimits.trailers, 0)
     }
 
-    /// Takes the lines that are complete.
+    /// Reads the complete lines.
     ///
-    /// - Parameter position: where the next line begins; moved behind what was taken.
-    /// - Returns: whether the empty line was among them.
-    /// - Throws: 400 for what is no field line, 431 for too much.
+    /// - Parameter position: beginning of the next line; moved behind the consumed bytes.
+    /// - Returns: whether the empty line was found.
+    /// - Throws: 400 for a malformed line, 431 for too many or too long lines.
     mutating func next(in bytes: UnsafeRawBufferPointer, at position: inout Int) throws(HTTPFault) -> Bool {
         while true {
             let limit = min(HTTPLimits.fieldLine, maxBytes)
@@ -46,7 +46,7 @@ struct FieldSection {
         fields.append(try Self.field(line))
     }
 
-    /// - Parameter line: at least one byte.
+    /// - Parameter line: the line without its end; not empty.
     private static func field(_ line: UnsafeRawBufferPointer) throws(HTTPFault) -> HTTPField {
         guard let first = line.first, !HTTPCharacter.isBlank(first) else {
             throw HTTPFault(400, "A field goes on in a second line.")

@@ -1,16 +1,16 @@
-/// The first line of a message, with which requests and answers differ.
+/// The first line of a message, in which requests and answers differ.
 protocol FirstLine: Sendable {
-    /// Empty lines that may stand in front of it.
+    /// Most empty lines before it.
     static var emptyLines: Int { get }
 
-    /// Bytes of the line with its end.
+    /// Bytes of the line, including its end.
     var size: Int { get }
 
-    /// - Parameter line: without its end; empty when there are more empty ones than may be.
+    /// - Parameter line: without its end; empty if there were more empty lines than permitted.
     init(_ line: UnsafeRawBufferPointer) throws(HTTPFault)
 
-    /// What is said when the line is longer than it may be.
+    /// The fault for a line that is too long.
     ///
-    /// - Parameter line: `HTTPLimits.firstLine` bytes of it, or more.
+    /// - Parameter line: at least its first `HTTPLimits.firstLine` bytes.
     static func fault(longLine line: UnsafeRawBufferPointer) -> HTTPFault
 }

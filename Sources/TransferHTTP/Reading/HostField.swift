@@ -1,10 +1,10 @@
 internal import TransferModel
 
-/// What a Host may be: `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
+/// Syntax of `Host`: `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
 enum HostField {
-    /// Names, IPv4 addresses, and IPv6 addresses in brackets. Stricter than the grammar: an empty one is refused, as it
-    /// is no authority of `http` (RFC 9110, section 4.2.1), a comma, which would be two Hosts joined, and addresses of
-    /// the future.
+    /// Accepts names, IPv4 addresses, and IPv6 addresses in brackets. Stricter than the grammar: it refuses an empty
+    /// value, which is no authority of `http` (RFC 9110, section 4.2.1), a comma, which may join two Hosts, and the
+    /// syntax for future kinds of address.
     static func isValid(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         guard value.first == UInt8(ascii: "[") else {
             let name = value.prefix { $0 != UInt8(ascii: ":") }
@@ -15,7 +15,7 @@ enum HostField {
         return isAddress(address) && isPort(value[value.index(after: bracket)...])
     }
 
-    /// `reg-name`, at least one byte.
+    /// Whether the text is a `reg-name` of at least one byte.
     private static func isName(_ name: some Collection<UInt8>) -> Bool {
         var digits = 0
         for byte in name {
@@ -43,13 +43,14 @@ enum HostField {
         }
     }
 
-    /// The bytes that an IPv6 address is of. Zones have no place in a Host (RFC 9110 has no RFC 6874).
+    /// Whether the text has only bytes of an IPv6 address. Zones are not permitted in a Host (RFC 9110 does not include
+    /// RFC 6874).
     private static func isAddress(_ address: some Collection<UInt8>) -> Bool {
         address.contains(UInt8(ascii: ":"))
             && address.allSatisfy { isHexadecimal($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
     }
 
-    /// Nothing, or a colon and up to five digits that are no more than 65535.
+    /// Whether the text is empty, or a colon and at most five digits up to 65535.
     private static func isPort(_ text: some Collection<UInt8>) -> Bool {
         guard let colon = text.first else { return true }
         let digits = text.dropFirst()

@@ -1,22 +1,22 @@
-/// Looks for the end of a line that is shown again and again, a little longer each time, and looks at each byte once.
+/// Searches for the end of a line in bytes that are passed again with more behind them, and examines each byte once.
 struct LineSearch {
     enum Found: Equatable {
         case incomplete
-        /// The line without its end, which is two bytes more.
+        /// The line without its end, which has two more bytes.
         case line(Range<Int>)
-        /// More bytes than the limit, and no end so far.
+        /// More bytes than the limit without an end.
         case tooLong
     }
 
     private var searched = 0
 
-    /// Whether something of a line was seen.
+    /// Whether the beginning of a line was examined.
     var isWithinLine: Bool { searched > 0 }
 
     /// - Parameters:
-    ///   - start: where the line begins.
-    ///   - limit: bytes that it may have without its end.
-    /// - Throws: 400 for one half of a line end without the other: some readers end lines there, and some don't.
+    ///   - start: position at which the line begins.
+    ///   - limit: most bytes of the line without its end.
+    /// - Throws: 400 for a CR or LF alone: some readers end lines there, and some don't.
     mutating func next(
         in bytes: UnsafeRawBufferPointer, from start: Int, limit: Int
     ) throws(HTTPFault) -> Found {

@@ -1,11 +1,11 @@
-/// What the fields of a message say about the length of its content (RFC 9112, section 6), where only one reading is
-/// possible. Two servers that disagree about where a message ends are how requests are smuggled.
+/// The length of content that the fields of a message declare (RFC 9112, section 6); ambiguous fields are refused.
+/// Request smuggling exploits servers that disagree about where a message ends.
 enum MessageLength: Equatable {
     case undeclared
     case length(UInt64)
     case chunked
 
-    /// - Throws: 400, 413 or 501, and never a guess.
+    /// - Throws: 400, 413 or 501; it never guesses.
     init(_ fields: HTTPFields, _ version: HTTPVersion) throws(HTTPFault) {
         let lengths = fields.values("content-length")
         guard !fields.has("transfer-encoding") else {
@@ -24,7 +24,7 @@ enum MessageLength: Equatable {
         self = .length(try Self.length(value))
     }
 
-    /// Digits only. Zeros in front are refused: some readers take such a number for an octal one.
+    /// Accepts only digits. Leading zeros are refused, because some readers take such numbers as octal.
     private static func length(_ value: [UInt8]) throws(HTTPFault) -> UInt64 {
         guard let first = value.first, value.allSatisfy(HTTPCharacter.isDigit),
             first != UInt8(ascii: "0") || value.count == 1

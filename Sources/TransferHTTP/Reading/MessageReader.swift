@@ -1,17 +1,17 @@
-/// Reads the messages of one direction of a connection: of each a first line, fields, and content.
+/// Reads the messages of one direction of a connection: each has a first line, fields, and content.
 ///
 /// ```
 ///   firstLine ──line──► fields ──empty line──► firstLine ──begin(framing)──► body ──end──► firstLine
 /// ```
-/// Whoever is given a head says what comes behind it; otherwise the next message does.
+/// After a head the caller calls `begin` if content follows; otherwise the next message follows.
 struct MessageReader<Line: FirstLine>: Sendable {
     enum Step {
-        /// What was not consumed is not complete.
+        /// The remaining bytes are not complete.
         case needsMore
         case head(Line, HTTPFields)
-        /// Content where it lies in the bytes that were shown, without its framing; never empty.
+        /// Range of content in the passed bytes, without framing; never empty.
         case content(Range<Int>)
-        /// The message is whole. The fields are trailers.
+        /// The message is complete. The fields are its trailers.
         case end(HTTPFields)
     }
 
@@ -27,23 +27,23 @@ struct MessageReader<Line: FirstLine>: Sendable {
     private var section = FieldSection()
     private var body = BodyReader(.none)
 
-    /// Whether no head is under way, and no content; something of a first line may have been seen.
+    /// Whether the reader expects a first line, of which it may have examined a part.
     var isAtFirstLine: Bool { if case .firstLine = state { true } else { false } }
 
-    /// Whether not even a first line is under way.
+    /// Whether no part of a first line has arrived either.
     var isBetweenMessages: Bool { isAtFirstLine && !search.isWithinLine }
 
-    /// Content comes behind the head that was found last.
+    /// Announces that content follows the latest head.
     mutating func begin(_ framing: BodyFraming) { (state, body) = (.body, BodyReader(framing)) }
 
-    /// Ends content that ends when the connection closes.
+    /// Ends content whose end is that of the connection.
     ///
     /// - Returns: whether the content may end here.
     mutating func close() -> Bool { if case .body = state { body.close() } else { false } }
 
-    /// Takes one step.
+    /// Parses the next item.
     ///
-    /// - Parameter position: moved behind what was taken.
+    /// - Parameter position: moved behind the consumed bytes.
     mutating func next(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) throws(HTTPFault) -> Step {
         switch state {
         case .firstLine:
@@ -62,7 +62,7 @@ struct MessageReader<Line: FirstLine>: Sendable {
         }
     }
 
-    /// - Returns: nothing when the line is not complete.
+    /// - Returns: nil if the line is not complete.
     private mutating func firstLine(
         _ bytes: UnsafeRawBufferPointer, _ position: inout Int
     ) throws(HTTPFault) -> Line? {

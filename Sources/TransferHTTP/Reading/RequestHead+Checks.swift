@@ -1,7 +1,7 @@
 extension RequestHead {
-    /// What can be said of a head only when all of it is there.
+    /// Checks that need the whole head.
     ///
-    /// - Returns: where the content ends.
+    /// - Returns: the framing of the content.
     /// - Throws: 400, 413, 417 or 501.
     func checked() throws(HTTPFault) -> BodyFraming {
         try checkHost()
@@ -13,8 +13,8 @@ extension RequestHead {
         }
     }
 
-    /// One Host in HTTP/1.1 (RFC 9112, section 3.2), at most one in HTTP/1.0, and the same as in the target. RFC 9112,
-    /// section 3.2.2, takes the target's where they differ; not every server does.
+    /// Demands one Host in HTTP/1.1 (RFC 9112, section 3.2), at most one in HTTP/1.0, and the same as in the target.
+    /// RFC 9112, section 3.2.2, gives the target's precedence; not every server does.
     private func checkHost() throws(HTTPFault) {
         let hosts = fields.values("host")
         guard hosts.count <= 1 else { throw HTTPFault(400, "There are two Hosts.") }

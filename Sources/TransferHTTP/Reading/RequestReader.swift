@@ -1,13 +1,13 @@
-/// Reads the requests of one connection, by RFC 9110 and RFC 9112. It does no I/O and reads no clock.
+/// Reads the requests of one connection (RFC 9110 and RFC 9112). No I/O and no clock.
 ///
-/// A caller shows the bytes that it has, takes one step, drops what was consumed, and asks again until `needsMore`;
-/// then it shows what is left with more behind it. `needsMore` can have consumed something too. What is left is never
-/// more than `window` bytes. However the stream is cut, the steps are the same, except that content comes in other
-/// pieces. Each byte is looked at once.
+/// A caller passes its bytes, takes one step, drops the consumed bytes, and repeats until `needsMore`, which may also
+/// have consumed bytes; then it passes the rest, at most `window` bytes, with more behind it. Wherever the stream is
+/// cut, the steps are the same, except that content is divided into other pieces. Each byte is examined once.
 ///
-/// What two servers could read in two ways is refused. A caller answers with the fault's status and closes.
+/// Ambiguous requests, which two servers could read differently, are refused. The caller answers with the fault's
+/// status and closes.
 package struct RequestReader: Sendable {
-    /// Bytes that a caller has to be able to show at once.
+    /// Bytes that a caller must be able to pass at once.
     package static let window = HTTPLimits.firstLine + 2
 
     private var reader = MessageReader<RequestLine>()
@@ -15,13 +15,12 @@ package struct RequestReader: Sendable {
 
     package init() {}
 
-    /// Whether the stream may end here without cutting a request, given that no bytes are left over.
+    /// Whether the stream may end here without cutting a request, if no bytes remain.
     package var isBetweenRequests: Bool { fault == nil && reader.isBetweenMessages }
 
-    /// Takes one step.
+    /// Parses the next item.
     ///
-    /// - Throws: what to answer when the request is refused: 400, 413, 414, 417, 431, 501 or 505; the same for ever
-    ///   after.
+    /// - Throws: the answer for a refused request: 400, 413, 414, 417, 431, 501 or 505; the same on every later call.
     package mutating func next(
         _ bytes: UnsafeRawBufferPointer
     ) throws(HTTPFault) -> (step: RequestStep, consumed: Int) {
@@ -52,13 +51,13 @@ package struct RequestReader: Sendable {
     }
 }
 
-/// What one step of reading requests found. Of each request come `head`, any number of `content`, and `end`.
+/// Result of one step of a `RequestReader`. For each request come `head`, any number of `content`, and `end`.
 package enum RequestStep: Equatable, Sendable {
-    /// What was not consumed is not complete.
+    /// The remaining bytes are not complete.
     case needsMore
     case head(RequestHead, BodyFraming)
-    /// Content where it lies in the bytes that were shown, without its framing; never empty.
+    /// Range of content in the passed bytes, without framing; never empty.
     case content(Range<Int>)
-    /// The request is whole. The fields are trailers, which are never to be taken for fields of the head.
+    /// The request is complete. The fields are trailers, which must never be treated as fields of the head.
     case end(HTTPFields)
 }

@@ -1,7 +1,7 @@
-/// Reads the answers that come to a client on one connection, as `RequestReader` reads requests. It has to be told what
-/// was asked before an answer comes. Every fault has the status 502.
+/// Reads the answers to a client on one connection, as `RequestReader` reads requests. The caller announces each
+/// request with `expect`. Every fault has the status 502.
 package struct ResponseReader: Sendable {
-    /// Bytes that a caller has to be able to show at once.
+    /// Bytes that a caller must be able to pass at once.
     package static let window = RequestReader.window
 
     private var reader = MessageReader<StatusLine>()
@@ -11,16 +11,16 @@ package struct ResponseReader: Sendable {
 
     package init() {}
 
-    /// Says that a request was sent. Answers come in the order of requests (RFC 9112, section 9.3.2). Those to CONNECT
-    /// are not read here.
+    /// Announces a request that was sent. Answers come in the order of requests (RFC 9112, section 9.3.2). CONNECT is
+    /// not supported.
     package mutating func expect(_ method: HTTPMethod) {
         awaited.append(method)
     }
 
-    /// Whether the server said that no answer comes behind the one that came last, or is coming.
+    /// Whether the latest answer, complete or not, is the last one on this connection.
     package var isLastAnswer: Bool { isLast }
 
-    /// Takes one step.
+    /// Parses the next item of the stream.
     package mutating func next(
         _ bytes: UnsafeRawBufferPointer
     ) throws(HTTPFault) -> (step: ResponseStep, consumed: Int) {
@@ -31,10 +31,10 @@ package struct ResponseReader: Sendable {
         }
     }
 
-    /// Says that the server has closed and all that it sent was shown. Content that lasts until then is whole with
-    /// this, and `end` is its next step.
+    /// Reports that the server has closed the connection and all bytes were passed. This completes content whose end is
+    /// that of the connection; its next step is `end`.
     ///
-    /// - Throws: when an answer is cut or missing.
+    /// - Throws: `HTTPFault` if an answer is cut or missing.
     package mutating func closed() throws(HTTPFault) {
         try guarded { (answers) throws(HTTPFault) in
             if answers.reader.close() { return }
@@ -76,7 +76,7 @@ package struct ResponseReader: Sendable {
         guard let method = awaited.first else { return .needsMore }
         let framing = try head.framing(for: method)
         guard !head.isInformational else {
-            // Nobody here asks for another protocol.
+            // This client never requests another protocol.
             guard head.status != 101 else { throw HTTPFault(502, "The server switches protocols unasked.") }
             return .informational(head)
         }
@@ -87,16 +87,16 @@ package struct ResponseReader: Sendable {
     }
 }
 
-/// What one step of reading answers found. For each request come any number of `informational`, then `head`, any number
-/// of `content`, and `end`.
+/// Result of one step of a `ResponseReader`. For each request come any number of `informational`, then `head`, any
+/// number of `content`, and `end`.
 package enum ResponseStep: Equatable, Sendable {
-    /// What was not consumed is not complete.
+    /// The remaining bytes are not complete.
     case needsMore
-    /// An answer of 1xx, with another one behind it.
+    /// An interim answer (1xx), which another one follows.
     case informational(ResponseHead)
     case head(ResponseHead, BodyFraming)
-    /// Content where it lies in the bytes that were shown, without its framing; never empty.
+    /// Range of content in the passed bytes, without framing; never empty.
     case content(Range<Int>)
-    /// The answer is whole. The fields are trailers, which are never to be taken for fields of the head.
+    /// The answer is complete. The fields are trailers, which must never be treated as fields of the head.
     case end(HTTPFields)
 }

@@ -1,10 +1,10 @@
-/// Base64 (RFC 4648, section 4) without OpenSSL, which this target does without: fields are short.
+/// Base64 (RFC 4648, section 4). This target does not use OpenSSL, and fields are short.
 package enum Base64Text {
-    /// What is asked of text that is read.
+    /// How strictly text is read.
     package enum Form: Sendable {
-        /// Padding as it has to be, and bits that are left over zero: the one text that there is for some bytes.
+        /// Demands padding, and zeros in unused bits, so that bytes have only one text.
         case exact
-        /// Padding may be missing and bits may be left over, which RFC 9651 (section 4.2.7) wants read.
+        /// Accepts missing padding and any unused bits, as RFC 9651 (section 4.2.7) demands.
         case lenient
     }
 
@@ -26,7 +26,7 @@ package enum Base64Text {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Returns: nothing for any other text.
+    /// - Returns: nil for any other text.
     package static func decode(_ text: some Collection<UInt8>, _ form: Form = .exact) -> [UInt8]? {
         let all = Array(text)
         let front = all.prefix { $0 != padding }

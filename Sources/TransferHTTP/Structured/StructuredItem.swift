@@ -2,22 +2,22 @@ internal import TransferModel
 
 /// A value without parameters (RFC 9651, section 3.3).
 package enum BareItem: Equatable, Sendable {
-    /// At most 15 digits (section 3.3.1).
+    /// An integer of at most 15 digits (section 3.3.1).
     case integer(Int64)
-    /// In thousandths; at most 12 digits before the point and 3 behind it (section 3.3.2).
+    /// A decimal in thousandths, with at most 12 digits before the point and 3 after it (section 3.3.2).
     case decimal(thousandths: Int64)
-    /// ASCII without controls (section 3.3.3).
+    /// ASCII without control characters (section 3.3.3).
     case string(String)
-    /// Section 3.3.4.
+    /// A token as in section 3.3.4.
     case token(String)
     case bytes([UInt8])
     case boolean(Bool)
     /// Seconds since 1970-01-01 00:00 UTC, as an integer (section 3.3.7).
     case date(Int64)
-    /// Any Unicode (section 3.3.8).
+    /// Any Unicode text (section 3.3.8).
     case displayString(String)
 
-    /// Texts byte by byte.
+    /// Compares texts by their bytes.
     package static func == (a: Self, b: Self) -> Bool {
         switch (a, b) {
         case (.integer(let a), .integer(let b)), (.decimal(let a), .decimal(let b)), (.date(let a), .date(let b)):
@@ -32,18 +32,18 @@ package enum BareItem: Equatable, Sendable {
     }
 }
 
-/// What keys stand for, in the order in which they came; of a key that comes again, the last value at the first place
-/// (RFC 9651, sections 3.1.2 and 3.2).
+/// Keys with values in order; a repeated key keeps its first place and gets its last value (RFC 9651, sections 3.1.2
+/// and 3.2).
 package struct StructuredMap<Value: Equatable & Sendable>: Equatable, Sendable {
     package struct Entry: Equatable, Sendable {
-        /// Small letters, digits and `_-.*`.
+        /// Lower case letters, digits and `_-.*`.
         package let key: String
         package fileprivate(set) var value: Value
     }
 
     package private(set) var entries: [Entry] = []
 
-    /// Where a key is in `entries`, so that a thousand of them cost no million comparisons.
+    /// Index of each key in `entries`, so that a thousand keys do not cost a million comparisons.
     private var places: [String: Int] = [:]
 
     package init() {}
@@ -79,13 +79,13 @@ package struct StructuredItem: Equatable, Sendable {
     }
 }
 
-/// What a list or a dictionary has in it (sections 3.1 and 3.2).
+/// A member of a list or dictionary (sections 3.1 and 3.2).
 package enum StructuredMember: Equatable, Sendable {
     case item(StructuredItem)
-    /// Items within parentheses; it has no lists in it (section 3.1.1).
+    /// Items in parentheses, without further lists (section 3.1.1).
     case innerList([StructuredItem], StructuredParameters)
 
-    /// The value of an item; nothing for a list.
+    /// The value of an item; nil for an inner list.
     package var value: BareItem? {
         guard case .item(let item) = self else { return nil }
         return item.value

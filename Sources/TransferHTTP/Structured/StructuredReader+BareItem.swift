@@ -1,7 +1,7 @@
 internal import TransferModel
 
 extension StructuredReader {
-    /// The first byte says of which kind it is (RFC 9651, section 4.2.3.1).
+    /// Reads a value; its first byte determines its type (RFC 9651, section 4.2.3.1).
     mutating func bareItem() throws(Fault) -> BareItem {
         guard let first = next else { throw Fault() }
         switch first {
@@ -33,7 +33,7 @@ extension StructuredReader {
         return .decimal(thousandths: sign * Self.number(whole + fraction + missing))
     }
 
-    /// - Parameter digits: at most 15.
+    /// - Parameter digits: not more than 15.
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64 {
         digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
@@ -95,7 +95,7 @@ extension StructuredReader {
         }
     }
 
-    /// Large hexadecimal digits are refused (section 4.2.10).
+    /// Reads a hexadecimal digit; upper case is refused (section 4.2.10).
     private mutating func smallDigit() throws(Fault) -> UInt8 {
         let digit = try take()
         guard !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit), let value = Hexadecimal.value(of: digit) else {

@@ -1,13 +1,13 @@
-/// Reads one line of a structured field from its front (RFC 9651, section 4.2). No line can give a string to the next
-/// one: section 4.2 leaves open what becomes of those.
+/// Reads one line of a structured field (RFC 9651, section 4.2). A string cannot continue on the next line: section 4.2
+/// leaves such strings undefined.
 struct StructuredReader {
-    /// The text is no structured field.
+    /// The text is not a structured field.
     struct Fault: Error {}
 
     private let bytes: [UInt8]
     private var place = 0
 
-    /// - Returns: nothing for text outside ASCII.
+    /// - Returns: nil for text outside ASCII.
     init?(_ bytes: [UInt8]) {
         guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
         self.bytes = bytes
@@ -47,7 +47,7 @@ struct StructuredReader {
 
     // MARK: Structure
 
-    /// What the line has between spaces.
+    /// Reads a value that takes the whole line, but for spaces around it.
     mutating func whole<Value>(
         _ read: (inout StructuredReader) throws(Fault) -> Value
     ) throws(Fault) -> Value {
@@ -81,7 +81,7 @@ struct StructuredReader {
         return members
     }
 
-    /// A comma, and something behind it; or the end.
+    /// Reads a comma that is not the end of the line, or the end.
     private mutating func separator() throws(Fault) {
         skipWhitespace()
         guard !isAtEnd else { return }

@@ -1,16 +1,16 @@
-/// Which bytes stand where (RFC 9651, sections 3.1.2 and 3.3).
+/// Classes of bytes in structured fields (RFC 9651, sections 3.1.2 and 3.3).
 enum StructuredSyntax {
-    /// The largest magnitude of an integer: 15 digits (section 3.3.1); with three of them behind the point, also of a
-    /// decimal in thousandths (section 3.3.2).
+    /// The largest magnitude of an integer: 15 digits (section 3.3.1), and of a decimal in thousandths, three of whose
+    /// digits are after the point (section 3.3.2).
     static let largest: Int64 = 999_999_999_999_999
 
-    /// Digits of an integer.
+    /// Most digits of an integer.
     static let integerDigits = 15
 
-    /// Digits of a decimal in front of its point.
+    /// Most digits of a decimal before the point.
     static let wholeDigits = 12
 
-    /// Digits of a decimal behind its point.
+    /// Most digits of a decimal after the point.
     static let fractionDigits = 3
 
     static func isKeyStart(_ byte: UInt8) -> Bool {
@@ -27,6 +27,6 @@ enum StructuredSyntax {
         HTTPCharacter.isToken(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "/")
     }
 
-    /// Of strings, and of display strings as they travel.
+    /// Bytes of strings, and of encoded display strings.
     static func isPrintable(_ byte: UInt8) -> Bool { 0x20..<0x7F ~= byte }
 }

@@ -1,16 +1,16 @@
 internal import TransferModel
 
-/// Texts of structured fields (RFC 9651, section 4.1). Nothing is written when a part of it has no text.
+/// Writes structured fields (RFC 9651, section 4.1). The result is nil if any part of the value is invalid.
 package enum StructuredWriter {
     package static func text(_ item: StructuredItem) -> String? {
         guard let value = text(item.value), let parameters = text(item.parameters) else { return nil }
         return value + parameters
     }
 
-    /// An empty list is a field that is not sent (section 4.1).
+    /// An empty list is an empty text; the field must not be sent (section 4.1).
     package static func text(_ list: [StructuredMember]) -> String? { joined(list.map { text($0) }, ", ") }
 
-    /// An empty dictionary is a field that is not sent.
+    /// An empty dictionary is an empty text; the field must not be sent.
     package static func text(_ dictionary: StructuredDictionary) -> String? {
         let members = dictionary.entries.map { entry -> String? in
             guard isKey(entry.key) else { return nil }
@@ -63,7 +63,7 @@ package enum StructuredWriter {
         return StructuredSyntax.isKeyStart(first) && key.utf8.allSatisfy(StructuredSyntax.isKey)
     }
 
-    /// At least one digit behind the point, and no zeros that say nothing.
+    /// Writes at least one decimal, and no unnecessary zeros.
     private static func decimal(_ thousandths: Int64) -> String? {
         guard thousandths.magnitude <= StructuredSyntax.largest else { return nil }
         let (whole, rest) = thousandths.magnitude.quotientAndRemainder(dividingBy: 1000)

@@ -1,13 +1,12 @@
-/// Which draft of resumable uploads a client speaks (draft-ietf-httpbis-resumable-upload,
+/// The draft of resumable uploads that a client uses (draft-ietf-httpbis-resumable-upload,
 /// Upload-Draft-Interop-Version).
 package struct ResumableInterop: Equatable, Sendable {
-    /// Those that are spoken: from iOS 17's on.
+    /// Supported versions, beginning with that of iOS 17.
     package static let supported: ClosedRange<Int64> = 3...9
 
     package let version: Int64
 
-    /// - Returns: nothing when the field is missing, is no integer, or names a version that is not spoken: then no 104
-    ///   is sent.
+    /// - Returns: nil if the field is missing, is not an integer, or names an unsupported version; then no 104 is sent.
     package init?(_ fields: HTTPFields) {
         guard let item = StructuredField.item(fields.values("upload-draft-interop-version")),
             case .integer(let version) = item.value
@@ -20,15 +19,15 @@ package struct ResumableInterop: Equatable, Sendable {
         self.version = version
     }
 
-    /// Version 3 says that an upload is incomplete, the later ones that it is complete.
+    /// Whether fields say that an upload is incomplete, as in version 3, instead of complete.
     package var saysIncomplete: Bool { version == 3 }
 
-    /// From version 6 on a PATCH has the type `application/partial-upload`.
+    /// Whether a PATCH has the type `application/partial-upload`, as from version 6 on.
     package var hasContentType: Bool { version >= 6 }
 
-    /// What a server sends with a 104.
+    /// The value of the field in a 104.
     package var text: String { "\(version)" }
 
-    /// The type of what is appended.
+    /// Content type of an append.
     package static let contentType = "application/partial-upload"
 }

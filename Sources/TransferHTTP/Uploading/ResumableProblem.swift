@@ -2,11 +2,11 @@ internal import TransferModel
 
 /// Problems of resumable uploads (draft-ietf-httpbis-resumable-upload, Problem Types; RFC 9457).
 package enum ResumableProblem: Equatable, Sendable {
-    /// 409: a client goes on from somewhere else than where the upload is.
+    /// 409: the request's offset is not that of the upload.
     case mismatchingOffset(expected: UInt64, provided: UInt64)
-    /// 400: a client tells another length than it told before, or than there is.
+    /// 400: the length differs from the one declared before, or from the actual one.
     case inconsistentLength
-    /// 400: a client goes on with what is complete.
+    /// 400: the upload is already complete.
     case completedUpload
 
     private static let registry = "https://iana.org/assignments/http-problem-types#"

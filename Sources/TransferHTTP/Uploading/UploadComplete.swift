@@ -1,9 +1,8 @@
-/// Whether the content of a request is the last of its upload, or an upload is complete
-/// (draft-ietf-httpbis-resumable-upload).
+/// Whether a request's content ends its upload, or an upload is complete (draft-ietf-httpbis-resumable-upload).
 package enum UploadComplete {
-    /// - Parameter interop: that of the request; nothing counts as the newest.
-    /// - Returns: nothing when the field is missing.
-    /// - Throws: 400 when it is no structured boolean.
+    /// - Parameter interop: the draft of the request; nil counts as the newest.
+    /// - Returns: nil if the field is missing.
+    /// - Throws: 400 unless the field is a structured boolean.
     package static func value(_ fields: HTTPFields, _ interop: ResumableInterop?) throws(HTTPFault) -> Bool? {
         let isInverted = interop?.saysIncomplete ?? false
         let lines = fields.values(isInverted ? "upload-incomplete" : "upload-complete")
@@ -14,12 +13,12 @@ package enum UploadComplete {
         return value != isInverted
     }
 
-    /// The field's name.
+    /// Name of the field in a draft.
     package static func name(_ interop: ResumableInterop?) -> String {
         interop?.saysIncomplete ?? false ? "Upload-Incomplete" : "Upload-Complete"
     }
 
-    /// The field's value.
+    /// Value of the field in a draft.
     package static func text(_ isComplete: Bool, _ interop: ResumableInterop?) -> String {
         isComplete != (interop?.saysIncomplete ?? false) ? "?1" : "?0"
     }

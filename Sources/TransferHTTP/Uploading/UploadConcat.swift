@@ -1,14 +1,14 @@
-/// Whether an upload is a piece of another, or is made of pieces (tus 1.0.0, concatenation).
+/// The role of an upload in a concatenation: a piece, or the whole (tus 1.0.0, concatenation).
 package enum UploadConcat: Equatable, Sendable {
-    /// `partial`
+    /// A piece of another upload: `partial`.
     case partial
-    /// `final;/files/a /files/b`: of these, in their order; URLs or paths, as they came.
+    /// The whole, made of these pieces in order, `final;/files/a /files/b`; URLs or paths as they were sent.
     case final([String])
 
-    /// Pieces of one upload.
+    /// Most pieces of one upload.
     package static let mostPieces = 1000
 
-    /// - Throws: 400 for anything else, for no pieces and for too many.
+    /// - Throws: 400 for any other text, for no pieces and for too many.
     package init(_ text: String) throws(HTTPFault) {
         if text.utf8.elementsEqual("partial".utf8) {
             self = .partial

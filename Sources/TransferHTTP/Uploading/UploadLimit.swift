@@ -1,12 +1,12 @@
-/// What a server takes (draft-ietf-httpbis-resumable-upload, Upload-Limit); nothing where there is no limit.
+/// Limits of the server (draft-ietf-httpbis-resumable-upload, Upload-Limit); nil for no limit.
 package struct UploadLimit: Equatable, Sendable {
-    /// Bytes of an upload.
+    /// Most bytes of an upload.
     package var maxSize: UInt64?
     package var minSize: UInt64?
-    /// Bytes of one request.
+    /// Most bytes of one request.
     package var maxAppendSize: UInt64?
     package var minAppendSize: UInt64?
-    /// Seconds until an upload is forgotten.
+    /// Seconds until the server discards an upload.
     package var maxAge: UInt64?
 
     package init(
@@ -17,8 +17,8 @@ package struct UploadLimit: Equatable, Sendable {
         (self.maxAppendSize, self.minAppendSize) = (maxAppendSize, minAppendSize)
     }
 
-    /// A structured dictionary; empty when there is no limit, and then the field is not sent. Numbers that have more
-    /// than the 15 digits of a structured integer are written as the largest that has 15.
+    /// The value as a structured dictionary; empty without limits, and then the field is not sent. Numbers above the
+    /// largest structured integer, of 15 digits, are written as that.
     package var text: String {
         let members: [(String, UInt64?)] = [
             ("max-size", maxSize), ("min-size", minSize), ("max-append-size", maxAppendSize),

@@ -1,25 +1,25 @@
-/// What a client says of its upload (tus 1.0.0, Upload-Metadata): `filename d29ybGQ=,is_confidential`.
+/// Metadata of an upload (tus 1.0.0, Upload-Metadata): `filename d29ybGQ=,is_confidential`.
 package struct UploadMetadata: Equatable, Sendable {
-    /// Pairs of one upload. Clients send up to ten.
+    /// Most pairs of one upload. Clients send up to ten.
     package static let mostPairs = 64
 
-    /// Bytes of the field: a path of PATH_MAX (linux/limits.h) in Base64, and as much again for the rest.
+    /// Most bytes of the field: a path of PATH_MAX (linux/limits.h) in Base64, and about twice as much for the rest.
     package static let longest = 16 << 10
 
     package struct Pair: Equatable, Sendable {
-        /// ASCII without blanks, commas and controls.
+        /// Key in ASCII without blanks, commas and control characters.
         package let key: String
-        /// Any bytes; none where the pair is a key alone.
+        /// Value, any bytes; empty for a key alone.
         package let value: [UInt8]
     }
 
-    /// In their order; no key is there twice.
+    /// Pairs in order, with different keys.
     package let pairs: [Pair]
 
-    /// The field as it came, which answers to HEAD repeat.
+    /// The field as it was sent, which answers to HEAD repeat.
     package let text: String
 
-    /// - Throws: 400 when a pair is malformed, a key is there twice, or there is too much.
+    /// - Throws: 400 for a malformed pair, a key that occurs twice, or too much metadata.
     package init(_ text: String) throws(HTTPFault) {
         guard text.utf8.count <= Self.longest else {
             throw HTTPFault(400, "Upload-Metadata has more than \(Self.longest) bytes.")
@@ -51,13 +51,13 @@ package struct UploadMetadata: Equatable, Sendable {
         return Pair(key: String(decoding: key, as: UTF8.self), value: value)
     }
 
-    /// - Returns: nothing when the key is missing.
+    /// - Returns: nil if the key is missing.
     package subscript(key: String) -> [UInt8]? { pairs.first { $0.key == key }?.value }
 
-    /// The value as text.
+    /// The value of a key as text.
     ///
-    /// - Returns: nothing when the key is missing or has no value.
-    /// - Throws: 400 when it is no UTF-8, or has a NUL in it.
+    /// - Returns: nil if the key is missing or has no value.
+    /// - Throws: 400 if the value is not UTF-8, or contains NUL.
     package func string(_ key: String) throws(HTTPFault) -> String? {
         guard let bytes = self[key], !bytes.isEmpty else { return nil }
         guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {

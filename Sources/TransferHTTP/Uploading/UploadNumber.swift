@@ -1,7 +1,7 @@
-/// Numbers of bytes in fields of uploads: digits and nothing else, up to what a file offset holds.
+/// Numbers of bytes in fields of uploads: only digits, up to the largest file offset.
 package enum UploadNumber {
     /// - Parameter text: the field's value.
-    /// - Throws: 400 for anything else, also for zeros in front, which some read as octal.
+    /// - Throws: 400 for any other text, also with leading zeros, which some programs read as octal.
     package static func bytes(_ text: String, _ name: StaticString) throws(HTTPFault) -> UInt64 {
         guard text.utf8.first != UInt8(ascii: "0") || text.utf8.count == 1, let number = FieldSyntax.number(text.utf8)
         else {
@@ -10,26 +10,26 @@ package enum UploadNumber {
         return UInt64(number)
     }
 
-    /// `Upload-Offset`; nothing when it is missing.
+    /// `Upload-Offset`; nil if it is missing.
     package static func offset(_ fields: HTTPFields) throws(HTTPFault) -> UInt64? {
         guard let text = try fields.only("upload-offset") else { return nil }
         return try bytes(text, "Upload-Offset")
     }
 
-    /// `Upload-Length`; nothing when it is missing.
+    /// `Upload-Length`; nil if it is missing.
     package static func length(_ fields: HTTPFields) throws(HTTPFault) -> UInt64? {
         guard let text = try fields.only("upload-length") else { return nil }
         return try bytes(text, "Upload-Length")
     }
 }
 
-/// What a creation says of the length of its upload (tus 1.0.0, creation and creation-defer-length).
+/// The length that a creation declares (tus 1.0.0, creation and creation-defer-length).
 package enum UploadDeclaredLength: Equatable, Sendable {
     case known(UInt64)
-    /// `Upload-Defer-Length: 1`: it is told later.
+    /// `Upload-Defer-Length: 1`: the length is sent later.
     case deferred
 
-    /// - Throws: 400 when there are both or neither, or one of them is malformed.
+    /// - Throws: 400 if both or neither are present, or one is malformed.
     package init(_ fields: HTTPFields) throws(HTTPFault) {
         switch (try UploadNumber.length(fields), try fields.only("upload-defer-length")) {
         case (let length?, nil): self = .known(length)

@@ -1,16 +1,16 @@
-/// The head of an answer in HTTP/1.1, line by line into the bytes that are sent: a server makes one for each request. As
-/// `HeadWriter`, it writes nothing that a reader here would refuse.
+/// Writes the head of an HTTP/1.1 answer line by line into the bytes to send, because a server makes one for each
+/// request. Like `HeadWriter`, it writes nothing that this program's readers would refuse.
 package struct AnswerHead {
     private var bytes: [UInt8] = []
     private var isSayable: Bool
-    /// Whether a line says where the content ends.
+    /// Whether a line determines the end of the content.
     private var isFramed = false
-    /// Whether there can be content behind it (RFC 9110, section 8.6).
+    /// Whether the answer may have content (RFC 9110, section 8.6).
     private let mayHaveContent: Bool
 
     /// - Parameters:
     ///   - status: 100 to 599.
-    ///   - room: bytes that are likely to be written.
+    ///   - room: bytes that will probably be written.
     package init(_ status: Int, room: Int) {
         isSayable = (100...599).contains(status)
         mayHaveContent = status >= 200 && status != 204
@@ -21,7 +21,7 @@ package struct AnswerHead {
         bytes += HeadWriter.lineEnd
     }
 
-    /// Adds a line. The length of the content has a way of its own.
+    /// Adds a line. `append(length:)` adds the length of the content.
     package mutating func append(_ name: String, _ value: String) {
         if HTTPCharacter.areSame(name.utf8, "content-length") { isSayable = false }
         if HTTPCharacter.areSame(name.utf8, "transfer-encoding") {
@@ -30,15 +30,15 @@ package struct AnswerHead {
         line(name, value)
     }
 
-    /// Says how long the content is.
+    /// Adds the length of the content.
     package mutating func append(length: UInt64) {
         frame(isAllowed: length <= HTTPLimits.length && (mayHaveContent || length == 0))
         line("content-length", "\(length)")
     }
 
-    /// - Parameter content: stands behind it.
-    /// - Returns: nothing when the status, a name or a value cannot be sent, or the content ends in two ways or where there can
-    ///   be none.
+    /// - Parameter content: bytes to append to the head.
+    /// - Returns: nil if the status, a name or a value is invalid, or if content is framed twice or where it is
+    ///   forbidden.
     package consuming func bytes(before content: [UInt8] = []) -> [UInt8]? {
         bytes += HeadWriter.lineEnd
         bytes += content
@@ -56,7 +56,7 @@ package struct AnswerHead {
         append(": ")
         let start = bytes.count
         append(value)
-        // Where they are one behind the other; what is not sayable is never given to anybody.
+        // Checked after writing, because an invalid head is never returned.
         if !isToken || !bytes[start...].allSatisfy(HTTPCharacter.isValue) { isSayable = false }
         bytes += HeadWriter.lineEnd
     }

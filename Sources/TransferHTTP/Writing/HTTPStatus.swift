@@ -1,6 +1,6 @@
-/// Reason phrases: those of RFC 9110, section 15, and where noted others of IANA's registry.
+/// Reason phrases of RFC 9110, section 15, and, where noted, of other entries in IANA's registry.
 package enum HTTPStatus {
-    /// - Returns: nothing for a status that is not known here.
+    /// - Returns: nil for an unknown status.
     package static func reason(_ status: Int) -> String? { phrases[status] }
 
     private static let phrases: [Int: String] = [

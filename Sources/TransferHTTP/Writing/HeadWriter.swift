@@ -1,16 +1,15 @@
-/// Heads as bytes. What a reader here would refuse is not written: names that are no tokens and values with line ends
-/// or other control characters, which would make two messages of one.
+/// Writes heads. Names that are not tokens, and values with line ends or other control characters, which would turn one
+/// message into two, are refused.
 package enum HeadWriter {
-    /// - Returns: nothing when the target, a name or a value cannot be sent, or Host, Expect or the length of the
-    ///   content are not as they have to be.
+    /// - Returns: nil if the target, a name, a value, Host, Expect or the declared length is invalid.
     package static func bytes(_ head: RequestHead) -> [UInt8]? {
         guard head.method != .connect, RequestTarget.isValid(head.target, head.method), (try? head.checked()) != nil
         else { return nil }
         return bytes("\(head.method.name) \(head.target) \(head.version.text)", head.fields)
     }
 
-    /// - Returns: nothing when the status is none of 100 to 599, when the phrase, a name or a value cannot be sent, or
-    ///   the length of the content is not as it has to be.
+    /// - Returns: nil if the status is not 100 to 599, or the phrase, a name, a value or the declared length is
+    ///   invalid.
     package static func bytes(_ head: ResponseHead) -> [UInt8]? {
         let reason = head.reason ?? HTTPStatus.reason(head.status) ?? ""
         guard (100...599).contains(head.status), reason.utf8.allSatisfy(HTTPCharacter.isValue),
@@ -26,9 +25,9 @@ package enum HeadWriter {
 
     static let lineEnd: [UInt8] = [HTTPCharacter.carriageReturn, HTTPCharacter.lineFeed]
 
-    /// The lines and the empty one behind them.
+    /// Appends the lines and the empty one after them.
     ///
-    /// - Returns: whether all could be written.
+    /// - Returns: false if a line is invalid.
     static func append(_ fields: HTTPFields, to bytes: inout [UInt8]) -> Bool {
         for field in fields.lines {
             guard HTTPCharacter.isToken(field.name.utf8), field.value.allSatisfy(HTTPCharacter.isValue) else {
@@ -43,7 +42,7 @@ package enum HeadWriter {
         return true
     }
 
-    /// Each word with a large letter, as people and simple programs look for it.
+    /// Appends a name with capitalised words, as people and simple programs expect.
     static func append(name: String, to bytes: inout [UInt8]) {
         var isFirst = true
         for byte in name.utf8 {

@@ -1,21 +1,21 @@
 package import TransferModel
 
-/// Why a request failed, for programs and for people (RFC 9457).
+/// The reason why a request failed, for programs and users (RFC 9457).
 package struct ProblemDetails: Equatable, Sendable {
     package static let contentType = "application/problem+json"
 
     /// A URI that names the kind of problem.
     package var type: String
-    /// The kind, in a few words that are the same each time.
+    /// The kind of problem in a few words, the same each time.
     package var title: String
     /// The status of the answer: 400 to 599.
     package var status: Int
-    /// What it was this time; a sentence.
+    /// A sentence about this occurrence.
     package var detail: String?
-    /// Members beyond those of the RFC; their keys are of this program and none of the RFC's (section 3.2).
+    /// Members of this program besides those of the RFC, with other keys (section 3.2).
     package var extensions: [(key: String, value: JSONValue)]
 
-    /// - Parameter type: `about:blank` where the status says it all (RFC 9457, section 4.2.1).
+    /// - Parameter type: `about:blank` if the status says enough (RFC 9457, section 4.2.1).
     package init(
         type: String = "about:blank", title: String, status: Int, detail: String? = nil,
         extensions: [(key: String, value: JSONValue)] = []
@@ -23,7 +23,7 @@ package struct ProblemDetails: Equatable, Sendable {
         (self.type, self.title, self.status, self.detail, self.extensions) = (type, title, status, detail, extensions)
     }
 
-    /// A fault of a request, under the name of its status.
+    /// Details of a fault, with the standard phrase of the status as title.
     package init(_ fault: HTTPFault) {
         self.init(title: HTTPStatus.reason(fault.status) ?? "Error", status: fault.status, detail: fault.message)
     }
@@ -35,7 +35,7 @@ package struct ProblemDetails: Equatable, Sendable {
         return line
     }
 
-    /// The content of the answer: JSON, and a line end for those who see it on a terminal.
+    /// The answer's content: JSON with a line end, for display on a terminal.
     package var bytes: [UInt8] { line.terminated }
 
     package static func == (a: Self, b: Self) -> Bool { a.bytes == b.bytes }

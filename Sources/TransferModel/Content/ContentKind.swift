@@ -2,7 +2,7 @@
 public enum ContentKind: UInt8, Sendable, CaseIterable {
     /// Any content; the default kind.
     case file = 0
-    /// Text, which must be UTF-8.
+    /// Text that is encoded in UTF-8.
     case text = 1
     case picture = 2
     case audio = 3

@@ -1,16 +1,16 @@
-/// Cookies (RFC 6265), as far as a server needs them for one of its own.
+/// Cookies (RFC 6265), as far as the server needs them for its session.
 package enum CookieField {
-    /// Bytes of a value that is worth looking at; those of sessions are far shorter.
+    /// Most bytes of a value; those of sessions are far shorter.
     package static let longestValue = 1 << 10
 
-    /// Finds a cookie. Cookies of other programs under the same host, which browsers send along whatever the port is, are
-    /// passed over, whatever they look like.
+    /// Finds a cookie. Browsers also send cookies of other programs on the same host, whatever the port; they are
+    /// ignored, even malformed ones.
     ///
     /// - Parameters:
-    ///   - name: as it is; the case of letters counts (section 4.1.1).
+    ///   - name: case-sensitive (section 4.1.1).
     ///   - lines: values of the field's lines.
-    /// - Returns: nothing where it is not there. One that comes twice, that is too long or that has something else than
-    ///   `cookie-octet` in it, as quotes, is an empty one, which nobody has.
+    /// - Returns: nil if it is missing. A cookie that occurs twice, is too long or contains anything but `cookie-octet`
+    ///   is returned as empty, which no session has.
     package static func value(_ name: String, in lines: [[UInt8]]) -> String? {
         let values = lines.flatMap { line in
             line.split(separator: UInt8(ascii: ";")).compactMap { pair(FieldSyntax.trimmed($0), named: name) }
@@ -20,7 +20,7 @@ package enum CookieField {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// What stands behind the first equals sign, where the name stands in front of it.
+    /// Value of a pair after the first equals sign; nil if it has another name.
     private static func pair(_ pair: ArraySlice<UInt8>, named name: String) -> ArraySlice<UInt8>? {
         guard let sign = pair.firstIndex(of: UInt8(ascii: "=")),
             FieldSyntax.trimmed(pair[..<sign]).elementsEqual(name.utf8)
@@ -28,18 +28,18 @@ package enum CookieField {
         return FieldSyntax.trimmed(pair[(sign + 1)...])
     }
 
-    /// `cookie-octet` (section 4.1.1).
+    /// Whether a byte is a `cookie-octet` (section 4.1.1).
     private static func isOctet(_ byte: UInt8) -> Bool {
         HTTPCharacter.isVisible(byte) && !"\",;\\".utf8.contains(byte)
     }
 
-    /// Sets a cookie that this host alone gets back, for all its paths, that no script sees and that comes with no request of
-    /// another site (RFC 6265bis, section 4.1.2).
+    /// Makes a cookie that is sent back only to this host, on all paths, is hidden from scripts and is not sent with
+    /// requests from other sites (RFC 6265bis, section 4.1.2).
     ///
     /// - Parameters:
-    ///   - seconds: how long it is kept; none for one that is taken back.
-    ///   - isSecure: whether it travels over TLS alone.
-    /// - Returns: the value of `Set-Cookie`; nothing for a name or a value that cannot be one.
+    ///   - seconds: lifetime; 0 or less removes the cookie.
+    ///   - isSecure: whether it is sent over TLS only.
+    /// - Returns: the value of `Set-Cookie`; nil for an invalid name or value.
     package static func setting(_ name: String, to value: String, seconds: Int64, isSecure: Bool) -> String? {
         guard HTTPCharacter.isToken(name.utf8), value.utf8.count <= longestValue, value.utf8.allSatisfy(isOctet) else {
             return nil

@@ -1,42 +1,44 @@
-/// What a proxy says of whom it asks for: one hop. A client can have written all that stands before the last one. It must be
-/// believed only when it comes from a proxy that is configured.
+/// One hop of a request, as a proxy describes it. A client can forge all hops before the last one. It must be trusted
+/// only from a configured proxy.
 package struct Forwarded: Equatable, Sendable {
-    /// Which fields a proxy sets. It is configured: what a proxy does not set a client can, and it comes through.
+    /// The fields that the proxy sets. This is configured, because a proxy passes fields on that it does not set, and a
+    /// client can forge those.
     package enum Style: Sendable {
-        /// `Forwarded` (RFC 7239).
+        /// The standard field, `Forwarded` (RFC 7239).
         case standard
-        /// `X-Forwarded-For`, `-Proto` and `-Host`.
+        /// The fields `X-Forwarded-For`, `-Proto` and `-Host`.
         case customary
     }
 
-    /// An address as it is written, IPv4 or IPv6 without brackets, not yet read; nothing where it is hidden (RFC 7239,
-    /// section 6) or not told.
+    /// The client's address as written, IPv4 or IPv6 without brackets, not yet parsed; nil if it is hidden (RFC 7239,
+    /// section 6) or missing.
     package let address: String?
 
-    /// Whether the client came over TLS; nothing where it is not told.
+    /// Whether the client used TLS; nil if the proxy does not say.
     package let isSecure: Bool?
 
-    /// The authority that the client asked for, letters, digits and `-._:[]`.
+    /// The authority that the client requested: letters, digits and `-._:[]`.
     package let host: String?
 
-    /// Bytes of an authority: a name in DNS (RFC 1035, section 2.3.4) and a port.
+    /// Most bytes of an authority: a DNS name (RFC 1035, section 2.3.4) and a port.
     package static let longestHost = 255 + 6
 
-    /// Bytes of an address: INET6_ADDRSTRLEN (netinet/in.h) without the NUL.
+    /// Most bytes of an address: INET6_ADDRSTRLEN (netinet/in.h) without the NUL.
     package static let longestAddress = 45
 
-    /// The hop right in front of this server.
+    /// The hop directly before this server.
     ///
-    /// - Throws: as `hops`.
+    /// - Throws: the errors of `hops`.
     package init(_ fields: HTTPFields, _ style: Style) throws(HTTPFault) {
         self = try Self.hops(fields, style).last ?? Forwarded(address: nil, isSecure: nil, host: nil)
     }
 
-    /// All hops, the one right in front of this server last. Only that one is worth as much as the proxy, and one before
-    /// it as much as those behind it that vouch for it.
+    /// All hops; the last one is directly before this server. The last is as trustworthy as the proxy; an earlier one
+    /// only if all later hops can be trusted.
     ///
-    /// - Throws: 400 when `Forwarded` is malformed anywhere: quotes that a client opens must not swallow what the proxy
-    ///   says. In the customary fields what does not stand last may be anything, and says nothing then.
+    /// - Throws: 400 if `Forwarded` is malformed anywhere, because an open quote from a client must not swallow the
+    ///   proxy's part. In the customary fields only the last member must be well-formed; malformed earlier ones are
+    ///   ignored.
     package static func hops(_ fields: HTTPFields, _ style: Style) throws(HTTPFault) -> [Forwarded] {
         guard style == .customary else { return try standard(fields.values("forwarded")) }
         let addresses = try members(fields.values("x-forwarded-for"), node).map { $0 ?? nil }
@@ -50,7 +52,7 @@ package struct Forwarded: Equatable, Sendable {
         }
     }
 
-    /// Some proxies add to a list for each hop, and some write what they know in its place.
+    /// Some proxies append to a list at each hop, and some replace it by their own value.
     private static func member<Value>(_ index: Int, of count: Int, _ list: [Value?]) -> Value? {
         (list.count == count ? list[index] : list.last) ?? nil
     }
@@ -70,7 +72,7 @@ package struct Forwarded: Equatable, Sendable {
         return hops
     }
 
-    /// `for=…;proto=…;host=…;by=…` (RFC 7239, section 4).
+    /// Reads `for=…;proto=…;host=…;by=…` (RFC 7239, section 4).
     private static func element(_ member: ArraySlice<UInt8>) throws(HTTPFault) -> Forwarded {
         var reader = FieldReader(member)
         var pairs: [String: [UInt8]] = [:]
@@ -92,7 +94,7 @@ package struct Forwarded: Equatable, Sendable {
         return try read(text)
     }
 
-    /// The members over all lines.
+    /// The members over all lines; nil for malformed ones before the last.
     private static func members<Value>(
         _ lines: [[UInt8]], _ read: ([UInt8]) throws(HTTPFault) -> Value
     ) throws(HTTPFault) -> [Value?] {
@@ -105,8 +107,8 @@ package struct Forwarded: Equatable, Sendable {
         return texts.map { try? read($0) } + [try read(last)]
     }
 
-    /// `192.0.2.43`, `192.0.2.43:4711`, `[2001:db8::17]:4711`, also IPv6 without brackets where there is no port;
-    /// `unknown` and `_hidden` have no address (RFC 7239, section 6).
+    /// Reads `192.0.2.43`, `192.0.2.43:4711`, `[2001:db8::17]:4711`, and IPv6 without brackets and port; nil for
+    /// `unknown` and `_hidden`, which have no address (RFC 7239, section 6).
     private static func node(_ text: [UInt8]) throws(HTTPFault) -> String? {
         if HTTPCharacter.areSame(text, "unknown") || text.first == UInt8(ascii: "_") { return nil }
         var reader = FieldReader(text)
@@ -128,7 +130,7 @@ package struct Forwarded: Equatable, Sendable {
     private static func port(_ reader: inout FieldReader) throws(HTTPFault) {
         guard reader.take(":") else { return }
         let digits = reader.take { HTTPCharacter.isDigit($0) }
-        // An obfuscated port may be anything behind an underscore; no proxy is known to send one.
+        // An obfuscated port may be any text after an underscore; no known proxy sends one.
         guard let number = FieldSyntax.number(digits), number <= UInt16.max else { throw fault }
     }
 

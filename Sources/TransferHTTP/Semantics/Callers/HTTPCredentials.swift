@@ -1,10 +1,10 @@
-/// What a request shows of its client (RFC 9110, section 11): a token, as a bearer's or as the password of anybody.
+/// The token in a request (RFC 9110, section 11), as a bearer token or as a password with any user name.
 package enum HTTPCredentials {
-    /// Bytes of credentials at most; tokens are far shorter.
+    /// Most bytes of credentials; tokens are far shorter.
     package static let longest = 1 << 10
 
     /// - Parameter authorization: values of the field's lines.
-    /// - Returns: nothing where nothing is shown. What is shown and cannot be a token is an empty one, which nobody has.
+    /// - Returns: nil without credentials. Credentials that cannot be a token become an empty one, which no client has.
     package static func token(_ authorization: [[UInt8]]) -> String? {
         guard let value = authorization.first else { return nil }
         guard authorization.count == 1, value.count <= longest,
@@ -16,7 +16,7 @@ package enum HTTPCredentials {
         return HTTPCharacter.areSame(scheme, "basic") ? password(rest) ?? "" : ""
     }
 
-    /// What stands behind the first colon (RFC 7617); the name in front of it is anybody's.
+    /// The password after the first colon (RFC 7617); the user name is ignored.
     private static func password(_ encoded: ArraySlice<UInt8>) -> String? {
         guard let plain = Base64Text.decode(encoded), let colon = plain.firstIndex(of: UInt8(ascii: ":")) else {
             return nil

@@ -1,22 +1,22 @@
-/// What tells versions of content apart (RFC 9110, section 8.8.3).
+/// An entity tag, which identifies a version of content (RFC 9110, section 8.8.3).
 package struct EntityTag: Equatable, Sendable {
-    /// What stands between the quotes.
+    /// The bytes between the quotes.
     package let opaque: [UInt8]
 
-    /// Whether another version that means the same may have the same tag.
+    /// Whether versions that are only equivalent may share the tag.
     package let isWeak: Bool
 
-    /// - Returns: nothing when it has bytes that may not stand in a tag.
+    /// - Returns: nil if the bytes are not permitted in a tag.
     package init?(_ opaque: some Sequence<UInt8>, isWeak: Bool = false) {
         let opaque = Array(opaque)
         guard opaque.allSatisfy(Self.isTag) else { return nil }
         (self.opaque, self.isWeak) = (opaque, isWeak)
     }
 
-    /// As it stands in a field. Bytes from 0x80 on are written as they are, so it may be no UTF-8.
+    /// The tag as in a field. Bytes from 0x80 on are written unchanged, so it may not be UTF-8.
     package var bytes: [UInt8] { (isWeak ? Array("W/\"".utf8) : [UInt8(ascii: "\"")]) + opaque + [UInt8(ascii: "\"")] }
 
-    /// Reads one tag, `"…"` or `W/"…"`, and nothing behind it.
+    /// Reads one tag, `"…"` or `W/"…"`, that is the whole value.
     package init?(field value: some Sequence<UInt8>) {
         var reader = FieldReader(value)
         guard let tag = Self(from: &reader), reader.isAtEnd else { return nil }
@@ -31,26 +31,26 @@ package struct EntityTag: Equatable, Sendable {
         self.init(opaque, isWeak: isWeak)
     }
 
-    /// Both strong, and the same (section 8.8.3.2).
+    /// Whether both are strong and equal (section 8.8.3.2).
     package func isStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
-    /// The same, strong or not.
+    /// Whether both are equal, strong or not.
     package func isWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
 
     private static func isTag(_ byte: UInt8) -> Bool { byte >= 0x21 && byte != 0x22 && byte != 0x7F }
 }
 
-/// What `If-Match` and `If-None-Match` say: any version, or one of these.
+/// The value of `If-Match` or `If-None-Match`: any version, or one of several.
 package enum EntityTagList: Equatable, Sendable {
     case any
     case tags([EntityTag])
 
-    /// Tags in all lines of one field. Clients send the few versions that they have.
+    /// Most tags in one field over all lines. Clients send the few versions that they have.
     package static let mostTags = 256
 
     /// - Parameter lines: values of the field's lines.
-    /// - Returns: nothing when the field is missing.
-    /// - Throws: 400 when it is no list of tags, empty, too long, or `*` beside something.
+    /// - Returns: nil if the field is missing.
+    /// - Throws: 400 if the list is malformed, empty or too long, or has `*` beside tags.
     init?(_ lines: [[UInt8]], name: StaticString) throws(HTTPFault) {
         guard !lines.isEmpty else { return nil }
         if lines.count == 1, FieldSyntax.trimmed(lines[0][...]).elementsEqual("*".utf8) {

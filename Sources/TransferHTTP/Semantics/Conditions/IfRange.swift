@@ -1,11 +1,11 @@
-/// Which version of the content a client's `Range` is about (RFC 9110, section 13.1.5).
+/// The version to which a client's `Range` refers (RFC 9110, section 13.1.5).
 package enum IfRange: Equatable, Sendable {
     case tag(EntityTag)
     case date(HTTPDate)
-    /// It is no tag and no date, or there are two: it fits nothing.
+    /// Neither tag nor date, or the field occurs twice: it matches nothing.
     case unreadable
 
-    /// - Returns: nothing when the field is missing.
+    /// - Returns: nil if the field is missing.
     package init?(_ fields: HTTPFields, now: HTTPDate) {
         let lines = fields.values("if-range")
         guard let line = lines.first else { return nil }
@@ -18,10 +18,10 @@ package enum IfRange: Equatable, Sendable {
         }
     }
 
-    /// Whether `Range` may be answered; otherwise the whole content is.
+    /// Whether `Range` applies; otherwise the whole content is sent.
     ///
-    /// - Parameter now: a time of change that is not over may be that of two versions: it is compared when it is a
-    ///   second or more ago (section 8.8.2.2).
+    /// - Parameter now: dates within the last second do not match, because two versions may have such a date (section
+    ///   8.8.2.2).
     package func fits(_ current: Preconditions.Current, now: HTTPDate) -> Bool {
         switch self {
         case .tag(let tag): current.tag.map { tag.isStrongly($0) } ?? false

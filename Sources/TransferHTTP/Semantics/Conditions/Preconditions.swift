@@ -1,10 +1,10 @@
-/// What a client makes its request depend on (RFC 9110, section 13.1): `If-Match`, `If-None-Match`, `If-Modified-Since`
-/// and `If-Unmodified-Since`.
+/// Preconditions of a request (RFC 9110, section 13.1): `If-Match`, `If-None-Match`, `If-Modified-Since` and
+/// `If-Unmodified-Since`.
 package struct Preconditions: Equatable, Sendable {
-    /// What there is now under the path.
+    /// The present version under the path.
     package struct Current: Equatable, Sendable {
         package let tag: EntityTag?
-        /// To the second and downwards, as `Last-Modified` tells it.
+        /// Time of modification rounded down to the second, as in `Last-Modified`.
         package let modified: HTTPDate?
 
         package init(tag: EntityTag?, modified: HTTPDate?) {
@@ -12,12 +12,12 @@ package struct Preconditions: Equatable, Sendable {
         }
     }
 
-    /// What they come to.
+    /// The result of the preconditions.
     package enum Outcome: Equatable, Sendable {
         case proceed
-        /// 304: the client has what there is.
+        /// 304: the client has the present version.
         case notModified
-        /// 412: nothing is done.
+        /// 412: the request is not performed.
         case failed
     }
 
@@ -26,9 +26,9 @@ package struct Preconditions: Equatable, Sendable {
     private let modifiedSince: HTTPDate?
     private let unmodifiedSince: HTTPDate?
 
-    /// - Parameter now: for years of two digits.
-    /// - Throws: 400 when a list of tags is none. What is no date is as if it were missing (sections 13.1.3 and
-    ///   13.1.4), and so are two dates.
+    /// - Parameter now: used to interpret two-digit years.
+    /// - Throws: 400 for a malformed list of tags. Malformed or repeated dates are ignored (sections 13.1.3 and
+    ///   13.1.4).
     package init(_ fields: HTTPFields, now: HTTPDate) throws(HTTPFault) {
         match = try EntityTagList(fields.values("if-match"), name: "If-Match")
         noneMatch = try EntityTagList(fields.values("if-none-match"), name: "If-None-Match")
@@ -40,18 +40,18 @@ package struct Preconditions: Equatable, Sendable {
         lines.count == 1 ? HTTPDate(lines[0], now: now) : nil
     }
 
-    /// Whether the request has any of them.
+    /// Whether the request has no preconditions.
     package var isEmpty: Bool {
         match == nil && noneMatch == nil && modifiedSince == nil && unmodifiedSince == nil
     }
 
-    /// Whether there must be nothing under the path: `If-None-Match: *` (section 13.1.2).
+    /// Whether the path must not exist: `If-None-Match: *` (section 13.1.2).
     package var demandsNothing: Bool { noneMatch == .any }
 
-    /// Goes through them in the order of section 13.2.2.
+    /// Evaluates the preconditions in the order of section 13.2.2.
     ///
     /// - Parameters:
-    ///   - current: nothing when there is nothing.
+    ///   - current: nil if the path does not exist.
     ///   - isRead: whether the method is GET or HEAD.
     package func outcome(of current: Current?, isRead: Bool) -> Outcome {
         if let match {

@@ -1,26 +1,26 @@
 /// The ranges of `Range: bytes=…` (RFC 9110, section 14.1.2).
 package struct ByteRanges: Equatable, Sendable {
-    /// Ranges that are answered; more are ignored, as section 14.2 allows. Readers of archives and of films ask for one
-    /// to three.
+    /// Most ranges in a request; a field with more is ignored, as section 14.2 permits. Readers of archives and videos
+    /// request one to three.
     package static let mostRanges = 16
 
-    /// What is sent is at most so many times the content, and no byte of it more often than that.
+    /// Most times that any byte is sent, and so the most content that an answer has in relation to the file.
     package static let mostCopies = 2
 
     enum Spec: Equatable {
-        /// The first and the last byte.
+        /// First and last byte, inclusive.
         case closed(UInt64, UInt64)
-        /// From a byte on.
+        /// From a byte to the end.
         case from(UInt64)
-        /// So many bytes at the end.
+        /// The last so many bytes.
         case last(UInt64)
     }
 
-    /// What a server answers.
+    /// The server's answer to the ranges.
     package enum Answer: Equatable, Sendable {
-        /// 200, all of it.
+        /// 200 with the whole content.
         case whole
-        /// 206, in the order in which they were asked for; none is empty.
+        /// 206 with ranges in the requested order; none is empty.
         case ranges([Range<UInt64>])
         /// 416, with `Content-Range: bytes */size`.
         case unsatisfiable
@@ -28,8 +28,8 @@ package struct ByteRanges: Equatable, Sendable {
 
     private let specs: [Spec]
 
-    /// - Returns: nothing when the field is to be ignored: it is missing or there twice, in another unit, malformed, or
-    ///   has more than `mostRanges`.
+    /// - Returns: nil if the field must be ignored: it is missing, occurs twice, has another unit, is malformed, or has
+    ///   more than `mostRanges`.
     package init?(_ fields: HTTPFields) {
         let lines = fields.values("range")
         guard lines.count == 1 else { return nil }
@@ -52,10 +52,10 @@ package struct ByteRanges: Equatable, Sendable {
         self.specs = specs
     }
 
-    /// - Parameter size: bytes of the content.
+    /// - Parameter size: size of the content in bytes.
     package func answer(size: UInt64) -> Answer {
         if size == 0 {
-            // The end of nothing is all of it (section 14.1.2).
+            // The last bytes of empty content are all of it (section 14.1.2).
             return specs.contains { if case .last(1...) = $0 { true } else { false } } ? .whole : .unsatisfiable
         }
         let ranges = specs.compactMap { $0.range(size: size) }
@@ -63,9 +63,9 @@ package struct ByteRanges: Equatable, Sendable {
         return Self.isFair(ranges) ? .ranges(ranges) : .whole
     }
 
-    /// Whether no byte is sent more than twice. Then the sum is no more than twice the content either.
+    /// Whether no byte is sent more than twice, so that the sum is at most twice the content.
     private static func isFair(_ ranges: [Range<UInt64>]) -> Bool {
-        // The most copies there are of any byte are there where a range begins.
+        // The largest number of overlapping ranges occurs at the beginning of a range.
         ranges.allSatisfy { range in ranges.count { $0.contains(range.lowerBound) } <= mostCopies }
     }
 }
@@ -85,13 +85,13 @@ extension ByteRanges.Spec {
         }
     }
 
-    /// A number that is larger than any content is as good as the largest.
+    /// Numbers that overflow become the largest, which is beyond any content.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64 {
         FieldSyntax.number(digits).map { UInt64($0) } ?? .max
     }
 
     /// - Parameter size: 1 or more.
-    /// - Returns: nothing when no byte of the content is in there.
+    /// - Returns: nil if it contains no byte of the content.
     func range(size: UInt64) -> Range<UInt64>? {
         switch self {
         case .closed(let first, let last): first < size ? first..<min(last, size - 1) + 1 : nil
@@ -103,15 +103,15 @@ extension ByteRanges.Spec {
 
 /// `Content-Range` (RFC 9110, section 14.4).
 package enum ContentRange {
-    /// Of a part.
+    /// The value for a range of the content.
     ///
-    /// - Parameter range: not empty, and within the size.
+    /// - Parameter range: not empty, and inside the size.
     package static func text(_ range: Range<UInt64>, size: UInt64) -> String {
-        // Trap: ranges come from `ByteRanges.answer`, which gives no empty ones.
+        // Trap: ranges come from `ByteRanges.answer`, which returns no empty ones.
         precondition(!range.isEmpty && range.upperBound <= size, "a range outside its content")
         return "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
     }
 
-    /// Of a 416: what there would be.
+    /// The value in a 416, with the size of the content.
     package static func unsatisfied(size: UInt64) -> String { "bytes */\(size)" }
 }

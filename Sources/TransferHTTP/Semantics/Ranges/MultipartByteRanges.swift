@@ -1,21 +1,20 @@
-/// What stands around several ranges in one answer, `multipart/byteranges` (RFC 9110, section 14.6).
+/// The framing of several ranges in one answer, `multipart/byteranges` (RFC 9110, section 14.6).
 package struct MultipartByteRanges: Equatable, Sendable {
     package let ranges: [Range<UInt64>]
 
     private let boundary: String
     private let heads: [[UInt8]]
 
-    /// Bytes of all of it, ranges and what is around them. They are at most twice the content and some kilobytes;
-    /// nothing when that does not fit.
+    /// Size of the whole body in bytes, at most twice the content and some kilobytes; nil if it overflows.
     package let length: UInt64?
 
     /// - Parameters:
     ///   - ranges: those of `ByteRanges.Answer.ranges`.
-    ///   - size: bytes of the content.
-    ///   - contentType: of the content.
-    ///   - boundary: random, so that no content has it: 128 bits or more, as letters and digits.
+    ///   - size: size of the content in bytes.
+    ///   - contentType: type of the content.
+    ///   - boundary: random, so that no content contains it: at least 128 bits as letters and digits.
     package init(_ ranges: [Range<UInt64>], size: UInt64, contentType: String, boundary: String) {
-        // Trap: it is made by this program.
+        // Trap: this program makes the boundary.
         precondition(MultipartBoundary(boundary) != nil, "no boundary")
         (self.ranges, self.boundary) = (ranges, boundary)
         heads = ranges.enumerated().map { index, range in
@@ -30,13 +29,13 @@ package struct MultipartByteRanges: Equatable, Sendable {
         length = sum
     }
 
-    /// The value of `Content-Type` of the answer.
+    /// The value of the answer's `Content-Type`.
     package var contentType: String { "multipart/byteranges; boundary=\(boundary)" }
 
-    /// What is sent in front of a range.
+    /// The bytes before a range.
     package func head(of index: Int) -> [UInt8] { heads[index] }
 
-    /// What is sent behind the last range.
+    /// The bytes after the last range.
     package var end: [UInt8] { Self.end(boundary) }
 
     private static func end(_ boundary: String) -> [UInt8] { Array("\r\n--\(boundary)--\r\n".utf8) }

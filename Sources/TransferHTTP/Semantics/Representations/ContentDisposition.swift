@@ -1,26 +1,26 @@
-/// `Content-Disposition` (RFC 6266; of the parts of a form RFC 7578, section 4.2).
+/// `Content-Disposition` (RFC 6266; in parts of a form RFC 7578, section 4.2).
 package struct ContentDisposition: Equatable, Sendable {
-    /// Parameters of one field. Those that are in use have one to three.
+    /// Most parameters of one field. In practice there are one to three.
     package static let mostParameters = 16
 
-    /// With small letters: `attachment`, `inline`, `form-data`.
+    /// The type in lower case: `attachment`, `inline`, `form-data`.
     package let type: String
 
-    /// Of a form's field.
+    /// Name of the form's field.
     package let name: [UInt8]?
 
-    /// As it came: percent signs in it are part of the name, since clients do not agree on whether they encode
-    /// something.
+    /// `filename` as it was sent: percent signs belong to the name, because clients do not agree on whether they
+    /// encode.
     package let plainFilename: [UInt8]?
 
     /// `filename*` (RFC 8187), decoded; UTF-8.
     package let extendedFilename: [UInt8]?
 
-    /// The extended one where there are both (RFC 6266, section 4.3).
+    /// The extended name if there are both (RFC 6266, section 4.3).
     package var filename: [UInt8]? { extendedFilename ?? plainFilename }
 
-    /// - Returns: nothing when it is malformed, has a parameter twice, or escapes something in quotes that is no quote
-    ///   and no backslash: browsers leave backslashes as they are there, others don't.
+    /// - Returns: nil if the value is malformed, has a parameter twice, or escapes a character in quotes other than
+    ///   quote and backslash: browsers do not escape backslashes, other clients do.
     package init?(_ value: some Sequence<UInt8>) {
         var reader = FieldReader(value)
         guard !Self.hasOddEscape(reader.rest), let type = reader.token(),
@@ -51,12 +51,12 @@ package struct ContentDisposition: Equatable, Sendable {
         return isEscaped
     }
 
-    /// What is sent with content that is to be saved under a name.
+    /// The value for content that is to be saved under a name.
     ///
-    /// - Parameter filename: one name; whatever bytes it has, the field has only ASCII without controls.
+    /// - Parameter filename: one name of any bytes; the value has only ASCII without control characters.
     package static func attachment(_ filename: String) -> String { text("attachment", filename) }
 
-    /// The same with content that may be shown in place.
+    /// The same for content that may be displayed.
     package static func inline(_ filename: String) -> String { text("inline", filename) }
 
     private static func text(_ type: String, _ filename: String) -> String {
@@ -68,18 +68,18 @@ package struct ContentDisposition: Equatable, Sendable {
         return isPlain ? text : text + "; filename*=" + ExtendedValue.encoded(filename)
     }
 
-    /// Percent signs are not: some clients decode them (RFC 6266, appendix D).
+    /// Percent signs are not plain, because some clients decode them (RFC 6266, appendix D).
     private static func isPlainInQuotes(_ byte: UInt8) -> Bool {
         0x20..<0x7F ~= byte && !"\"\\%".utf8.contains(byte)
     }
 }
 
-/// Values of parameters in UTF-8 (RFC 8187, section 3.2).
+/// Values of extended parameters in UTF-8 (RFC 8187, section 3.2).
 enum ExtendedValue {
     static func encoded(_ text: String) -> String { "UTF-8''" + PercentEncoding.encoded(text.utf8, isPlain) }
 
-    /// - Returns: nothing when it is malformed, in another charset than UTF-8, which is the only one that the RFC
-    ///   demands, or has a control in it.
+    /// - Returns: nil if it is malformed, contains a control character, or has another charset than UTF-8, the only one
+    ///   that the RFC demands.
     static func decoded(_ value: [UInt8]) -> [UInt8]? {
         let parts = value.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, HTTPCharacter.areSame(parts[0], "utf-8"), parts[1].allSatisfy(isLanguage),
@@ -94,6 +94,6 @@ enum ExtendedValue {
         FieldSyntax.isLetter(byte) || HTTPCharacter.isDigit(byte) || byte == UInt8(ascii: "-")
     }
 
-    /// attr-char (section 3.2.1).
+    /// Whether a byte is an attr-char (section 3.2.1).
     private static func isPlain(_ byte: UInt8) -> Bool { HTTPCharacter.isToken(byte) && !"*'%".utf8.contains(byte) }
 }

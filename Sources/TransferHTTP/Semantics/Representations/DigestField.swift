@@ -1,9 +1,9 @@
-/// Algorithms of digests that this server has (RFC 9530, section 5).
+/// Digest algorithms that this server supports (RFC 9530, section 5).
 package enum HTTPDigestAlgorithm: String, CaseIterable, Sendable {
     case sha256 = "sha-256"
     case sha512 = "sha-512"
 
-    /// Bytes of a digest.
+    /// Size of a digest in bytes.
     package var length: Int {
         switch self {
         case .sha256: 32
@@ -17,7 +17,7 @@ package struct DigestField: Equatable, Sendable {
     package let sha256: [UInt8]?
     package let sha512: [UInt8]?
 
-    /// Keys of algorithms that this server does not have; they are to be ignored (section 2).
+    /// Keys of unsupported algorithms, which must be ignored (section 2).
     package let unknown: [String]
 
     package subscript(algorithm: HTTPDigestAlgorithm) -> [UInt8]? {
@@ -28,9 +28,8 @@ package struct DigestField: Equatable, Sendable {
     }
 
     /// - Parameter lines: values of the field's lines.
-    /// - Returns: nothing when the field is missing.
-    /// - Throws: 400 when it is no dictionary of byte sequences, or a digest has another length than its algorithm
-    ///   gives.
+    /// - Returns: nil if the field is missing.
+    /// - Throws: 400 unless the field is a dictionary of byte sequences whose lengths match their algorithms.
     package init?(_ lines: [[UInt8]]) throws(HTTPFault) {
         guard !lines.isEmpty else { return nil }
         guard let members = StructuredField.dictionary(lines), !members.entries.isEmpty else {
@@ -58,7 +57,7 @@ package struct DigestField: Equatable, Sendable {
         (self.sha256, self.sha512, unknown) = (sha256, sha512, [])
     }
 
-    /// What is sent; empty when there is no digest, and then the field is not sent.
+    /// The value to send; empty without a digest, and then the field is not sent.
     package var text: String {
         let digests = HTTPDigestAlgorithm.allCases.compactMap { algorithm in
             self[algorithm].map { "\(algorithm.rawValue)=:\(Base64Text.encode($0)):" }
@@ -69,12 +68,12 @@ package struct DigestField: Equatable, Sendable {
 
 /// `Want-Content-Digest` or `Want-Repr-Digest` (RFC 9530, section 4).
 package struct DigestPreference: Equatable, Sendable {
-    /// Those that are wanted and that there are, the one that is wanted most first.
+    /// Wanted algorithms that are supported, the most wanted first.
     package let algorithms: [HTTPDigestAlgorithm]
 
     /// - Parameter lines: values of the field's lines.
-    /// - Returns: nothing when the field is missing, or is no dictionary of numbers from 0 to 10: a wish that nobody
-    ///   can read is none.
+    /// - Returns: nil if the field is missing or not a dictionary of numbers from 0 to 10: an unreadable preference is
+    ///   ignored.
     package init?(_ lines: [[UInt8]]) {
         guard !lines.isEmpty, let members = StructuredField.dictionary(lines) else { return nil }
         var wanted: [(algorithm: HTTPDigestAlgorithm, weight: Int64)] = []
@@ -83,11 +82,11 @@ package struct DigestPreference: Equatable, Sendable {
             guard weight > 0, let algorithm = HTTPDigestAlgorithm(rawValue: member.key) else { continue }
             wanted.append((algorithm, weight))
         }
-        // Sorting keeps the order of equals (SE-0372).
+        // Sorting is stable (SE-0372).
         algorithms = wanted.sorted { $0.weight > $1.weight }.map(\.algorithm)
     }
 
-    /// What a server sends to say which it has, all of them wanted alike.
+    /// The value with which the server offers all its algorithms equally.
     package static var offer: String {
         HTTPDigestAlgorithm.allCases.map { "\($0.rawValue)=10" }.joined(separator: ", ")
     }

@@ -1,27 +1,28 @@
-/// What kind of content it is: `type/subtype` and parameters (RFC 9110, section 8.3.1).
+/// A media type: `type/subtype` and parameters (RFC 9110, section 8.3.1).
 package struct MediaType: Equatable, Sendable {
-    /// Parameters of one type. Those that are in use have one or two.
+    /// Most parameters of one type. In practice there are one or two.
     package static let mostParameters = 16
 
     package struct Parameter: Equatable, Sendable {
-        /// With small letters.
+        /// The name in lower case.
         package let name: String
-        /// ASCII, without quotes and escapes; the case is as it came.
+        /// The value in ASCII, without quotes and escapes; its case is preserved.
         package let value: String
     }
 
-    /// With small letters.
+    /// The type in lower case.
     package let type: String
-    /// With small letters.
+    /// The subtype in lower case.
     package let subtype: String
     package let parameters: [Parameter]
 
-    /// `type/subtype`.
+    /// Type and subtype, without parameters.
     package var essence: String { "\(type)/\(subtype)" }
 
     package subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// - Returns: nothing when it is malformed, has a parameter twice, which readers take differently, or too many.
+    /// - Returns: nil if the value is malformed, has too many parameters, or has one twice, which readers interpret
+    ///   differently.
     package init?(_ value: some Sequence<UInt8>) {
         var reader = FieldReader(value)
         guard let type = reader.token(), reader.take("/"), let subtype = reader.token(),
@@ -39,9 +40,9 @@ package struct MediaType: Equatable, Sendable {
 }
 
 extension FieldReader {
-    /// `; name=value` as often as it comes, up to the end (RFC 9110, section 5.6.6); values without quotes and escapes.
+    /// Reads `; name=value` repeatedly up to the end (RFC 9110, section 5.6.6); values without quotes and escapes.
     ///
-    /// - Returns: nothing when there is something else, a name twice, or more than `most`.
+    /// - Returns: nil for any other text, a name that occurs twice, or more than `most`.
     mutating func parameters(most: Int) -> [(name: String, value: [UInt8])]? {
         var parameters: [(name: String, value: [UInt8])] = []
         while true {
@@ -49,7 +50,7 @@ extension FieldReader {
             if isAtEnd { return parameters }
             guard take(";") else { return nil }
             skipBlanks()
-            // The grammar has empty ones.
+            // The grammar permits empty parameters.
             if isAtEnd || rest.first == UInt8(ascii: ";") { continue }
             guard parameters.count < most, let name = token().map({ FieldSyntax.lowercased($0) }), take("="),
                 let value = tokenOrQuotedString(), !parameters.contains(where: { $0.name == name })

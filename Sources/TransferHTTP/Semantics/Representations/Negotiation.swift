@@ -1,36 +1,36 @@
-/// Which form of an answer a client wants (RFC 9110, section 12). What is malformed in it is left out: the worst that
-/// comes of it is another form.
+/// Chooses the form of an answer that a client prefers (RFC 9110, section 12). Malformed members are ignored: at worst,
+/// the client gets another form.
 package enum Negotiation {
-    /// Members of a field that are looked at. Browsers send up to ten.
+    /// Members of a field that are considered. Browsers send up to ten.
     package static let mostMembers = 64
 
     /// - Parameters:
     ///   - lines: values of the lines of `Accept`.
-    ///   - offers: media types without parameters, in small letters, the best first.
-    /// - Returns: the one that is wanted most, of equals the first; nothing when none is wanted at all.
+    ///   - offers: media types without parameters, in lower case, the best first.
+    /// - Returns: the most wanted one, the first of equals; nil if the client accepts none.
     package static func mediaType(_ lines: [[UInt8]], of offers: [String]) -> String? {
         let ranges = members(lines).compactMap { MediaRange($0) }
         guard !ranges.isEmpty else { return offers.first }
         return best(of: offers) { offer in
-            // The narrowest that fits decides (section 12.5.1).
+            // The most specific range decides (section 12.5.1).
             ranges.filter { $0.fits(offer) }.max { $0.narrowness < $1.narrowness }?.quality
         }
     }
 
-    /// Languages that there are.
+    /// Languages of the server's pages.
     package enum Language: String, Sendable {
         case english = "en"
         case chinese = "zh"
     }
 
     /// - Parameter lines: values of the lines of `Accept-Language`.
-    /// - Returns: English where neither is wanted, and where both are wanted as much and neither is named first.
+    /// - Returns: English if neither is wanted, or if both are wanted equally and neither is named first.
     package static func language(_ lines: [[UInt8]]) -> Language {
         let ranges = members(lines).compactMap { LanguageRange($0) }
         let offers: [Language] = [.english, .chinese]
         let named = ranges.compactMap { range in offers.first { range.names($0.rawValue) } }
         let chosen = best(of: named + offers) { offer in
-            // `zh-CN` and `zh-TW` are both Chinese: the one that is wanted more counts.
+            // `zh-CN` and `zh-TW` both mean Chinese; the higher quality counts.
             ranges.filter { $0.names(offer.rawValue) }.map(\.quality).max() ?? ranges.first { $0.isAny }?.quality
         }
         return chosen ?? .english
@@ -50,7 +50,7 @@ package enum Negotiation {
     }
 }
 
-/// `text/html;q=0.9`, `text/*`, `*/*` (RFC 9110, section 12.5.1).
+/// A member of `Accept`: `text/html;q=0.9`, `text/*`, `*/*` (RFC 9110, section 12.5.1).
 private struct MediaRange {
     let type: MediaType
     let quality: Quality
@@ -65,7 +65,7 @@ private struct MediaRange {
         (self.type, self.quality) = (type, quality)
     }
 
-    /// Parameters other than `q` are not compared: no offer has them. A range with some is as narrow as one without.
+    /// How specific the range is. Parameters other than `q` are ignored, because no offer has any.
     var narrowness: Int { type.type == "*" ? 0 : type.subtype == "*" ? 1 : 2 }
 
     func fits(_ offer: String) -> Bool {
@@ -77,7 +77,7 @@ private struct MediaRange {
     }
 }
 
-/// `zh-CN;q=0.5`, `*` (RFC 9110, section 12.5.4; RFC 4647, section 2.1).
+/// A member of `Accept-Language`: `zh-CN;q=0.5`, `*` (RFC 9110, section 12.5.4; RFC 4647, section 2.1).
 private struct LanguageRange {
     let tag: String
     let quality: Quality

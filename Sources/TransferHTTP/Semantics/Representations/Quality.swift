@@ -1,4 +1,4 @@
-/// How much something is wanted, in thousandths: `q=0.8` (RFC 9110, section 12.4.2).
+/// The weight of a preference in thousandths: `q=0.8` (RFC 9110, section 12.4.2).
 struct Quality: Comparable {
     let thousandths: Int
 
@@ -8,7 +8,7 @@ struct Quality: Comparable {
         self.thousandths = thousandths
     }
 
-    /// - Returns: nothing for other text than `0`, `0.123`, `1` and `1.000`, with up to three digits behind the point.
+    /// - Returns: nil for any text but `0`, `0.123`, `1` and `1.000`, with up to three decimals.
     init?(_ text: some Collection<UInt8>) {
         let digits = Array(text)
         guard let first = digits.first, first == UInt8(ascii: "0") || first == UInt8(ascii: "1") else { return nil }

@@ -1,13 +1,13 @@
 internal import TransferModel
 
-/// Bytes as `%41` (RFC 3986, section 2.1).
+/// Percent-encoding, such as `%41` (RFC 3986, section 2.1).
 package enum PercentEncoding {
-    /// Of a path, for links and `Location`: slashes and unreserved characters (section 2.3) stand for themselves.
+    /// Encodes a path for links and `Location`; slashes and unreserved characters (section 2.3) stay unencoded.
     package static func path(_ path: some Sequence<UInt8>) -> String {
         encoded(path) { isUnreserved($0) || $0 == UInt8(ascii: "/") }
     }
 
-    /// Of one name, or of a key or value of a query: unreserved characters stand for themselves.
+    /// Encodes one name, or a key or value of a query; only unreserved characters stay unencoded.
     package static func component(_ component: some Sequence<UInt8>) -> String { encoded(component, isUnreserved) }
 
     static func encoded(_ bytes: some Sequence<UInt8>, _ isPlain: (UInt8) -> Bool) -> String {
@@ -22,9 +22,9 @@ package enum PercentEncoding {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Once: what looks encoded after that is not decoded again.
+    /// Decodes a text once; a result that looks encoded is not decoded again.
     ///
-    /// - Returns: nothing when a percent sign has no two digits behind it.
+    /// - Returns: nil if a percent sign has no two digits behind it.
     static func decoded(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
         var reader = FieldReader(text)
         var bytes: [UInt8] = []

@@ -1,22 +1,22 @@
 internal import TransferModel
 
-/// What a request is about: path and query of a target in origin-form (RFC 9112, section 3.2.1; RFC 3986). It is
-/// decoded once, and what servers could take for different paths is refused.
+/// Path and query of a request target in origin-form (RFC 9112, section 3.2.1; RFC 3986). It is decoded once, and text
+/// that servers could decode to different paths is refused.
 package struct RequestPath: Equatable, Sendable {
-    /// Names from the top down, decoded; UTF-8 without NUL, `/` and `\`, none of them empty, `.` or `..`. None for `/`
+    /// Decoded names from the top down: UTF-8 without NUL, `/` and `\`, none of them empty, `.` or `..`. Empty for `/`
     /// itself.
     package let segments: [String]
 
-    /// Whether it ends in `/`: it is about a folder.
+    /// Whether the path ends in `/`: the request is about a folder.
     package let endsInSlash: Bool
 
     package let query: RequestQuery
 
-    /// Names with `/` between them; empty for the top.
+    /// The names with `/` between them; empty for the top.
     package var path: String { segments.joined(separator: "/") }
 
-    /// - Parameter target: as it stands in the request.
-    /// - Throws: 400 that says what is wrong; 414 when the path has more than `Limits.path` bytes, decoded.
+    /// - Parameter target: the target of the request.
+    /// - Throws: 400 with the reason; 414 if the decoded path has more than `Limits.path` bytes.
     package init(_ target: some Collection<UInt8>) throws(HTTPFault) {
         var reader = FieldReader(target)
         let path = reader.take { $0 != UInt8(ascii: "?") }
@@ -44,7 +44,7 @@ package struct RequestPath: Equatable, Sendable {
     private static func segment(_ part: ArraySlice<UInt8>) throws(HTTPFault) -> String {
         guard !part.isEmpty else { throw HTTPFault(400, "The path has an empty segment.") }
         guard part.contains(UInt8(ascii: "%")) else {
-            // Visible ASCII without the signs below: `isPath`.
+            // `isPath` has left only visible ASCII without the characters below.
             guard !isDots(part) else { throw dots }
             return String(decoding: part, as: UTF8.self)
         }
@@ -68,7 +68,7 @@ package struct RequestPath: Equatable, Sendable {
 
     private static let dots = HTTPFault(400, "The path has a segment '.' or '..'.")
 
-    /// Beyond pchar (RFC 3986, section 3.3), characters that browsers leave as they are and that mean nothing else:
+    /// Accepts pchar (RFC 3986, section 3.3) and characters that browsers do not encode and that have no other meaning:
     /// `[]^{|}` and a backtick (WHATWG URL, path percent-encode set).
     private static func isPath(_ byte: UInt8) -> Bool {
         0x21..<0x7F ~= byte && !"\"#<>\\".utf8.contains(byte)

@@ -3,12 +3,12 @@ internal import TransferModel
 /// The pairs of a query (WHATWG URL, application/x-www-form-urlencoded): `key=value` with `&` between them, `+` for a
 /// space.
 package struct RequestQuery: Equatable, Sendable {
-    /// Pairs of one query. Those of this server's pages have one to three.
+    /// Most pairs of one query. This server's pages send one to three.
     package static let mostPairs = 64
 
     package struct Pair: Equatable, Sendable {
         package let key: String
-        /// Empty where there is no `=`.
+        /// The decoded value; empty without `=`.
         package let value: String
 
         package static func == (a: Self, b: Self) -> Bool {
@@ -16,13 +16,13 @@ package struct RequestQuery: Equatable, Sendable {
         }
     }
 
-    /// Decoded, in their order; UTF-8 without NUL.
+    /// Decoded pairs in order; UTF-8 without NUL.
     package let pairs: [Pair]
 
     package init() { pairs = [] }
 
-    /// - Parameter text: behind the question mark.
-    /// - Throws: 400 that says what is wrong.
+    /// - Parameter text: the query without its question mark.
+    /// - Throws: 400 with the reason.
     package init(_ text: some Collection<UInt8>) throws(HTTPFault) {
         guard text.allSatisfy({ 0x21..<0x7F ~= $0 && $0 != UInt8(ascii: "#") }) else {
             throw HTTPFault(400, "The query has a character that has to be percent-encoded.")
@@ -50,8 +50,8 @@ package struct RequestQuery: Equatable, Sendable {
 
     package func contains(_ key: String) -> Bool { pairs.contains { $0.key.hasSameBytes(as: key) } }
 
-    /// - Returns: nothing when the key is missing.
-    /// - Throws: 400 when it is there twice.
+    /// - Returns: the value of a key; nil if the key is missing.
+    /// - Throws: 400 if the key occurs twice.
     package func only(_ key: String) throws(HTTPFault) -> String? {
         let found = pairs.filter { $0.key.hasSameBytes(as: key) }
         guard found.count <= 1 else { throw HTTPFault(400, "The query has '\(key)' twice.") }
