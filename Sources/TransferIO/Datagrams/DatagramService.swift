@@ -2,17 +2,17 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// A thread that hands over datagrams as they come, to several sockets. A flood of them keeps that thread busy and nobody else.
+/// A thread that receives datagrams of several sockets. A flood of them keeps only this thread busy.
 package final class DatagramService: Sendable {
-    /// Datagrams that are taken from one socket before another one has its turn.
+    /// Most datagrams received from one socket before the next one gets a turn.
     private static let mostAtOnce = 64
 
-    /// How long to do nothing when a socket fails, in milliseconds.
+    /// Pause after a socket has failed, in milliseconds.
     private static let pauseAfterFailure: Int32 = 100
 
     package let sockets: [DatagramSocket]
     private let wakeup: Descriptor
-    /// Whether the thread runs.
+    /// Whether the thread is running.
     private let isRunning = Monitor(false)
 
     package init(_ sockets: [DatagramSocket]) throws(SystemError) {
@@ -20,11 +20,11 @@ package final class DatagramService: Sendable {
         wakeup = Descriptor(try system("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) })
     }
 
-    /// Hands over from now on, once.
+    /// Starts the thread; to be called once.
     ///
     /// - Parameters:
-    ///   - name: of the thread; 15 bytes at most.
-    ///   - handle: called on that thread with the socket, what came, and all bytes of it.
+    ///   - name: name of the thread; at most 15 bytes.
+    ///   - handle: called on the thread with the socket, the datagram's metadata, and its bytes.
     package func run(
         name: String,
         _ handle: @escaping @Sendable (DatagramSocket, DatagramArrival, ArraySlice<UInt8>) -> Void
@@ -33,7 +33,7 @@ package final class DatagramService: Sendable {
         do throws(SystemError) {
             try startThread(name: name) { [self] in
                 loop(handle)
-                // Only the thread that looks at them closes them, so no number is another file's while it does.
+                // Only this thread closes the sockets, so that it never polls a number that another file has got.
                 for socket in sockets { socket.close() }
                 isRunning.withLock { isRunning.state = false }
                 isRunning.wakeAll()
@@ -44,14 +44,14 @@ package final class DatagramService: Sendable {
         }
     }
 
-    /// Ends the thread soon.
+    /// Asks the thread to end, without waiting.
     package func stop() {
         var one: UInt64 = 1
-        // Fails only when it was told already.
+        // Fails only if the counter is full, and then the thread is already notified.
         _ = write(wakeup.number, &one, 8)
     }
 
-    /// Ends the thread and waits for that.
+    /// Ends the thread and waits until it has ended.
     package func close() {
         stop()
         isRunning.lock()
@@ -68,7 +68,7 @@ package final class DatagramService: Sendable {
         }
     }
 
-    /// - Returns: the sockets that have something; nothing when the thread has to end.
+    /// - Returns: the readable sockets; nil if the thread must end.
     private func wait() -> [DatagramSocket]? {
         let numbers = [wakeup.number] + sockets.map(\.number)
         var waiting = numbers.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -82,7 +82,7 @@ package final class DatagramService: Sendable {
         return poll(&waiting, 1, milliseconds) > 0
     }
 
-    /// - Returns: false when the socket has failed.
+    /// - Returns: false if the socket has failed.
     private func drain(
         _ socket: DatagramSocket, _ buffer: inout [UInt8],
         _ handle: (DatagramSocket, DatagramArrival, ArraySlice<UInt8>) -> Void

@@ -2,24 +2,24 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// A UDP socket. Receiving and sending never wait.
+/// A UDP socket whose calls never block.
 package final class DatagramSocket: Sendable {
-    /// The longest datagram of IPv4, and room to spare (RFC 768: 16 bits of length, of which the header takes 8).
+    /// At least the longest datagram of IPv4 (RFC 768: 16 bits of length, including a header of 8 bytes).
     package static let longest = 65_535
 
-    /// The address that it is really bound to: the port is known even when 0 was asked for.
+    /// The actual address, with the port that the kernel has chosen if 0 was wanted.
     package let address: SocketAddress
 
-    /// The descriptor's, until `close`.
+    /// The descriptor; valid until `close`.
     let number: Int32
 
     private let isOpen = Locked(true)
 
-    /// Binds it. Each address has its own socket, so that `[::]` and `0.0.0.0` can be bound side by side, and no two sockets
-    /// share one.
+    /// Binds a socket. Each address has its own, so that `[::]` and `0.0.0.0` can be bound side by side and no two
+    /// sockets share one.
     ///
-    /// - Parameter broadcasts: whether it may send to everybody on a link.
-    /// - Throws: what socket(2), setsockopt(2) and bind(2) say; EADDRINUSE where somebody else has the address.
+    /// - Parameter broadcasts: whether it may send broadcasts.
+    /// - Throws: errors of socket(2), setsockopt(2) and bind(2), such as EADDRINUSE if another program has the address.
     package init(_ wanted: SocketAddress, broadcasts: Bool = false) throws(SystemError) {
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = Descriptor(try system("socket") { socket(wanted.family, type, 0) })
@@ -40,7 +40,7 @@ package final class DatagramSocket: Sendable {
         close()
     }
 
-    /// Gives the address back. Nobody may send or receive by the socket any more, or be about to.
+    /// Closes the socket. No other thread may use it any more.
     package func close() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }
@@ -49,10 +49,10 @@ package final class DatagramSocket: Sendable {
         if wasOpen { Glibc.close(number) }
     }
 
-    /// Takes one datagram.
+    /// Receives one datagram.
     ///
-    /// - Parameter buffer: for `longest` bytes; of a longer datagram the rest is lost.
-    /// - Returns: nothing when none has come.
+    /// - Parameter buffer: memory for `longest` bytes; a longer datagram is cut.
+    /// - Returns: nil if no datagram has arrived.
     package func receive(into buffer: inout [UInt8]) throws(SystemError) -> DatagramArrival? {
         var arrival = clinux_arrival()
         let taken = try nonBlocking("recvmsg") {
@@ -62,21 +62,21 @@ package final class DatagramSocket: Sendable {
         return DatagramArrival(arrival, count: min(taken, buffer.count), family: address.family)
     }
 
-    /// Waits until one of them has something, or has failed.
+    /// Waits until a socket is readable or has failed.
     ///
-    /// - Parameter milliseconds: at most.
+    /// - Parameter milliseconds: timeout.
     package static func wait(for sockets: [DatagramSocket], milliseconds: Int32) {
         var waiting = sockets.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
-        // An interrupted wait is a short one.
+        // A signal may shorten the wait.
         _ = poll(&waiting, nfds_t(waiting.count), milliseconds)
     }
 
-    /// Sends one datagram. What the kernel has no room for is lost, as any datagram can be.
+    /// Sends one datagram. It is lost if the kernel has no memory for it, as any datagram can be.
     ///
     /// - Parameters:
-    ///   - from: this machine's address to send it from; nothing to leave that to the kernel.
-    ///   - interface: that this address belongs to; counts for link-local ones.
-    ///   - hops: at most, 1 to 255.
+    ///   - from: local source address; nil to let the kernel choose.
+    ///   - interface: interface of the source address; used for link-local addresses.
+    ///   - hops: hop limit, 1 to 255.
     ///   - trafficClass: the byte of the IP header (RFC 2474).
     package func send(
         _ bytes: ArraySlice<UInt8>, to: SocketAddress, from: IPAddress? = nil, interface: UInt32 = 0, hops: UInt8 = 64,
@@ -99,21 +99,21 @@ package final class DatagramSocket: Sendable {
     }
 }
 
-/// What came with a datagram.
+/// Metadata of a received datagram.
 package struct DatagramArrival: Sendable {
-    /// Where it says that it comes from.
+    /// Source address, which can be forged.
     package let source: SocketAddress
-    /// Where it was sent to; nothing where the kernel doesn't say.
+    /// Destination address; nil if the kernel doesn't report it.
     package let destination: IPAddress?
-    /// This machine's address for that, of IPv4.
+    /// The local IPv4 address that received the datagram; nil for IPv6.
     package let local: IPAddress?
-    /// The number of the interface that it came by; 0 where the kernel doesn't say.
+    /// Index of the receiving interface; 0 if the kernel doesn't report it.
     package let interface: UInt32
-    /// How many more routers could have passed it on; nothing where the kernel doesn't say.
+    /// The remaining hop limit; nil if the kernel doesn't report it.
     package let hops: UInt8?
-    /// The byte of the IP header (RFC 2474); nothing where the kernel doesn't say.
+    /// Traffic class byte of the IP header (RFC 2474); nil if the kernel doesn't report it.
     package let trafficClass: UInt8?
-    /// Bytes.
+    /// Size of the datagram in bytes.
     package let count: Int
 
     fileprivate init(_ arrival: clinux_arrival, count: Int, family: Int32) {
@@ -130,10 +130,10 @@ package struct DatagramArrival: Sendable {
         self.count = count
     }
 
-    /// Whether it was sent to several machines: by broadcast or multicast. So counts, too, what the kernel says nothing about.
+    /// Whether it was sent by broadcast or multicast, or the kernel doesn't report the destination.
     package var isForMany: Bool {
         guard let destination else { return true }
-        // This machine's own address for a broadcast is another one (ip(7), IP_PKTINFO).
+        // For a broadcast, the local address differs from the destination (ip(7), IP_PKTINFO).
         return destination.isMulticast || destination == .limitedBroadcast || local.map { $0 != destination } ?? false
     }
 }

@@ -3,21 +3,21 @@ import Glibc
 
 /// An internet address without a port.
 package enum IPAddress: Hashable, Sendable {
-    /// In the byte order of the machine: 127.0.0.1 is 0x7F000001.
+    /// The address in host byte order: 127.0.0.1 is 0x7F000001.
     case ipv4(UInt32)
-    /// Its first eight bytes and its last, as numbers in network byte order.
+    /// First and last eight bytes, as numbers in network byte order.
     case ipv6(high: UInt64, low: UInt64)
 
-    /// 255.255.255.255: everybody on the link (RFC 919).
+    /// 255.255.255.255, all hosts on the link (RFC 919).
     package static let limitedBroadcast = IPAddress.ipv4(.max)
 
-    /// ff02::1: everybody on the link (RFC 4291, 2.7.1).
+    /// ff02::1, all hosts on the link (RFC 4291, 2.7.1).
     package static let allNodes = IPAddress.ipv6(high: 0xFF02 << 48, low: 1)
 
     package static let ipv4Loopback = IPAddress.ipv4(0x7F00_0001)
     package static let ipv6Loopback = IPAddress.ipv6(high: 0, low: 1)
 
-    /// - Returns: nothing for an address of a Unix socket.
+    /// - Returns: nil for a Unix socket.
     package init?(_ address: SocketAddress) {
         if let number = address.ipv4 {
             self = .ipv4(number)
@@ -28,8 +28,8 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// - Parameter text: in digits, without a port, brackets or a zone. An IPv4 address that is written as an IPv6 one is an
-    ///   IPv4 address (RFC 4291, 2.5.5.2).
+    /// - Parameter text: numeric, without port, brackets or zone. An IPv4-mapped IPv6 address becomes the IPv4 address
+    ///   (RFC 4291, 2.5.5.2).
     package init?(_ text: String) {
         guard !text.utf8.contains(0) else { return nil }
         var four = in_addr()
@@ -42,19 +42,19 @@ package enum IPAddress: Hashable, Sendable {
         self = withUnsafeBytes(of: six) { IPAddress($0, family: AF_INET6) }.unmapped
     }
 
-    /// In digits, without brackets.
+    /// The numeric address without brackets.
     package var text: String? {
         guard case .internet(let host, _)? = SocketAddress(self, port: 0).endpoint else { return nil }
         return host
     }
 
-    /// The IPv4 address that an IPv6 one stands for; any other as it is.
+    /// The IPv4 address of an IPv4-mapped IPv6 address; any other address unchanged.
     package var unmapped: IPAddress {
         guard case .ipv6(high: 0, let low) = self, low >> 32 == 0xFFFF else { return self }
         return .ipv4(UInt32(truncatingIfNeeded: low))
     }
 
-    /// - Parameter bytes: in network byte order: 4 at least of an IPv4 address, and 16 of another one.
+    /// - Parameter bytes: in network byte order; at least 4 for IPv4, 16 for IPv6.
     init(_ bytes: UnsafeRawBufferPointer, family: Int32) {
         guard family == AF_INET6 else {
             self = .ipv4(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))
@@ -65,7 +65,7 @@ package enum IPAddress: Hashable, Sendable {
             low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
-    /// AF_INET or AF_INET6.
+    /// Address family: AF_INET or AF_INET6.
     package var family: Int32 {
         switch self {
         case .ipv4: AF_INET
@@ -73,7 +73,7 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// In network byte order.
+    /// The address in network byte order.
     var bytes: [UInt8] {
         switch self {
         case .ipv4(let number): withUnsafeBytes(of: number.bigEndian) { Array($0) }
@@ -82,10 +82,10 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// All of this machine's: 0.0.0.0 or ::.
+    /// Whether it stands for all local addresses: 0.0.0.0 or ::.
     package var isUnspecified: Bool { self == .ipv4(0) || self == .ipv6(high: 0, low: 0) }
 
-    /// 127.0.0.0/8 or ::1.
+    /// Whether it is in 127.0.0.0/8 or ::1.
     package var isLoopback: Bool {
         switch self {
         case .ipv4(let number): number >> 24 == 127
@@ -93,7 +93,7 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// 224.0.0.0/4 or ff00::/8.
+    /// Whether it is in 224.0.0.0/4 or ff00::/8.
     package var isMulticast: Bool {
         switch self {
         case .ipv4(let number): number >> 28 == 0xE
@@ -101,7 +101,7 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// 169.254.0.0/16 or fe80::/10: no router passes such an address on (RFC 3927, RFC 4291).
+    /// Whether it is in 169.254.0.0/16 or fe80::/10, which routers do not forward (RFC 3927, RFC 4291).
     package var isLinkLocal: Bool {
         switch self {
         case .ipv4(let number): number >> 16 == 0xA9FE
@@ -111,7 +111,7 @@ package enum IPAddress: Hashable, Sendable {
 }
 
 extension SocketAddress {
-    /// - Parameter scope: of a link-local IPv6 address, the number of its interface; 0 for none.
+    /// - Parameter scope: interface index for a link-local IPv6 address; 0 for none.
     package init(_ address: IPAddress, port: UInt16, scope: UInt32 = 0) {
         var storage = sockaddr_storage()
         switch address {
@@ -137,12 +137,12 @@ extension SocketAddress {
         }
     }
 
-    /// The same, with another port; an address of a Unix socket as it is.
+    /// The same address with another port; a Unix socket's address unchanged.
     package func with(port: UInt16) -> SocketAddress {
         IPAddress(self).map { SocketAddress($0, port: port, scope: scope) } ?? self
     }
 
-    /// The number of the interface that a link-local IPv6 address belongs to; 0 for any other address.
+    /// Interface index of a link-local IPv6 address; 0 for any other address.
     private var scope: UInt32 {
         guard family == AF_INET6 else { return 0 }
         return withPointer { address, _ in
@@ -150,7 +150,7 @@ extension SocketAddress {
         }
     }
 
-    /// Host and port as they can be given again; nothing for a Unix socket.
+    /// Numeric host and port; nil for a Unix socket.
     package var endpoint: Endpoint? {
         guard family != AF_UNIX else { return nil }
         return Endpoint(description, defaultPort: 0)

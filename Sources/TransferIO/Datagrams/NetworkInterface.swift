@@ -2,17 +2,17 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// An address of one of this machine's interfaces, with the network that it is in.
+/// An address of a local interface, with its network.
 package struct NetworkInterface: Hashable, Sendable {
-    /// The number of the interface, which no other has while it is there.
+    /// Index of the interface, unique while it exists.
     package let index: UInt32
     package let address: IPAddress
-    /// Of an IPv4 address, the bits that all on its network share.
+    /// Netmask of an IPv4 address.
     package let mask: UInt32
-    /// The address that everybody on an IPv4 network hears.
+    /// Broadcast address of an IPv4 network.
     package let broadcast: IPAddress?
     package let isLoopback: Bool
-    /// Whether several can be reached by one datagram (IFF_MULTICAST).
+    /// Whether the interface supports multicast (IFF_MULTICAST).
     package let hasMulticast: Bool
 
     package init(
@@ -23,15 +23,15 @@ package struct NetworkInterface: Hashable, Sendable {
         (self.isLoopback, self.hasMulticast) = (isLoopback, hasMulticast)
     }
 
-    /// Whether an IPv4 address is in the network.
+    /// Whether the network contains an IPv4 address.
     package func contains(_ other: IPAddress) -> Bool {
         guard case .ipv4(let own) = address, case .ipv4(let number) = other else { return false }
         return own & mask == number & mask
     }
 
-    /// Every address of every interface that is up (getifaddrs(3)).
+    /// All addresses of all interfaces that are up (getifaddrs(3)).
     ///
-    /// - Throws: where the process may make no netlink socket, as under systemd's `RestrictAddressFamilies=`.
+    /// - Throws: if the process may not open netlink sockets, as under systemd's `RestrictAddressFamilies=`.
     package static func all() throws(SystemError) -> [NetworkInterface] {
         var list: UnsafeMutablePointer<ifaddrs>?
         try system("getifaddrs") { getifaddrs(&list) }
@@ -51,16 +51,16 @@ package struct NetworkInterface: Hashable, Sendable {
             hasMulticast: flags & Int(IFF_MULTICAST) != 0)
     }
 
-    /// The last address of an IPv4 network, which it is also where nobody has given the interface one: getifaddrs(3) has the
-    /// interface's own address in its place then.
+    /// The last address of an IPv4 network. It is computed because getifaddrs(3) reports the interface's own address if
+    /// no broadcast address is configured.
     ///
-    /// - Returns: nothing for networks of one or two addresses (RFC 3021).
+    /// - Returns: nil for networks of one or two addresses (RFC 3021).
     static func broadcast(of address: IPAddress, _ mask: UInt32) -> IPAddress? {
         guard case .ipv4(let number) = address, ~mask > 1 else { return nil }
         return .ipv4(number | ~mask)
     }
 
-    /// - Parameter family: that of the address itself, for masks, which need not have one.
+    /// - Parameter family: family of the interface's address, since a netmask may have none.
     private static func address(_ pointer: UnsafeMutablePointer<sockaddr>?, family: Int32? = nil) -> IPAddress? {
         guard let pointer else { return nil }
         switch family ?? Int32(pointer.pointee.sa_family) {

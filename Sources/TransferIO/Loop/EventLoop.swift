@@ -3,20 +3,20 @@ import Glibc
 internal import Synchronization
 package import TransferSystem
 
-/// One thread, one epoll instance, one job queue. Actors that name it as their executor, and tasks that prefer it, run
-/// on its thread; so do readiness callbacks and timers. Nothing that can block may run here.
+/// An event loop: one thread, one epoll instance, one job queue. Actors that use it as executor, tasks that prefer it,
+/// readiness callbacks and timers run on its thread. Nothing that can block may run here.
 ///
-/// A task that lives on an actor of the loop should prefer the loop as well, `Task(executorPreference: loop)`: the runtime
-/// resumes a task without a preference on the global pool and only there finds that it belongs to an actor, so that each
-/// wait would cost two changes of thread.
+/// A task of an actor on the loop should also prefer the loop, `Task(executorPreference: loop)`. The runtime resumes
+/// other tasks on the global pool first and then moves them to the actor, so that each wait costs two changes of
+/// thread.
 ///
-/// `@unchecked Sendable`: `inbox` is locked; everything marked "loop only" is touched by the loop's thread alone, which
+/// `@unchecked Sendable`: `inbox` is locked; everything marked "loop only" is used only on the loop's thread, which
 /// `assertOnLoop` checks.
 package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private struct Inbox {
         var jobs: [UnownedJob] = []
-        /// The loop is in (or about to enter) epoll_wait and must be woken for a new job. Set under the lock that saw the
-        /// queue empty, so a job can't slip in between unseen.
+        /// Whether the loop is in epoll_wait, or about to enter it, and must be woken for a new job. Set under the lock
+        /// under which the queue was empty, so that no job is missed in between.
         var isAsleep = false
         var isStopping = false
     }
@@ -29,21 +29,21 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var registrations = RegistrationTable()
     private var timers = TimerHeap()
     private var running: [UnownedJob] = []
-    /// For the connections of this loop that speak TLS.
+    /// Memory for TLS on the connections of this loop.
     lazy var ciphertext = CiphertextBuffers()
-    /// When the loop last looked who is ready, in nanoseconds of the monotonic clock.
+    /// Time of the latest epoll_wait, in nanoseconds of the monotonic clock.
     private var lastLook: Int64 = 0
     private let thread = Atomic<UInt>(0)
 
-    /// epoll's tag of the wake-up descriptor; no registration has it.
+    /// epoll tag of the wake-up descriptor; no registration has it.
     private static let wakeupTag = UInt64.max
 
-    /// Events taken from the kernel at once.
+    /// Most events taken from the kernel at once.
     private static let eventBatch = 256
 
-    /// Makes a loop and starts its thread.
+    /// Creates the loop and starts its thread.
     ///
-    /// - Throws: when the process has no descriptors or threads left.
+    /// - Throws: if the process has no descriptors or threads left.
     package init(name: String) throws(SystemError) {
         epoll = Descriptor(try system("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) })
         wakeup = Descriptor(try system("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) })
@@ -71,14 +71,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     package func checkIsolated() {
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         precondition(isOnLoop, "not on the loop's thread")
     }
 
     package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
-    /// Ends the loop when no job is queued any more. Whoever lives on it must be closed before: what is queued later never
-    /// runs.
+    /// Ends the loop when its queue is empty. All users must be closed before: jobs that are queued later never run.
     package func stop() {
         inbox.withLock { $0.isStopping = true }
         wake()
@@ -86,7 +85,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     // MARK: For those on the loop
 
-    /// Calls back once at or after `deadline` (nanoseconds of the monotonic clock), on the loop.
+    /// Calls `action` once on the loop, at or after `deadline` (nanoseconds of the monotonic clock).
     package func schedule(at deadline: Int64, _ action: @escaping () -> Void) -> Timer {
         assertOnLoop()
         return Timer(id: timers.add(deadline: deadline, action: action))
@@ -97,20 +96,20 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         timers.cancel(timer.id)
     }
 
-    /// Names a scheduled callback.
+    /// A scheduled callback, for `cancel`.
     package struct Timer: Sendable {
         fileprivate let id: UInt64
     }
 
-    /// Suspends the calling task, which must be isolated to this loop, until a moment in nanoseconds of the monotonic clock;
-    /// to the next turn of the loop when that has passed.
+    /// Suspends the calling task, which must be isolated to this loop, until a time in nanoseconds of the monotonic
+    /// clock, or until the loop's next turn if that has passed.
     package func wait(until moment: Int64) async {
         await withCheckedContinuation { continuation in
             _ = schedule(at: moment) { continuation.resume() }
         }
     }
 
-    /// Watches a descriptor, edge-triggered.
+    /// Watches a descriptor, edge-triggered, until `deregister`.
     func register(
         _ descriptor: Int32, for interest: Interest, _ handler: any ReadinessHandler
     ) throws(SystemError) -> Registration {
@@ -125,10 +124,10 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         return registration
     }
 
-    /// What to be told of a registered descriptor. Tells at once what is so already.
+    /// Changes which events of a registered descriptor are reported. Events that apply already are reported at once.
     func watch(_ descriptor: Int32, _ registration: Registration, for interest: Interest) {
         assertOnLoop()
-        // Changing what is registered has no reason to fail (epoll_ctl(2)).
+        // Changing a registration has no reason to fail (epoll_ctl(2)).
         try? control(EPOLL_CTL_MOD, descriptor, registration, interest)
     }
 
@@ -140,8 +139,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    /// Stops watching; events already taken from the kernel are dropped by their generation. The caller closes the
-    /// descriptor, which takes it out of epoll.
+    /// Stops watching; the generation invalidates events that were already taken from the kernel. The caller closes the
+    /// descriptor, which removes it from epoll.
     func deregister(_ registration: Registration) {
         assertOnLoop()
         registrations.remove(registration)
@@ -150,7 +149,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var isOnLoop: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     private func assertOnLoop() {
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         assert(isOnLoop, "not on the loop's thread")
     }
 
@@ -158,7 +157,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     private func run() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
-        // The number may be another thread's once this one has ended.
+        // Another thread may get this number after the loop's has ended.
         defer { thread.store(0, ordering: .relaxed) }
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventBatch) { events in
             repeat {
@@ -168,8 +167,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    /// Runs what is queued now. What these jobs queue in turn comes after a look at the descriptors and the timers:
-    /// jobs that always cause others would keep those waiting for ever.
+    /// Runs the queued jobs. Jobs that these add wait until descriptors and timers were served, so that a chain of jobs
+    /// cannot block them.
     private func runJobs() {
         inbox.withLock { swap(&$0.jobs, &running) }
         for job in running {
@@ -178,9 +177,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         running.removeAll(keepingCapacity: true)
     }
 
-    /// Tells who is ready; waits for that or for the next timer when no job is queued.
+    /// Calls the handlers of ready descriptors; waits for one, or for the next timer, if no job is queued.
     ///
-    /// - Returns: false when the loop must end.
+    /// - Returns: false if the loop must end.
     private func poll(_ events: UnsafeMutableBufferPointer<epoll_event>) -> Bool {
         let (mayWait, mustEnd) = inbox.withLock { inbox in
             inbox.isAsleep = inbox.jobs.isEmpty && !inbox.isStopping
@@ -190,12 +189,12 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         let count = epoll_wait(epoll.number, events.baseAddress, Int32(events.count), mayWait ? timeout() : 0)
         if mayWait { inbox.withLock { $0.isAsleep = false } }
         lastLook = monotonicNanoseconds()
-        // Trap: epoll_wait(2) gives no more than there was room for.
+        // Trap: epoll_wait(2) returns at most as many events as there was room for.
         if count > 0 { dispatch(events[..<Int(count)]) }
         return true
     }
 
-    /// Milliseconds for epoll_wait, rounded up so that a timer is due when it returns.
+    /// Timeout for epoll_wait in milliseconds, rounded up so that a timer is due when it returns.
     private func timeout() -> Int32 {
         guard let deadline = timers.nextDeadline() else { return -1 }
         let now = monotonicNanoseconds()
@@ -214,16 +213,15 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    /// Fires what was due at the last look at the descriptors, after the jobs of those who were told then that something
-    /// has come: a process that was stopped for a while finds all its time-outs over, and must find the answers that have
-    /// arrived meanwhile before it gives anybody up.
+    /// Fires timers that were due at the latest epoll_wait, after the jobs of the handlers called then. After a pause
+    /// of the process all timeouts have passed, and arrived answers must be processed before peers are disconnected.
     private func fireTimers() {
         while let action = timers.popDue(now: lastLook) { action() }
     }
 
     private func wake() {
         var one: UInt64 = 1
-        // Fails only when the counter is full, and then the loop is already awake.
+        // Fails only if the counter is full, and then the loop is already awake.
         _ = write(wakeup.number, &one, 8)
     }
 

@@ -1,23 +1,23 @@
 internal import CLinux
 
-/// What epoll said about a descriptor.
+/// The events of a descriptor that epoll has reported.
 struct Readiness: OptionSet {
     let rawValue: UInt8
     static let readable = Readiness(rawValue: 1)
     static let writable = Readiness(rawValue: 2)
-    /// An error or a hang-up: reading and writing will tell which.
+    /// An error or a hang-up; reading and writing show which.
     static let failed = Readiness(rawValue: 4)
 }
 
-/// What a loop is to tell of a descriptor, at each change. Errors and hang-ups it always does.
+/// The events of a descriptor that a loop reports, at each change. Errors and hang-ups are always reported.
 struct Interest: OptionSet {
     let rawValue: UInt8
-    /// There is something to read.
+    /// Bytes or a connection can be read.
     static let input = Interest(rawValue: 1)
-    /// There is room for what is written.
+    /// The kernel accepts bytes to send.
     static let output = Interest(rawValue: 2)
 
-    /// For epoll.
+    /// The events as epoll's flags.
     var events: UInt32 {
         var events = EPOLLET.rawValue
         if contains(.input) { events |= EPOLLIN.rawValue | EPOLLRDHUP.rawValue }

@@ -1,19 +1,19 @@
-/// Is told when its descriptor may be ready. Called on the loop.
+/// Handles readiness of one descriptor, on the loop.
 protocol ReadinessHandler: AnyObject {
     func ready(_ readiness: Readiness)
 }
 
-/// A watched descriptor: a slot in the loop's table and the generation that the slot had then.
+/// A watched descriptor: its slot in the loop's table and the slot's generation.
 struct Registration {
     let slot: UInt32
     let generation: UInt32
 
-    /// What epoll carries with each event.
+    /// The number that epoll returns with each event.
     var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }
 
-/// Finds the handler for an event. A slot's generation moves on when it is freed, so an event taken from the kernel
-/// before a descriptor was closed never reaches whoever got the same number or slot afterwards.
+/// Finds the handler for an event. A slot's generation changes when it is freed, so that an event taken from the kernel
+/// before a descriptor was closed never reaches the next user of the number or slot.
 struct RegistrationTable {
     private struct Slot {
         var generation: UInt32 = 0
@@ -31,7 +31,7 @@ struct RegistrationTable {
 
     mutating func remove(_ registration: Registration) {
         let slot = Int(registration.slot)
-        // Trap: a registration comes from `add`, and slots are never taken away.
+        // Trap: a registration comes from `add`, and slots are never removed.
         guard slots[slot].generation == registration.generation, slots[slot].handler != nil else { return }
         slots[slot].handler = nil
         slots[slot].generation &+= 1

@@ -1,9 +1,9 @@
-/// Lets one task wait until something has happened, or has something called then. Belongs to whoever is isolated to its
-/// loop; a signal fired while nobody waits is remembered, several such count as one.
+/// Lets one task wait for an event, or calls a handler then. Used only on one loop. A signal that fires while no task
+/// waits is remembered; several count as one.
 package final class Signal {
     private var waiter: CheckedContinuation<Void, Never>?
     private var isFired = false
-    /// Called in the place of waking somebody.
+    /// Called instead of resuming a task.
     private var handler: (() -> Void)?
 
     package init() {}
@@ -12,10 +12,10 @@ package final class Signal {
     package func wait() async {
         if takeFired() { return }
         await withCheckedContinuation { continuation in
-            // The way in can be a suspension: the runtime queues a task again that is on its actor but doesn't prefer the
-            // loop. What was fired meanwhile would be stored beside the waiter, and nobody woken.
+            // Entering this closure can suspend: the runtime queues a task again if it is on its actor but does not
+            // prefer the loop. If the signal fired meanwhile, waiting would miss it.
             guard !takeFired() else { return continuation.resume() }
-            // Trap: each signal has one task of ours that waits for it.
+            // Trap: each signal has only one task of this program that waits for it.
             precondition(waiter == nil, "two tasks wait for one signal")
             waiter = continuation
         }
@@ -26,16 +26,16 @@ package final class Signal {
         return isFired
     }
 
-    /// Has something called each time that the signal is fired, by whoever fires it and before that returns; at once where
-    /// it was fired already. A task that waits takes memory for as long as it does.
+    /// Calls a handler each time that the signal fires, inside `fire`; at once if it has fired already. Unlike a
+    /// waiting task, a handler needs no memory for a stack.
     ///
-    /// - Parameter handler: nothing to have tasks wait again.
+    /// - Parameter handler: nil to let tasks wait again.
     package func call(_ handler: (() -> Void)?) {
         self.handler = handler
         if let handler, takeFired() { handler() }
     }
 
-    /// Wakes the waiter, or the next one to come.
+    /// Calls the handler, or wakes the task that waits now or next.
     package func fire() {
         if let handler { return handler() }
         guard let waiting = waiter else {

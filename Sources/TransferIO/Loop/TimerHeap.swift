@@ -1,5 +1,5 @@
-/// Deadlines in the order in which they fall due. A cancelled one stays in the heap as a tombstone until it is due or
-/// until tombstones outnumber the living.
+/// Timers ordered by deadline. A cancelled one stays in the heap until it is due, or until cancelled ones outnumber the
+/// others.
 struct TimerHeap {
     private struct Entry {
         let deadline: Int64
@@ -10,7 +10,7 @@ struct TimerHeap {
     private var actions: [UInt64: () -> Void] = [:]
     private var nextID: UInt64 = 0
 
-    /// When the first living timer is due, in nanoseconds of the monotonic clock.
+    /// Deadline of the first timer that is not cancelled, in nanoseconds of the monotonic clock.
     mutating func nextDeadline() -> Int64? {
         while let first = heap.first, actions[first.id] == nil { removeFirst() }
         return heap.first?.deadline
@@ -30,7 +30,7 @@ struct TimerHeap {
         heap = heap.filter { actions[$0.id] != nil }.sorted { $0.deadline < $1.deadline }
     }
 
-    /// Takes out one action that is due.
+    /// Removes one action that is due and returns it.
     mutating func popDue(now: Int64) -> (() -> Void)? {
         guard let deadline = nextDeadline(), deadline <= now, let first = heap.first else { return nil }
         removeFirst()

@@ -5,21 +5,21 @@ import TransferSystem
 /// A bounded number of threads for work that can block: disk, name resolution, digests of large blocks. Threads start
 /// when there is work for them and live until the pool is closed.
 ///
-/// Who does work for several clients gives each an account: then they share the threads by the time that each has used,
-/// and none ever has all of them. Other work is the pool's own, which counts as one more client without such a bound.
+/// A caller that works for several clients gives each an account: accounts share the threads by the time that each has
+/// used, and none ever has all of them. Other work belongs to the pool's own account, which has no such limit.
 ///
-/// Threads with a lower priority do the work that gives way to other clients (`FairQueue.Turn.givesWay`). A thread that takes such work
-/// lowers its priority, and the pool starts a new thread with the usual priority.
+/// Threads with lower priority do work that gives way to other clients (`FairQueue.Turn.givesWay`). A thread that takes
+/// such work lowers its priority, and the pool starts another one with the usual priority.
 package final class BlockingPool: TaskExecutor {
-    /// Threads of one priority.
+    /// The threads of one priority.
     private struct Crew {
         var threads = 0
-        /// Threads that sleep, the one that has worked last at the end: its memory is still in the cache.
+        /// Sleeping threads, the one that worked last at the end, because its memory is still in the cache.
         var idle: [ParkedThread] = []
-        /// Threads that were woken and have not looked what there is to do.
+        /// Threads that were woken and have not looked for work yet.
         var waking = 0
 
-        /// A thread that has to be woken, because there is more work than threads that will look for some.
+        /// Returns a thread to wake, if there is more work than threads that will look for it.
         mutating func takeSleeper(for choice: FairQueue.Choice, of queue: FairQueue, at time: Int64) -> ParkedThread? {
             guard waking < queue.count, !idle.isEmpty, queue.hasNext(choice, at: time) else { return nil }
             waking += 1
@@ -39,11 +39,11 @@ package final class BlockingPool: TaskExecutor {
 
     private struct State {
         var queue: FairQueue
-        /// The most threads of a lower priority. More of them would find nothing to do, because `FairQueue` lets no more of them run.
+        /// Most threads of lower priority. `FairQueue` lets no more of them run.
         let mostLowered: Int
         var usual = Crew()
         var lowered = Crew()
-        /// The threads of `lowered`.
+        /// Thread IDs of `lowered`, by which a thread recognises itself.
         var loweredThreads: Set<pthread_t> = []
         var isClosed = false
 
@@ -70,11 +70,11 @@ package final class BlockingPool: TaskExecutor {
         }
     }
 
-    /// What becomes of work that was added.
+    /// What to do after work was added.
     private enum Reaction {
         case wake(ParkedThread)
         case start
-        /// Threads that are awake come to it.
+        /// Awake threads will take it.
         case nothing
     }
 
@@ -82,13 +82,13 @@ package final class BlockingPool: TaskExecutor {
     package let limit: Int
     private let state: Locked<State>
     private let own = PoolAccount(isLimited: false)
-    /// Of the queue, for whoever wants to know without its lock.
+    /// Number of waiting tasks, readable without the lock.
     private let waiting = Atomic(0)
-    /// Counts what was run. It tells Thread Sanitizer what the runtime doesn't when a continuation is resumed before its
-    /// task waits: that all of `body` happened before what follows it.
+    /// Counts finished work. It shows Thread Sanitizer an order that it misses if a continuation is resumed before its
+    /// task waits: all of `body` happens before what follows it.
     private let finished = Atomic(0)
 
-    /// - Parameter threads: how many at most; at least 1.
+    /// - Parameter threads: most threads of usual priority; at least 1.
     package init(name: String, threads: Int) {
         self.name = name
         limit = max(1, threads)
@@ -96,7 +96,7 @@ package final class BlockingPool: TaskExecutor {
         state = Locked(State(queue: FairQueue(threads: limit, processors: processors), mostLowered: processors))
     }
 
-    /// How many threads there are, how many of them have nothing to do, and how much work waits for one.
+    /// Numbers of threads, of idle ones, and of waiting tasks.
     package var figures: (threads: Int, idle: Int, waiting: Int) {
         state.withLock { state in
             (
@@ -106,21 +106,21 @@ package final class BlockingPool: TaskExecutor {
         }
     }
 
-    /// Whether work waits for a thread, so that who has one should not keep it for long.
+    /// Whether work waits for a thread, so that long work should yield.
     package var isContended: Bool { waiting.load(ordering: .relaxed) > 0 }
 
     package func enqueue(_ job: consuming ExecutorJob) {
         add(.job(UnownedJob(job)), for: nil)
     }
 
-    /// Runs `body` on a thread of the pool, after all that was queued for the account before.
+    /// Runs `body` on a thread of the pool, after all earlier work of the account.
     ///
-    /// - Parameter account: who pays for it; the pool itself where there is none.
+    /// - Parameter account: pays for the work; nil for the pool's own account.
     package func submit(for account: PoolAccount? = nil, _ body: @escaping @Sendable () -> Void) {
         add(.body(body), for: account)
     }
 
-    /// As above, and returns what `body` returns.
+    /// The same, and returns the result of `body`.
     package func run<T: Sendable>(
         for account: PoolAccount? = nil, _ body: @escaping @Sendable () -> T
     ) async -> T {
@@ -135,7 +135,7 @@ package final class BlockingPool: TaskExecutor {
         return result
     }
 
-    /// Lets the threads end as soon as there is no work for them; each holds the pool until then. Work may still come.
+    /// Lets the threads end as soon as they have no work; each retains the pool until then. Work may still be added.
     package func close() {
         let sleepers = state.withLock { state in
             state.isClosed = true
@@ -157,16 +157,17 @@ package final class BlockingPool: TaskExecutor {
             state.queue.append(work, for: account)
             waiting.store(state.queue.count, ordering: .relaxed)
             if let sleeper = state.takeSleeper(at: monotonicNanoseconds()) { return .wake(sleeper) }
-            // Each thread that was woken can take only one of those that wait.
+            // Each woken thread takes only one of the waiting tasks.
             guard state.queue.count > state.usual.waking, state.usual.threads < limit else { return .nothing }
-            // It would have the priority of the one that starts it.
+            // A new thread would inherit the lower priority of this one.
             guard !state.loweredThreads.contains(pthread_self()) else { return .nothing }
             state.usual.threads += 1
             return .start
         }
     }
 
-    /// Without a single thread nothing queued would ever run, so the work is then done right here: slow, but done.
+    /// Starts a thread. If none can be started and there is no other, queued work would never run, so this thread does
+    /// it: slowly, but at all.
     private func startWorker() {
         do throws(SystemError) {
             try startThread(name: name) { [self] in work() }
@@ -193,9 +194,9 @@ package final class BlockingPool: TaskExecutor {
         }
     }
 
-    /// Lowers the priority of the calling thread and starts another one in its place.
+    /// Lowers the priority of this thread and starts another one in its place.
     ///
-    /// - Returns: false where there are enough of lower priority, or no thread to have.
+    /// - Returns: false if there are enough of lower priority, or no thread can be started.
     private func replace() -> Bool {
         let thread = pthread_self()
         let isNeeded = state.withLock { state in
@@ -226,14 +227,14 @@ package final class BlockingPool: TaskExecutor {
         }
     }
 
-    /// Work of a thread that has ended; times in nanoseconds, the second one with a processor.
+    /// Finished work of a thread; times in nanoseconds, `computing` on a processor.
     private struct Done {
         let turn: FairQueue.Turn
         let duration: Int64
         let computing: Int64
     }
 
-    /// What a thread found that looked for work, and another thread that has to be woken.
+    /// Result of a thread's search for work, with another thread to wake.
     private enum Found {
         case work(PoolWork, FairQueue.Turn, another: ParkedThread?)
         case sleep(another: ParkedThread?)
@@ -241,10 +242,10 @@ package final class BlockingPool: TaskExecutor {
     }
 
     /// - Parameters:
-    ///   - done: what the thread did before.
-    ///   - rank: of the thread.
-    ///   - time: of now; of when it goes on, where it had to wait.
-    ///   - here: where it sleeps; nil for one that doesn't.
+    ///   - done: the thread's previous work.
+    ///   - rank: priority of the thread.
+    ///   - time: the present time; updated after a wait.
+    ///   - here: the thread's semaphore; nil if it must not sleep.
     private func next(
         after done: Done?, as rank: Rank, at time: inout Int64, _ here: ParkedThread?
     ) -> (work: PoolWork, turn: FairQueue.Turn)? {
@@ -274,7 +275,7 @@ package final class BlockingPool: TaskExecutor {
         let choice = here == nil ? .any : state.choice(of: rank)
         if let (work, turn) = state.queue.next(choice, at: time) {
             waiting.store(state.queue.count, ordering: .relaxed)
-            // The end of one work can let two others begin.
+            // The end of one task can let two others begin.
             return .work(work, turn, another: state.takeSleeper(at: time))
         }
         guard let here else { return .end }
@@ -286,8 +287,8 @@ package final class BlockingPool: TaskExecutor {
             return .end
         }
         state[rank].idle.append(here)
-        // Work that this thread may not take may be for a thread of the other priority: an account may have given way when its work came,
-        // and not give way now.
+        // Work that this thread may not take may suit one of the other priority: an account can begin or stop giving
+        // way while its work waits.
         return .sleep(another: state.takeSleeper(at: time))
     }
 }

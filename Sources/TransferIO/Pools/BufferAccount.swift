@@ -1,14 +1,14 @@
-/// Whose buffers these are: a pool shares them between accounts.
+/// A client's account of buffers, between which a pool shares them.
 ///
-/// `@unchecked Sendable`: what is in it is only touched by its pool, with the pool's lock held. It is one pool's.
+/// `@unchecked Sendable`: only its one pool accesses the contents, with the pool's lock held.
 package final class BufferAccount: @unchecked Sendable {
-    /// Whether it has to leave as many as it has.
+    /// Whether it must leave as many buffers free as it has.
     let isLimited: Bool
 
-    /// Buffers that somebody has for it.
+    /// Buffers that the account holds.
     var held = 0
 
-    /// Those who wait for one, none of which was there.
+    /// Tasks that wait for a buffer.
     var waiters = Queue<CheckedContinuation<BlockBuffer, Never>>()
 
     package convenience init() {

@@ -1,12 +1,12 @@
 import Glibc
 import TransferSystem
 
-/// Page-aligned memory of a fixed size that goes back to its pool when nobody holds it any more.
+/// Page-aligned memory of a fixed size that returns to its pool when it is released.
 ///
-/// `@unchecked Sendable`: one owner at a time fills or reads it; handing it over is what passes the right to touch it.
+/// `@unchecked Sendable`: one owner at a time uses it; handing it over passes the right to use it.
 package final class BlockBuffer: @unchecked Sendable {
     package let bytes: UnsafeMutableRawBufferPointer
-    /// Nil for one of no pool, which is freed.
+    /// Nil for a buffer without a pool, which is freed.
     private let place: (pool: BufferPool, account: BufferAccount)?
 
     fileprivate init(bytes: UnsafeMutableRawBufferPointer, pool: BufferPool, account: BufferAccount) {
@@ -14,9 +14,9 @@ package final class BlockBuffer: @unchecked Sendable {
         place = (pool, account)
     }
 
-    /// One of no pool.
+    /// Allocates a buffer that belongs to no pool.
     ///
-    /// - Parameter size: bytes.
+    /// - Parameter size: size in bytes.
     package init(ownOf size: Int) {
         bytes = .allocate(byteCount: size, alignment: 16)
         place = nil
@@ -27,21 +27,21 @@ package final class BlockBuffer: @unchecked Sendable {
     }
 }
 
-/// A bounded number of equal buffers, shared by all connections of a process: what caps its memory. Whoever finds none
-/// left waits its turn and meanwhile doesn't read from its socket.
+/// A bounded number of equal buffers for all connections, which limits the memory of the process. A connection without
+/// a buffer waits its turn and meanwhile doesn't read from its socket.
 ///
-/// Who takes them for several clients gives each an account. An account has no more buffers than it leaves, the last eighth is for
-/// accounts that have none, and accounts that wait take turns.
+/// A caller that works for several clients gives each an account. An account never holds more buffers than remain free,
+/// the last eighth is reserved for accounts without any, and waiting accounts take turns.
 package final class BufferPool: Sendable {
     private struct State {
         // Only the pool touches these while they are free.
         nonisolated(unsafe) var free: [UnsafeMutableRawBufferPointer] = []
         var used = 0
-        /// Accounts that somebody waits for, in turn.
+        /// Accounts with waiting tasks, in turn.
         var waiting: [BufferAccount] = []
     }
 
-    /// Bytes of each buffer.
+    /// Size of each buffer in bytes.
     package let size: Int
 
     private let limit: Int
@@ -49,8 +49,8 @@ package final class BufferPool: Sendable {
     private let own = BufferAccount(isLimited: false)
 
     /// - Parameters:
-    ///   - size: bytes of each buffer, a multiple of 4,096.
-    ///   - count: how many there may be; allocated when first needed.
+    ///   - size: size of each buffer in bytes, a multiple of 4,096.
+    ///   - count: most buffers; each is allocated when it is first needed.
     package init(size: Int, count: Int) {
         self.size = size
         limit = max(1, count)
@@ -62,16 +62,16 @@ package final class BufferPool: Sendable {
         }
     }
 
-    /// Buffers that somebody has.
+    /// Number of buffers in use.
     package var used: Int { state.withLock { $0.used } }
 
-    /// Whether more than half of the buffers are in use, or the account has most of those that it may have: three eighths
-    /// of all.
+    /// Whether more than half of the buffers are in use, or the account holds most of those that it may have: three
+    /// eighths of all.
     package func isScarce(for account: BufferAccount? = nil) -> Bool {
         state.withLock { 2 * $0.used > limit || account.map { 8 * $0.held > 3 * limit } ?? false }
     }
 
-    /// Waits until there is a buffer for the account; the pool's own where there is none.
+    /// Waits for a buffer for the account; nil for the pool's own account.
     package func take(for account: BufferAccount? = nil) async -> BlockBuffer {
         let account = account ?? own
         if let buffer = takeNow(for: account) { return buffer }
@@ -89,7 +89,7 @@ package final class BufferPool: Sendable {
         }
     }
 
-    /// A buffer, or nothing when there is none for the account.
+    /// Takes a buffer without waiting; nil if the account can have none now.
     package func takeNow(for account: BufferAccount? = nil) -> BlockBuffer? {
         let account = account ?? own
         let isTaken = state.withLock { state in
@@ -111,7 +111,7 @@ package final class BufferPool: Sendable {
         account.held += 1
     }
 
-    /// For an account that one was counted for.
+    /// Makes a buffer for an account that was charged for it.
     private func buffer(for account: BufferAccount) -> BlockBuffer {
         nonisolated(unsafe) let free = state.withLock { $0.free.popLast() }
         return BlockBuffer(
@@ -128,7 +128,7 @@ package final class BufferPool: Sendable {
         for (continuation, account) in next { continuation.resume(returning: buffer(for: account)) }
     }
 
-    /// Those who have waited and may have one now.
+    /// Tasks that have waited and may have a buffer now.
     private func takeWaiting(_ state: inout State) -> [(CheckedContinuation<BlockBuffer, Never>, BufferAccount)] {
         var next: [(CheckedContinuation<BlockBuffer, Never>, BufferAccount)] = []
         while let index = state.waiting.firstIndex(where: { mayTake($0, state) }) {

@@ -1,60 +1,60 @@
-/// Decides whose work a thread of a pool does next: start-time fair queueing over the accounts, first in, first out within
-/// one. Sans-IO.
+/// Decides which work a thread of a pool does next: start-time fair queueing over accounts, first in, first out within
+/// one. No I/O.
 ///
-/// Each account has a place in a virtual time, which moves on by the time that its work took. Next comes the account that
-/// is furthest behind. One that has had nothing to do begins where the others are, so nobody saves up turns, and whoever
-/// comes now and then does not wait for those who always have more.
+/// Each account has a position in virtual time, which advances by the cost of the work done. The account that is
+/// furthest behind is next. One that was idle starts at the position of the others, so that accounts cannot save up
+/// turns, and occasional work does not wait for accounts that always have more.
 ///
-/// An account never has all threads: their work may be long, and others that come have to find one. Of eight threads the last
-/// one is for accounts that are behind, however many others there are.
+/// An account never has all threads: its work may be long, and others must find a thread. One thread in eight is for
+/// accounts that are behind, however many others there are.
 ///
-/// An account pays for the time in which its work had a processor, and a part of the rest. Bytes that it has sent pay for most of
-/// the work that they cause: otherwise a crowd that orders a lot with a few bytes each would leave next to nothing for a client with
-/// content.
+/// An account pays for the processor time that it uses, and for a part of the rest. Bytes that it has sent pay for most
+/// of the work that they cause: otherwise many clients that request much work with few bytes would leave almost no time
+/// for a client that sends content.
 ///
-/// Work that computes has no more threads than there are processors, unless bytes have paid for it. More of them would not be faster,
-/// and would keep everybody else from the processors: the threads that work for other clients, and those of the connections. For the
-/// same reason they give way to these threads while others are there: their threads have a lower priority (`BlockingPool`).
+/// Computing work has at most as many threads as there are processors, unless bytes have paid for it. More would not be
+/// faster and would keep the threads of other clients and of connections from the processors. For the same reason its
+/// threads have a lower priority while other accounts are active (`BlockingPool`).
 struct FairQueue {
-    /// That a thread works for an account, to be given back when it is done.
+    /// A thread's work for an account, to be passed to `finished`.
     struct Turn {
         fileprivate let account: PoolAccount
-        /// Nanoseconds that the account has paid in advance.
+        /// Nanoseconds that were charged in advance.
         fileprivate let paid: Int64
         fileprivate let computes: Bool
         let givesWay: Bool
     }
 
-    /// Work that waits.
+    /// Number of tasks that wait for a thread.
     private(set) var count = 0
 
     private let threads: Int
-    /// Threads that are left to accounts that have used no more than others.
+    /// Threads reserved for accounts that have used no more than others.
     private let kept: Int
     private let processors: Int
     private var running = 0
-    /// Of them, those that compute.
+    /// Number of running tasks that compute.
     private var computing = 0
-    /// Accounts with work that waits. Those of a server are few, compared with their connections.
+    /// Accounts with waiting work; few, compared with a server's connections.
     private var ready: [PoolAccount] = []
-    /// The virtual time: the least start of all waiting accounts when a turn last began.
+    /// The virtual time: the earliest position of all waiting accounts when a turn last began.
     private var now: Int64 = 0
     private var latest: PoolAccount?
-    /// When another account than before had a turn; nanoseconds of the monotonic clock.
+    /// Time of the latest turn whose account differed from the one before; nanoseconds of the monotonic clock.
     private var changed: Int64?
 
-    /// Nanoseconds after which an account that others were beside counts as alone.
+    /// Nanoseconds after the last turn of another account until an account counts as alone.
     private static let memory: Int64 = 1_000_000_000
 
     /// - Parameters:
-    ///   - threads: that take work from it.
-    ///   - processors: that they share.
+    ///   - threads: number of threads that take work.
+    ///   - processors: number of processors that they share.
     init(threads: Int, processors: Int) {
         (self.threads, self.processors) = (threads, max(1, processors))
         kept = threads / Self.keptPart
     }
 
-    /// One of so many threads is kept.
+    /// One in so many threads is reserved.
     private static let keptPart = 8
 
     mutating func append(_ work: PoolWork, for account: PoolAccount) {
@@ -67,19 +67,19 @@ struct FairQueue {
         count += 1
     }
 
-    /// Which work a thread takes.
+    /// The work that a thread may take.
     enum Choice {
         case any
-        /// Work of accounts that give way to others: they have more work done than they pay for, and are not alone.
+        /// Work of accounts that give way: they request more work than they pay for, and are not alone.
         case givingWay
-        /// All other work.
+        /// Work of all other accounts.
         case notGivingWay
     }
 
-    /// What a free thread is to do.
+    /// Takes the next work for a free thread.
     ///
-    /// - Parameter time: nanoseconds of the monotonic clock.
-    /// - Returns: nil when nothing waits that may be done now.
+    /// - Parameter time: the present time in nanoseconds of the monotonic clock.
+    /// - Returns: nil if no waiting work may run now.
     mutating func next(_ choice: Choice = .any, at time: Int64) -> (work: PoolWork, turn: Turn)? {
         guard let index = nextIndex(choice, at: time) else { return nil }
         let account = ready[index]
@@ -99,17 +99,17 @@ struct FairQueue {
         return (work, Turn(account: account, paid: paid, computes: computes, givesWay: givesWay))
     }
 
-    /// Whether there is something for another thread.
+    /// Whether there is work for another thread.
     func hasNext(_ choice: Choice = .any, at time: Int64) -> Bool { nextIndex(choice, at: time) != nil }
 
     /// - Parameters:
-    ///   - duration: nanoseconds that it took.
-    ///   - computing: nanoseconds of them in which it had a processor.
+    ///   - duration: nanoseconds that the work took.
+    ///   - computing: nanoseconds in which it had a processor.
     mutating func finished(_ turn: Turn, after duration: Int64, computing: Int64) {
         let account = turn.account
         let computing = min(computing, duration)
         account.takeCredit()
-        // What it has waited for, a disk or the work of others, has kept one of the threads from them, and none of the processors.
+        // Waiting, for a disk or for other threads, has occupied one thread and no processor.
         let cost = computing + (duration - computing) / Int64(threads)
         let free = min(account.credit, cost - cost / Self.paidPart)
         account.credit -= free
@@ -118,7 +118,7 @@ struct FairQueue {
         account.usual = (3 * account.usual + charge) / 4
         account.usualDuration = (3 * account.usualDuration + duration) / 4
         account.usualComputing = (3 * account.usualComputing + computing) / 4
-        // Half of what each of the threads could have had of the processors.
+        // Computing means at least half of a thread's share of the processors.
         let crowd = Int64(max(running, processors))
         account.computes =
             account.isLimited && account.usualComputing >= Self.littleComputing
@@ -131,7 +131,8 @@ struct FairQueue {
     /// Nanoseconds of processor time per turn below which an account does not count as computing.
     private static let littleComputing: Int64 = 100_000
 
-    /// Credit covers at most 15/16 of the cost of a turn: an account that sends a lot still pays 1/16, so others get turns too.
+    /// Credit covers at most 15/16 of the cost of a turn: an account that sends much still pays 1/16, so that others
+    /// get turns too.
     private static let paidPart: Int64 = 16
 
     private func nextIndex(_ choice: Choice, at time: Int64) -> Int? {
@@ -142,12 +143,13 @@ struct FairQueue {
         return found
     }
 
-    /// Beside others an account leaves free three times as many threads as it has, and alone a third: so one more always
-    /// finds a thread, as far as a few accounts go. Few at once, because they share what is behind them, too: a disk that
-    /// has four writes of one client to do, or frees what he threw away, makes another's sync wait for all of them.
+    /// Decides whether an account may have one more thread. Beside others it leaves free three times as many threads as
+    /// it has, and alone a third of its own, so that another account finds one. Few at once, because accounts also
+    /// share disks: four writes of one client, or the removal of a large file, delay another's sync.
     private func mayRun(_ account: PoolAccount, at time: Int64) -> Bool {
         guard running < threads, account.isLimited else { return running < threads }
-        // Who had nothing to do begins where the others are; whoever has work all the time is ahead of that, or is next anyway.
+        // An account that was idle starts at the others' position; one with constant work is ahead of it, or its turn
+        // is next anyway.
         if running >= threads - kept, account.start > now { return false }
         if account.isCrowding, computing >= processors { return false }
         guard account.running > 0 else { return true }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Where one thread sleeps until another wakes it. A condition that several wait for wakes any of them, and takes its lock again
-/// for each: who is woken here is chosen, and finds the lock free.
+/// A place where one thread sleeps until another wakes it. A condition variable wakes any waiter, which then must take
+/// its lock again; here the woken thread is chosen and needs no lock.
 ///
-/// `@unchecked Sendable`: a semaphore may be used by any thread (sem_overview(7)).
+/// `@unchecked Sendable`: any thread may use a semaphore (sem_overview(7)).
 final class ParkedThread: @unchecked Sendable {
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     init() {
         semaphore = .allocate(capacity: 1)
         semaphore.initialize(to: sem_t())
-        // Fails only for a value beyond the bounds (sem_init(3)).
+        // Fails only for an invalid value (sem_init(3)).
         sem_init(semaphore, 0, 0)
     }
 
@@ -19,9 +19,9 @@ final class ParkedThread: @unchecked Sendable {
         semaphore.deallocate()
     }
 
-    /// Sleeps until `wake` was called, also before this.
+    /// Sleeps until `wake` is called; returns at once if it was called before.
     func sleep() {
-        // Interrupted by a signal, and by nothing else (sem_wait(3)).
+        // Fails only if a signal interrupts it (sem_wait(3)).
         while sem_wait(semaphore) != 0 {}
     }
 

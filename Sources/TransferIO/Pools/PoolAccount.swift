@@ -1,34 +1,34 @@
 import Synchronization
 
-/// Whose work it is: a pool shares its threads fairly between accounts, by the time that each has used.
+/// A client's account of work: a pool shares its threads fairly between accounts by the time that each has used.
 ///
-/// `@unchecked Sendable`: what is in it is only touched by its pool, with the pool's lock held.
+/// `@unchecked Sendable`: only its pool accesses the contents, with the pool's lock held.
 package final class PoolAccount: @unchecked Sendable {
-    /// Its share of what else is scarce.
+    /// The client's share of buffers.
     package let buffers: BufferAccount
 
-    /// Whether it may not have all threads at once.
+    /// Whether it must leave threads to others.
     let isLimited: Bool
 
     var waiting = Queue<PoolWork>()
 
-    /// Threads that work for it.
+    /// Threads that work for the account now.
     var running = 0
 
-    /// Where its next work begins in the virtual time of the pool's queue, in nanoseconds.
+    /// Position of the next work in the queue's virtual time, in nanoseconds.
     var start: Int64 = 0
 
-    /// Nanoseconds that it paid for its work lately; a new one pays this in advance.
+    /// Recent average cost of the account's work in nanoseconds; new work is charged so much in advance.
     var usual: Int64 = 0
 
-    /// Nanoseconds of work that the client's bytes have paid for and that are not used yet.
+    /// Nanoseconds of work that the client's bytes have paid for and that are unused.
     var credit: Int64 = 0
 
-    /// Nanoseconds that its work took lately, and those of them in which it had a processor.
+    /// Recent averages in nanoseconds: duration and processor time of the account's work.
     var usualDuration: Int64 = 0
     var usualComputing: Int64 = 0
 
-    /// Whether its work waits for processors, and for little else: more threads would not make it faster.
+    /// Whether the work is limited by processors, so that more threads would not make it faster.
     var computes = false
 
     private let brought = Atomic<Int64>(0)
@@ -42,29 +42,29 @@ package final class PoolAccount: @unchecked Sendable {
         buffers = BufferAccount(isLimited: isLimited)
     }
 
-    /// Counts bytes that the client has sent; they become credit.
+    /// Counts bytes from the client, which become credit.
     package func bring(_ bytes: Int) {
         brought.wrappingAdd(Int64(bytes), ordering: .relaxed)
     }
 
-    /// Turns the bytes that have been counted since the last call into credit.
+    /// Converts the bytes counted since the last call to credit.
     func takeCredit() {
         let bytes = min(brought.exchange(0, ordering: .relaxed), Self.mostCredit / Self.byteCredit)
         credit = min(credit + bytes * Self.byteCredit, Self.mostCredit)
     }
 
-    /// Whether it may only have as many threads as there are processors, together with others like it. A few bytes that order much work
-    /// do not pay for it.
+    /// Whether it and accounts like it together may have only as many threads as there are processors: its few bytes
+    /// have not paid for the work that it requests.
     var isCrowding: Bool { computes && credit < usualComputing }
 
-    /// Nanoseconds of work for each byte that was sent: as many as it takes to store files of some KiB.
+    /// Nanoseconds of work for each received byte: the time in which files of some KiB are stored.
     private static let byteCredit: Int64 = 16
 
-    /// Nanoseconds that an account may have saved up: those of 6 MiB.
+    /// Most nanoseconds of credit, for 6 MiB.
     private static let mostCredit: Int64 = 100_000_000
 }
 
-/// Something for a thread of a pool to do.
+/// A task for a thread of a pool.
 enum PoolWork {
     case job(UnownedJob)
     case body(@Sendable () -> Void)

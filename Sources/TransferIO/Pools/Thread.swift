@@ -4,8 +4,8 @@ package import TransferSystem
 
 /// Runs `body` on a new detached thread.
 ///
-/// - Parameter name: shown by tools such as `top -H`; 15 bytes at most (prctl(2), PR_SET_NAME).
-/// - Throws: when the system has no thread to give.
+/// - Parameter name: shown by tools such as `top -H`; at most 15 bytes (prctl(2), PR_SET_NAME).
+/// - Throws: if the system cannot start another thread.
 package func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     let context = Unmanaged.passRetained(ThreadBody(name: name, body: body))
     var thread = pthread_t()
@@ -37,21 +37,21 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
 
 /// Priorities of threads, in levels of nice(2).
 enum ThreadPriority {
-    /// By how many levels `lower` lowers a priority. When two threads share a processor and their priorities differ by ten levels, the
-    /// lower one gets about a tenth of the time of the other (sched(7)).
+    /// Levels by which `lower` lowers a priority. If two threads share a processor and differ by ten levels, the lower
+    /// one gets about a tenth of the other's time (sched(7)).
     private static let levels: Int32 = 10
 
-    /// The least priority (setpriority(2)).
+    /// The lowest priority (setpriority(2)).
     private static let least: Int32 = 19
 
     private static let kind = __priority_which_t(PRIO_PROCESS.rawValue)
 
-    /// The priority of the calling thread. The threads that it starts inherit this priority.
+    /// Priority of the calling thread, which new threads inherit.
     static var current: Int32 { getpriority(kind, 0) }
 
-    /// Lowers the priority of the calling thread for good: only a privileged thread may raise it again (setpriority(2)).
+    /// Lowers the priority of the calling thread permanently: only a privileged thread may raise it (setpriority(2)).
     static func lower() {
-        // The process number 0 stands for the calling thread.
+        // Process ID 0 means the calling thread.
         setpriority(kind, 0, min(current + levels, least))
     }
 }

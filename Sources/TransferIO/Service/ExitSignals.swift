@@ -2,31 +2,31 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// SIGTERM and SIGINT, and SIGHUP for those who want it, received on a loop instead of ending the process.
+/// Receives SIGTERM and SIGINT, and SIGHUP on request, on a loop, so that they do not end the process.
 package final class ExitSignals: ReadinessHandler {
-    /// Fires at each of them that asks for the end.
+    /// Fires at each signal that asks the process to end.
     package let arrived = Signal()
 
-    /// Fires when a program has sent SIGHUP, by which services are asked to read their files again. That of a terminal which
-    /// hangs up asks for the end, unless it is to be ignored, as nohup(1) has it.
+    /// Fires if a program has sent SIGHUP, by which services are asked to reload their files. SIGHUP from a closing
+    /// terminal asks the process to end, unless it is ignored as under nohup(1).
     package let reload = Signal()
 
     private let loop: EventLoop
     private let number: Int32
     private var registration: Registration?
 
-    /// Keeps the signals from ending the process. Call it first thing in `main`: threads inherit it.
+    /// Blocks the signals. To be called first in `main`, because threads inherit the mask.
     ///
-    /// - Parameter hangUp: whether SIGHUP is one of them.
+    /// - Parameter hangUp: whether SIGHUP is included.
     package static func block(hangUp: Bool = false) {
         var set = signalSet(hangUp: hangUp)
         pthread_sigmask(SIG_BLOCK, &set, nil)
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// The caller is isolated to the loop.
+    /// Begins to receive the signals. The caller is isolated to the loop.
     ///
-    /// - Parameter hangUp: whether SIGHUP is one of them.
+    /// - Parameter hangUp: whether SIGHUP is included.
     package init(loop: EventLoop, hangUp: Bool = false) throws(SystemError) {
         var set = Self.signalSet(hangUp: hangUp)
         let descriptor = Descriptor(
@@ -51,7 +51,7 @@ package final class ExitSignals: ReadinessHandler {
     }
 
     private func received(_ info: signalfd_siginfo) {
-        // What the kernel sends has a code above zero (sigaction(2), si_code).
+        // Signals from the kernel have a code above zero (sigaction(2), si_code).
         switch (Int32(bitPattern: info.ssi_signo), info.ssi_code <= 0) {
         case (SIGHUP, true): reload.fire()
         case (SIGHUP, false): if !SignalQueue.isIgnored(SIGHUP) { arrived.fire() }

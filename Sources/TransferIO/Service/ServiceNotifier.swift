@@ -2,24 +2,24 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// Tells the service manager how the process is (sd_notify(3)): a datagram for each message, to the socket that it named in
-/// the environment. Nothing waits for it, and a message that it doesn't take is lost.
+/// Reports the state of the process to the service manager (sd_notify(3)): one datagram for each message, to the socket
+/// named in the environment. It never blocks, and a message that cannot be sent is lost.
 package final class ServiceNotifier: Sendable {
     /// The variables that a service manager sets.
     private static let socketVariable = "NOTIFY_SOCKET"
     private static let watchdogVariable = (microseconds: "WATCHDOG_USEC", process: "WATCHDOG_PID")
 
-    /// How often `alive` has to be called, in nanoseconds: twice as often as the manager asks for; nothing where it
-    /// doesn't (sd_watchdog_enabled(3)).
+    /// Nanoseconds between calls of `alive`: half of the manager's interval; nil without a watchdog
+    /// (sd_watchdog_enabled(3)).
     package let watchdogInterval: Int64?
 
     private let number: Int32
 
-    /// Connects to the socket. To be done before the process confines itself.
+    /// Connects to the manager's socket. To be done before the process confines itself.
     ///
-    /// - Parameter variable: reads the environment.
-    /// - Returns: nothing where no manager wants to know.
-    /// - Throws: when the socket cannot be reached.
+    /// - Parameter variable: reads a variable of the environment.
+    /// - Returns: nil without a manager.
+    /// - Throws: if the socket cannot be reached.
     package convenience init?(_ variable: (String) -> String?) throws(SystemError) {
         guard let name = variable(Self.socketVariable) else { return nil }
         guard let address = SocketAddress(notificationSocket: name) else {
@@ -32,11 +32,11 @@ package final class ServiceNotifier: Sendable {
         self.init(socket.release(), watchdogInterval: Self.watchdogInterval(variable, process: getpid()))
     }
 
-    /// Says everything to whoever is at the other end of a socket and passes it on.
+    /// Sends all messages to a parent process, which relays them.
     ///
     /// - Parameters:
-    ///   - descriptor: becomes the notifier's.
-    ///   - process: that the manager watches.
+    ///   - descriptor: socket to the parent; the notifier takes ownership.
+    ///   - process: ID of the process that the manager watches.
     package convenience init(relayedBy descriptor: Int32, for process: Int32, _ variable: (String) -> String?) {
         self.init(descriptor, watchdogInterval: Self.watchdogInterval(variable, process: process))
     }
@@ -59,33 +59,33 @@ package final class ServiceNotifier: Sendable {
         return overflow ? nil : max(nanoseconds / 2, 1_000_000)
     }
 
-    /// - Parameter status: a line for people.
+    /// - Parameter status: a line for users.
     package func ready(_ status: String) { send(["READY=1", "STATUS=\(status)"]) }
 
-    /// - Parameter status: a line for people.
+    /// - Parameter status: a line for users.
     package func stopping(_ status: String) { send(["STOPPING=1", "STATUS=\(status)"]) }
 
-    /// `ready` has to follow.
+    /// Reports the beginning of a reload; `ready` must follow.
     package func reloading() {
-        // The manager wants to know which of two reloads this is.
+        // The manager distinguishes reloads by their time.
         send(["RELOADING=1", "MONOTONIC_USEC=\(monotonicNanoseconds() / 1000)"])
     }
 
-    /// Keeps the watchdog from ending the process.
+    /// Keeps the watchdog from killing the process.
     package func alive() { send(["WATCHDOG=1"]) }
 
     private func send(_ fields: [String]) { send(Array(fields.joined(separator: "\n").utf8)[...]) }
 
-    /// Sends a message as it is.
+    /// Sends a message that is already formatted.
     package func send(_ message: ArraySlice<UInt8>) {
         message.withUnsafeBytes { _ = Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 }
 
 extension SocketAddress {
-    /// A path, or `@` and a name that has none.
+    /// Takes a path, or `@` and an abstract name.
     ///
-    /// - Returns: nothing for what is no Unix socket, or too long.
+    /// - Returns: nil for any other text, or a too long one.
     fileprivate init?(notificationSocket name: String) {
         guard name.utf8.count < Endpoint.longestUnixPath else { return nil }
         switch name.utf8.first {

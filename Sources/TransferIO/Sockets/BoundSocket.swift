@@ -2,35 +2,35 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// A socket that listens and belongs to no loop: connections wait in the kernel's queue until somebody accepts them.
+/// A listening socket without a loop: connections wait in the kernel's queue until a `ListeningSocket` accepts them.
 package final class BoundSocket: Sendable {
-    /// The address that it really listens on: the port is known even when 0 was asked for.
+    /// The actual address, with the port that the kernel has chosen if 0 was wanted.
     package let address: SocketAddress
 
-    /// The descriptor's, until `close`.
+    /// The descriptor; valid until `close`.
     package let number: Int32
 
-    /// Of a Unix socket, the file that stands for it.
+    /// Path of a Unix socket; nil for other sockets.
     private let unixPath: String?
-    /// Whether the file goes with the socket.
+    /// Whether `close` removes the file of a Unix socket.
     private let ownsFile: Bool
     private let isOpen = Locked(true)
 
-    /// Connections that the kernel completes while nobody accepts; clamped by it to net.core.somaxconn.
+    /// Most connections that wait for accept(2); the kernel limits it to net.core.somaxconn.
     private static let backlog: Int32 = 1024
 
-    /// Binds and listens.
+    /// Binds a socket and listens.
     ///
     /// - Parameters:
-    ///   - unixPath: the path of a Unix-domain address, removed again on close.
-    ///   - mode: of the file there; nothing for what the umask leaves.
+    ///   - unixPath: path of a Unix socket, removed on close.
+    ///   - mode: permissions of that file; nil to use the umask.
     package init(_ wanted: SocketAddress, unixPath: String? = nil, mode: UInt32? = nil) throws(SystemError) {
         let descriptor = try makeSocket(family: wanted.family)
         let number = descriptor.number
         try Self.prepare(number, family: wanted.family)
         if let unixPath { Self.removeStaleSocket(unixPath) }
         try system("bind") { wanted.withPointer { bind(number, $0, $1) } }
-        // Before anybody can connect.
+        // Before clients can connect.
         if let unixPath, let mode { try Self.change(mode, of: unixPath) }
         try system("listen") { listen(number, Self.backlog) }
         address = try Self.address(of: number)
@@ -39,9 +39,9 @@ package final class BoundSocket: Sendable {
         ownsFile = true
     }
 
-    /// Takes a socket that somebody else has bound and listens on; a Unix socket's file stays theirs.
+    /// Takes over a listening socket from another process; a Unix socket's file stays.
     ///
-    /// - Throws: `EINVAL` for what is no such socket.
+    /// - Throws: `EINVAL` for any other descriptor.
     package init(inherited number: Int32) throws(SystemError) {
         address = try Self.address(of: number)
         guard Self.option(SO_ACCEPTCONN, of: number) == 1,
@@ -56,21 +56,21 @@ package final class BoundSocket: Sendable {
         ownsFile = false
     }
 
-    /// How clients call it.
+    /// The address as clients write it.
     package var endpoint: Endpoint {
         if address.family == AF_UNIX { return .unix(path: unixPath ?? "") }
         return Endpoint(address.description, defaultPort: 0) ?? .internet(host: "*", port: address.port ?? 0)
     }
 
-    /// Stops listening, unless somebody else has the socket too; connections that nobody accepted are reset by the kernel
-    /// then.
+    /// Stops listening, unless another process has the socket too; the kernel then resets connections that were not
+    /// accepted.
     package func close() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }
             return isOpen
         }
         guard wasOpen else { return }
-        // First the file: once the socket is closed, another server may take the stale file's place with its own.
+        // The file is removed first: after the socket is closed, another server may replace the file with its own.
         if ownsFile, let unixPath { unlink(unixPath) }
         Glibc.close(number)
     }
@@ -89,12 +89,12 @@ package final class BoundSocket: Sendable {
         var on: Int32 = 1
         let size = socklen_t(MemoryLayout<Int32>.size)
         try system("setsockopt") { setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, size) }
-        // Each address is listened on by its own socket, so that [::] and 0.0.0.0 can be given side by side.
+        // Each address has its own socket, so that [::] and 0.0.0.0 can be used side by side.
         guard family == AF_INET6 else { return }
         try system("setsockopt") { setsockopt(number, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size) }
     }
 
-    /// Of the file itself, and of nothing that a link in its place leads to.
+    /// Changes the permissions of the file itself, never of a symbolic link's target.
     private static func change(_ mode: UInt32, of path: String) throws(SystemError) {
         do throws(SystemError) {
             let flags = clinux_o_path | clinux_o_nofollow | O_CLOEXEC
@@ -110,7 +110,7 @@ package final class BoundSocket: Sendable {
         }
     }
 
-    /// A socket file that nobody listens on any more is in the way of bind(2) for ever.
+    /// Removes a socket file without a listener, which would make bind(2) fail for ever.
     private static func removeStaleSocket(_ path: String) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK,

@@ -2,13 +2,13 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// A Unix socket in a directory that tells whoever of its user's programs connects one text, and closes. It has a thread
-/// of its own and serves one after the other, so that nobody who asks, however often, is in anybody else's way.
+/// A Unix socket in a directory that sends one text to each connecting program of the same user, and closes. It has its
+/// own thread and serves one connection after the other, so that its clients cannot disturb the server.
 package final class ControlSocket: Sendable {
-    /// How long a text may take to leave, in nanoseconds: it mostly fits in the socket.
+    /// Most nanoseconds to send a text, which mostly fits into the socket's buffer.
     private static let patience: Int64 = 2_000_000_000
 
-    /// Connections that wait while one is served; more are refused.
+    /// Most connections that wait while one is served; more are refused.
     private static let backlog: Int32 = 16
 
     private let folder: Int32
@@ -16,11 +16,11 @@ package final class ControlSocket: Sendable {
     private let name: String
     private let isClosed = Locked(false)
 
-    /// Binds it, in place of what an earlier process has left there. Only this user can connect.
+    /// Binds the socket and replaces that of an earlier process. Only this user can connect.
     ///
     /// - Parameters:
-    ///   - directory: open, in whatever way; it need not stay so.
-    ///   - name: in the directory.
+    ///   - directory: a descriptor of any kind; it may be closed afterwards.
+    ///   - name: name of the socket in the directory.
     package init(_ name: String, in directory: Int32) throws(SystemError) {
         let folder = Descriptor(
             try system("open") { clinux_openat(directory, ".", clinux_o_path | clinux_o_directory | O_CLOEXEC, 0) })
@@ -28,7 +28,7 @@ package final class ControlSocket: Sendable {
             try system("socket") { Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) })
         let (place, number) = (folder.number, socket.number)
         unlinkat(place, name, 0)
-        // Before it has a name, which it gets with these permissions (Linux; unix(7) speaks of the umask alone).
+        // Set before bind(2), which makes the file with these permissions on Linux (unix(7) mentions only the umask).
         try system("fchmod") { fchmod(number, 0o600) }
         let address = SocketAddress(unixPath: Self.path(name, in: place))
         try system("bind") { address.withPointer { bind(number, $0, $1) } }
@@ -43,19 +43,19 @@ package final class ControlSocket: Sendable {
         Glibc.close(listener)
     }
 
-    /// However deep the directory is, the path of the socket is short (unix(7): 107 bytes at most).
+    /// A short path to the socket, however deep the directory is (unix(7): at most 107 bytes).
     private static func path(_ name: String, in directory: Int32) -> String { "/proc/self/fd/\(directory)/\(name)" }
 
-    /// Answers from now on.
+    /// Starts the thread that answers connections.
     ///
-    /// - Parameter text: made for each connection, on the thread of the socket.
+    /// - Parameter text: called for each connection, on the socket's thread.
     package func serve(_ text: @escaping @Sendable () -> String) throws(SystemError) {
         try startThread(name: "transfer-status") { [self] in
             while !isClosed.withLock({ $0 }) { answerOne(text) }
         }
     }
 
-    /// Takes the name away; nobody is answered any more.
+    /// Removes the socket and stops answering.
     package func close() {
         let wasClosed = isClosed.withLock { isClosed in
             defer { isClosed = true }
@@ -70,7 +70,7 @@ package final class ControlSocket: Sendable {
     private func answerOne(_ text: () -> String) {
         let number = accept(listener, nil, nil)
         guard number >= 0 else {
-            // Mostly out of descriptors: no reason to keep a core busy.
+            // Usually there are no descriptors left; the pause avoids a busy loop.
             if ![EINTR, ECONNABORTED].contains(errno), !isClosed.withLock({ $0 }) { usleep(100_000) }
             return
         }
@@ -79,7 +79,7 @@ package final class ControlSocket: Sendable {
         Self.send(text(), connection.number)
     }
 
-    /// Whether it is a program of this user or of root that has connected (SO_PEERCRED of unix(7)).
+    /// Whether the client runs as this user or as root (SO_PEERCRED of unix(7)).
     private static func isTrusted(_ number: Int32) -> Bool {
         // struct ucred: process, user, group.
         var credentials: [UInt32] = [0, .max, .max]
@@ -96,7 +96,7 @@ package final class ControlSocket: Sendable {
             while !rest.isEmpty, waitUntil(end, number, POLLOUT) {
                 let count = Glibc.send(number, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
                 guard count > 0 || errno == EAGAIN || errno == EINTR else { return }
-                // Trap: send(2) takes no more than it was offered.
+                // Trap: send(2) takes no more bytes than it was offered.
                 rest = UnsafeRawBufferPointer(rebasing: rest[max(0, count)...])
             }
         }
@@ -104,17 +104,16 @@ package final class ControlSocket: Sendable {
 }
 
 extension ControlSocket {
-    /// How long whoever asks waits for all of the answer, in nanoseconds.
+    /// Most nanoseconds that a client waits for the answer.
     private static var answerPatience: Int64 { 20_000_000_000 }
 
-    /// Bytes of the longest answer that is read.
+    /// Most bytes of an answer that are read.
     private static var longestAnswer: Int { 16 << 20 }
 
-    /// Connects to the socket of that name in a directory, and reads what it tells.
+    /// Connects to the socket with this name in a directory and reads its text.
     ///
-    /// - Returns: empty when it tells this user nothing.
-    /// - Throws: ENOENT where there is no such directory or socket, ECONNREFUSED where nobody is behind it any more,
-    ///   ETIMEDOUT.
+    /// - Returns: an empty text if this user may not read it.
+    /// - Throws: ENOENT if the directory or socket does not exist, ECONNREFUSED if no process listens, ETIMEDOUT.
     package static func read(_ name: String, in directory: String) throws(SystemError) -> [UInt8] {
         let folder = Descriptor(
             try system("open") {
@@ -124,7 +123,7 @@ extension ControlSocket {
             try system("socket") { Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) })
         let number = socket.number
         let address = SocketAddress(unixPath: path(name, in: folder.number))
-        // Where too many wait before this one, for as long as for the answer.
+        // If too many clients wait already, connecting may take as long as the answer.
         var patience = timeval(tv_sec: Int(answerPatience / 1_000_000_000), tv_usec: 0)
         setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         try system("connect") { address.withPointer { connect(number, $0, $1) } }
@@ -139,13 +138,13 @@ extension ControlSocket {
             guard waitUntil(end, number, POLLIN) else { throw SystemError(errno: ETIMEDOUT, call: "recv") }
             let count = try system("recv") { recv(number, &buffer, buffer.count, 0) }
             if count == 0 { return answer }
-            // Trap: recv(2) gives no more than there was room for.
+            // Trap: recv(2) returns no more bytes than there was room for.
             answer += buffer[..<count]
         }
         throw SystemError(errno: EMSGSIZE, call: "recv")
     }
 
-    /// - Returns: false when it is too late.
+    /// - Returns: false if the time is over.
     private static func waitUntil(_ end: Int64, _ number: Int32, _ events: Int32) -> Bool {
         while true {
             let left = end - monotonicNanoseconds()

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Where to listen or connect, as people write it: `HOST:PORT`, `[IPv6]:PORT`, `HOST`, `:PORT` or `unix:PATH`.
+/// An address to listen on or connect to, as users write it: `HOST:PORT`, `[IPv6]:PORT`, `HOST`, `:PORT` or
+/// `unix:PATH`.
 package enum Endpoint: Hashable, Sendable {
     case internet(host: String, port: UInt16)
     case unix(path: String)
@@ -8,10 +9,10 @@ package enum Endpoint: Hashable, Sendable {
     private static let unixPrefix = "unix:"
     private static let colon = UInt8(ascii: ":")
 
-    /// Reads an endpoint. Byte by byte: in a text some letters make one character with a colon behind them.
+    /// Reads an endpoint, byte by byte, because in a Swift string some marks after a colon join it to one character.
     ///
-    /// - Parameter defaultPort: taken when the text names none.
-    /// - Returns: nothing when the text is not one.
+    /// - Parameter defaultPort: used if the text has no port.
+    /// - Returns: nil for any other text.
     package init?(_ text: String, defaultPort: UInt16) {
         if text.utf8.starts(with: Self.unixPrefix.utf8) {
             let path = String(Substring(text.utf8.dropFirst(Self.unixPrefix.utf8.count)))
@@ -20,14 +21,14 @@ package enum Endpoint: Hashable, Sendable {
             return
         }
         guard let (host, port) = Self.split(text), let number = Self.port(port, defaultPort) else { return nil }
-        // No host has brackets, but a zone could, and would not be read again within brackets.
+        // No host has brackets; a zone could, but could not be read again within brackets.
         guard !host.isEmpty, !host.utf8.contains(where: "[]\0".utf8.contains),
             !host.utf8.contains(Self.colon) || Self.isIPv6(host)
         else { return nil }
         self = .internet(host: host, port: number)
     }
 
-    /// Bytes of `sun_path`, the terminating NUL included (unix(7)).
+    /// Bytes of `sun_path`, including the terminating NUL (unix(7)).
     package static let longestUnixPath = 108
 
     private static func split(_ text: String) -> (host: String, port: Substring?)? {
@@ -39,19 +40,19 @@ package enum Endpoint: Hashable, Sendable {
             return (String(Substring(bytes[..<close].dropFirst())), rest.isEmpty ? nil : Substring(rest.dropFirst()))
         }
         let parts = bytes.split(separator: colon, omittingEmptySubsequences: false).map { Substring($0) }
-        // Two colons or more without brackets: an IPv6 address without a port.
+        // Two or more colons without brackets: an IPv6 address without a port.
         guard parts.count == 2 else { return (text, nil) }
         return (parts[0].isEmpty ? "localhost" : String(parts[0]), parts[1])
     }
 
-    /// A zone may follow, as in `fe80::1%eth0`.
+    /// Whether the text is an IPv6 address, with or without a zone, as in `fe80::1%eth0`.
     private static func isIPv6(_ host: String) -> Bool {
         var address = in6_addr()
         let number = Substring(host.utf8.prefix { $0 != UInt8(ascii: "%") })
         return inet_pton(AF_INET6, String(number), &address) == 1
     }
 
-    /// What to say of a text with a port that there is none of; nothing for others.
+    /// A message for a text whose port is too large; nil for other texts.
     package static func portFault(in text: String) -> String? {
         guard !text.utf8.starts(with: unixPrefix.utf8) else { return nil }
         let host = text.utf8.prefix { $0 != UInt8(ascii: "/") }
@@ -73,7 +74,7 @@ package enum Endpoint: Hashable, Sendable {
 extension Endpoint: CustomStringConvertible {
     package var description: String {
         switch self {
-        // A host of the name unix would look like a socket's path.
+        // Without brackets, a host named unix would look like the path of a socket.
         case .internet(let host, let port):
             host.utf8.contains(Self.colon) || host == "unix" ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unix(let path): "unix:\(path)"

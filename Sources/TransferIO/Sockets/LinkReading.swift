@@ -1,22 +1,21 @@
-/// What TCP knows of the way to a peer (tcp(7), TCP_INFO).
+/// TCP's measurements of the path to a peer (tcp(7), TCP_INFO).
 package struct LinkReading: Equatable, Sendable {
-    /// The shortest that was seen, in nanoseconds.
+    /// The shortest round trip so far, in nanoseconds.
     package let leastRoundTrip: Int64
 
-    /// The smoothed one, in nanoseconds: what it is longer than the shortest one is spent in queues.
+    /// The smoothed round trip in nanoseconds; the excess over the shortest one is time in queues.
     package let roundTrip: Int64
 
-    /// Whether what is sent is what the line was measured to carry, rather than what fits until something is lost.
+    /// Whether the congestion control sends at the measured bandwidth of the link, instead of until packets are lost.
     package let measuresBandwidth: Bool
 
-    /// Of the time in which there was something to send, the share in which the receiver's window or the buffer here held it back: 0
-    /// to about 1.
+    /// Share of the sending time in which the receiver's window or the local buffer limited it: 0 to about 1.
     package let heldByMemory: Double
 
-    /// Bytes that the peer has of what was sent.
+    /// Bytes that the peer has acknowledged.
     package let acknowledged: UInt64
 
-    /// Segments that were sent again.
+    /// Number of segments that were retransmitted.
     package let sentAgain: UInt32
 
     package init(

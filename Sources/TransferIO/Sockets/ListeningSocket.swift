@@ -2,37 +2,37 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// A socket that accepts connections, on a loop. Belongs to whoever is isolated to it.
+/// A socket that accepts connections. Used only on its loop.
 package final class ListeningSocket: ReadinessHandler {
-    /// What one attempt to accept found.
+    /// Result of one attempt to accept.
     package enum Accepted: ~Copyable {
         case connection(Descriptor, peer: SocketAddress)
         case wouldBlock
-        /// The process or the system has no descriptor or memory left: wait a little.
+        /// No descriptor or memory is left: wait a little.
         case exhausted(SystemError)
     }
 
-    /// Fires when there may be a connection to accept.
+    /// Fires if a connection may be waiting.
     package let acceptable = Signal()
 
     private let socket: BoundSocket
     private let loop: EventLoop
     private var registration: Registration?
 
-    /// The address that it really listens on.
+    /// The address on which it listens.
     package var address: SocketAddress { socket.address }
 
-    /// How clients call it.
+    /// The address as clients write it.
     package var endpoint: Endpoint { socket.endpoint }
 
     /// Binds and listens. The caller is isolated to the loop.
     ///
-    /// - Parameter unixPath: the path of a Unix-domain address, removed again on close.
+    /// - Parameter unixPath: path of a Unix socket, removed on close.
     package convenience init(_ wanted: SocketAddress, unixPath: String? = nil, loop: EventLoop) throws(SystemError) {
         try self.init(BoundSocket(wanted, unixPath: unixPath), loop: loop)
     }
 
-    /// Accepts from a socket, which is closed with this one. The caller is isolated to the loop.
+    /// Accepts connections of a socket, which it closes with itself. The caller is isolated to the loop.
     package init(_ socket: BoundSocket, loop: EventLoop) throws(SystemError) {
         self.socket = socket
         self.loop = loop
@@ -46,7 +46,7 @@ package final class ListeningSocket: ReadinessHandler {
     }
 
     deinit {
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         assert(registration == nil, "a listener must be closed before it is let go")
     }
 
@@ -60,7 +60,7 @@ package final class ListeningSocket: ReadinessHandler {
                 switch error.errno {
                 case EAGAIN: return .wouldBlock
                 case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(error)
-                // The connection died before it was taken, or a network error belongs to it (accept(2)): try the next.
+                // The connection was lost before it was accepted, or has a network error (accept(2)): try the next.
                 case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
                     ENETUNREACH, EPERM:
                     continue
@@ -80,7 +80,7 @@ package final class ListeningSocket: ReadinessHandler {
         return (descriptor, peer)
     }
 
-    /// Stops listening; connections that nobody accepted are reset by the kernel.
+    /// Stops listening; the kernel resets connections that were not accepted.
     package func close() {
         guard let registration else { return }
         self.registration = nil

@@ -2,10 +2,11 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// Whether the other end of a connection will send no more, also when there is more to be read before that. May be asked on
-/// any thread, as long as anybody likes.
+/// Tells whether the peer has ended its direction of a connection, even if unread bytes remain. Usable on any thread,
+/// also after the connection is closed.
 package final class PeerEnd: Sendable {
-    /// Nothing once the socket is closed. Closed under the lock, so that nobody asks about what has its number then.
+    /// The descriptor; nil once it is closed. It is closed under the lock, so that no thread polls another file with
+    /// its number.
     private let number: Locked<Int32?>
 
     init(_ number: Int32) {
@@ -15,14 +16,14 @@ package final class PeerEnd: Sendable {
     package var hasCome: Bool {
         number.withLock { number in
             guard let number else { return true }
-            // POLLRDHUP of poll(2) has the value of EPOLLRDHUP, and is only in headers for GNU's own.
+            // POLLRDHUP of poll(2), which headers define only for GNU sources, has the value of EPOLLRDHUP.
             let end = Int16(truncatingIfNeeded: EPOLLRDHUP.rawValue)
             var watched = pollfd(fd: number, events: end, revents: 0)
             return poll(&watched, 1, 0) > 0
         }
     }
 
-    /// Closes the socket.
+    /// Closes the socket's descriptor, at most once.
     func close() {
         number.withLock { number in
             if let number { Glibc.close(number) }

@@ -2,8 +2,8 @@ import Glibc
 package import TransferSystem
 
 extension SocketAddress {
-    /// - Returns: nothing for this machine's own addresses and for Unix-domain sockets: many users and programs share
-    ///   those, and whoever forwards connections from elsewhere does.
+    /// - Returns: nil for local addresses and Unix sockets: many users and programs share these, as do programs that
+    ///   forward connections from elsewhere.
     package var network: PeerNetwork? {
         switch family {
         case AF_INET: ipv4.flatMap(Self.network(ipv4:))
@@ -19,7 +19,7 @@ extension SocketAddress {
     private static func network(ipv6: (high: UInt64, low: UInt64)) -> PeerNetwork? {
         guard ipv6.high == 0 else { return PeerNetwork(ipv6Prefix: ipv6.high) }
         if ipv6.low == 1 { return nil }
-        // ::ffff:0:0/96, an IPv4 address (RFC 4291, 2.5.5.2).
+        // ::ffff:0:0/96 is an IPv4 address (RFC 4291, 2.5.5.2).
         return ipv6.low >> 32 == 0xFFFF
             ? network(ipv4: UInt32(truncatingIfNeeded: ipv6.low)) : PeerNetwork(ipv6Prefix: ipv6.high)
     }

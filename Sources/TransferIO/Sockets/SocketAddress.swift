@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// A resolved address that the kernel takes.
+/// A resolved socket address, as system calls take it.
 package struct SocketAddress: Sendable {
     private let storage: sockaddr_storage
     private let length: socklen_t
@@ -12,10 +12,10 @@ package struct SocketAddress: Sendable {
         self.length = length
     }
 
-    /// AF_INET, AF_INET6 or AF_UNIX.
+    /// Address family: AF_INET, AF_INET6 or AF_UNIX.
     package var family: Int32 { Int32(storage.ss_family) }
 
-    /// Lends the address to a system call.
+    /// Passes the address to a system call.
     func withPointer<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
         withUnsafePointer(to: storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
@@ -35,16 +35,16 @@ package struct SocketAddress: Sendable {
         return SocketAddress(storage: storage, length: length)
     }
 
-    /// A Unix-domain path.
+    /// Makes the address of a Unix socket with a path.
     ///
     /// - Precondition: shorter than `Endpoint.longestUnixPath`.
     package init(unixPath path: String) {
         self.init(socketName: path.utf8, length: MemoryLayout<sockaddr_un>.size)
     }
 
-    /// A Unix-domain name that no file stands for (unix(7)).
+    /// Makes the address of a Unix socket with an abstract name (unix(7)).
     ///
-    /// - Precondition: shorter than `Endpoint.longestUnixPath`, less the byte in front of it.
+    /// - Precondition: shorter than `Endpoint.longestUnixPath`, minus one byte.
     package init(abstractName name: String) {
         let bytes = [0] + Array(name.utf8)
         self.init(socketName: bytes, length: MemoryLayout<sa_family_t>.size + bytes.count)
@@ -54,7 +54,7 @@ package struct SocketAddress: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { bytes in
-            // Trap: paths of Endpoint are measured when they are parsed, others are ours and short.
+            // Trap: `Endpoint` has checked the length of its paths, and others are short ones of this program.
             precondition(name.count < bytes.count, "a Unix-domain path that no Endpoint lets pass")
             bytes.copyBytes(from: name)
         }
@@ -65,7 +65,7 @@ package struct SocketAddress: Sendable {
         self.init(storage: storage, length: socklen_t(length))
     }
 
-    /// The port of an internet address, or nothing.
+    /// The port of an internet address; nil for a Unix socket.
     package var port: UInt16? {
         withUnsafeBytes(of: storage) { bytes in
             switch family {
@@ -76,7 +76,7 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    /// The path of a Unix-domain address; nothing where no file stands for it.
+    /// The path of a Unix socket; nil for abstract names and other addresses.
     package var unixPath: String? {
         guard family == AF_UNIX else { return nil }
         let front = MemoryLayout<sa_family_t>.size
@@ -84,13 +84,13 @@ package struct SocketAddress: Sendable {
         return name.isEmpty ? nil : String(validating: name, as: UTF8.self)
     }
 
-    /// The address itself, of an IPv4 one.
+    /// The IPv4 address in host byte order; nil for other families.
     var ipv4: UInt32? {
         guard family == AF_INET else { return nil }
         return withUnsafeBytes(of: storage) { UInt32(bigEndian: $0.load(as: sockaddr_in.self).sin_addr.s_addr) }
     }
 
-    /// The address itself, of an IPv6 one.
+    /// The two halves of the IPv6 address; nil for other families.
     var ipv6: (high: UInt64, low: UInt64)? {
         guard family == AF_INET6 else { return nil }
         let address = withUnsafeBytes(of: storage) { $0.load(as: sockaddr_in6.self).sin6_addr }
@@ -102,7 +102,7 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    /// Whether the address can only be reached from this machine.
+    /// Whether only this machine can reach the address.
     package var isLocal: Bool {
         guard family != AF_UNIX else { return true }
         let host = numericHost ?? ""
@@ -128,7 +128,8 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension Endpoint {
-    /// False when it is an address in digits that others can reach, or all addresses; only the resolver knows about names.
+    /// Whether the endpoint may be local; false for a numeric address that others can reach, and for all addresses.
+    /// Names may be local, as far as this function knows.
     package var mayBeLocal: Bool {
         guard case .internet(let host, let port) = self else { return true }
         var hints = addrinfo()
@@ -140,7 +141,7 @@ extension Endpoint {
         return SocketAddress(first.pointee)?.isLocal ?? false
     }
 
-    /// Asks the system's resolver. Blocks; call it on the pool.
+    /// Resolves the endpoint with the system's resolver. Blocks; call it on the pool.
     ///
     /// - Returns: at least one address, in the order in which to try them (RFC 6724).
     /// - Throws: `ResolutionError`.
@@ -154,7 +155,7 @@ extension Endpoint {
     private static func resolve(host: String, port: UInt16) throws(ResolutionError) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        // Without a name, this asks for the addresses that stand for all of this machine's (getaddrinfo(3)).
+        // Without a name, this returns the wildcard addresses (getaddrinfo(3)).
         hints.ai_flags = AI_PASSIVE
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host == "*" ? nil : host, String(port), &hints, &list)
@@ -166,11 +167,11 @@ extension Endpoint {
     }
 }
 
-/// A name that the system's resolver does not know, or cannot ask about now.
+/// The system's resolver does not know a name, or cannot resolve it now.
 package struct ResolutionError: Error, Equatable, Sendable {
     package let host: String
 
-    /// What the resolver said.
+    /// The resolver's description of the error.
     package let reason: String
 }
 

@@ -1,16 +1,16 @@
 package import TransferSystem
 
-/// Why a connection cannot be read or written any more.
+/// The reason why a connection can no longer be read or written.
 package enum StreamError: Error, Equatable, Sendable {
     case system(SystemError)
 
-    /// The other side's TLS didn't do as it should, or was not let in.
+    /// TLS failed, or one side did not trust the other.
     case tls(TLSFault)
 
-    /// The connection ended without the word that TLS ends with: something may be missing.
+    /// The connection ended without TLS's closing alert, so that bytes may be missing.
     case truncated
 
-    /// What happened, to go behind a colon.
+    /// A description to be used after a colon.
     package var reason: String {
         switch self {
         case .system(let error): error.reason
@@ -29,7 +29,7 @@ extension StreamError: CustomStringConvertible {
     }
 }
 
-/// Makes a failed system call an error of the connection.
+/// Converts errors of system calls to errors of the connection.
 func streaming<Value>(_ body: () throws(SystemError) -> Value) throws(StreamError) -> Value {
     do throws(SystemError) {
         return try body()

@@ -3,7 +3,7 @@ import Glibc
 package import TransferSystem
 
 extension StreamSocket {
-    /// A socket that is not yet connected. The caller is isolated to the loop.
+    /// Makes a socket that is not yet connected. The caller is isolated to the loop.
     package convenience init(
         for address: SocketAddress, loop: EventLoop, readable: Signal = Signal()
     ) throws(SystemError) {
@@ -11,11 +11,11 @@ extension StreamSocket {
             try makeSocket(family: address.family), loop: loop, readable: readable, interest: [.input, .output])
     }
 
-    /// Connects to one address; the socket was made for it. The caller is isolated to the loop, and closes the socket when
-    /// this fails. Closing it meanwhile ends the attempt.
+    /// Connects to the address for which the socket was made. The caller is isolated to the loop, and closes the socket
+    /// if this fails. Closing it meanwhile cancels the attempt.
     ///
-    /// - Parameter nanoseconds: after which the attempt is given up.
-    /// - Throws: what connect(2) says, ETIMEDOUT and ECANCELED included.
+    /// - Parameter nanoseconds: timeout of the attempt.
+    /// - Throws: errors of connect(2), and ETIMEDOUT and ECANCELED.
     package func connect(to address: SocketAddress, timeout nanoseconds: Int64) async throws(SystemError) {
         try await finishConnecting(to: address, timeout: nanoseconds)
         if address.family == AF_UNIX { return }
@@ -29,29 +29,30 @@ extension StreamSocket {
         if isLocal { tuneForLoopback() } else { tuneForNetwork() }
     }
 
-    /// For a peer on this machine, with nothing between that could be congested or slow. Without effect on Unix-domain sockets.
+    /// Settings for a peer on this machine, where nothing can be congested or slow. No effect on Unix sockets.
     ///
-    /// Algorithms that pace what they send (BBR) cost a timer for each segment there: a sixth of the CPU time of a large push.
-    /// Reno doesn't, and every process may choose it (tcp(7)). And little may wait unsent: what the receiver has no room for
-    /// yet leaves the cache, and is sent in the receiver's time when it has.
+    /// Congestion control that paces packets (BBR) costs a timer for each segment: a sixth of the CPU time of a large
+    /// push. Reno has none, and every process may choose it (tcp(7)). Few unsent bytes may wait, because bytes for
+    /// which the receiver has no room leave the cache before they are sent.
     private func tuneForLoopback() {
         chooseCongestionControl("reno")
         bound(.little)
     }
 
-    /// For a peer elsewhere. Reno and CUBIC take each loss for a queue that is full: half a per cent of it leaves a line of 100
-    /// Mbit/s and 80 ms nine tenths idle. BBR measures what the line carries. Where the kernel has none, or lets this process
-    /// not choose it (`net.ipv4.tcp_allowed_congestion_control`, tcp(7)), what there is stays.
+    /// Settings for a peer elsewhere. Reno and CUBIC take each loss for a full queue: half a per cent of loss leaves a
+    /// line of 100 Mbit/s and 80 ms nine tenths idle. BBR measures the bandwidth of the line. If the kernel has no BBR,
+    /// or does not permit it (`net.ipv4.tcp_allowed_congestion_control`, tcp(7)), its default stays.
     ///
-    /// The kernel would take megabytes on a slow connection, which another one could have sent long before.
+    /// Unsent bytes are limited: on a slow connection the kernel would accept megabytes that another connection could
+    /// have sent long before.
     private func tuneForNetwork() {
         chooseCongestionControl(Self.bandwidthMeasuring)
         bound(.far)
     }
 
-    /// What the connection is like.
+    /// TCP's measurements of the connection.
     ///
-    /// - Returns: nothing for one that is closed or no TCP connection, or with a kernel before 4.10.
+    /// - Returns: nil for a closed or other socket, and with kernels before 4.10.
     package var link: LinkReading? {
         var link = clinux_link()
         guard !isClosed, clinux_read_link(number, &link) == 0 else { return nil }
@@ -73,7 +74,7 @@ extension StreamSocket {
         return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
     }
 
-    /// How much may wait in the kernel that it has not sent.
+    /// Limits the unsent bytes that wait in the kernel.
     package func bound(_ unsent: Unsent) {
         guard !isClosed else { return }
         var bytes = unsent.rawValue
@@ -84,11 +85,12 @@ extension StreamSocket {
         setsockopt(number, Int32(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count))
     }
 
-    /// Bytes that wait in the kernel.
+    /// Limits for unsent bytes in the kernel.
     package enum Unsent: Int32, Sendable {
-        /// Towards this machine less is as good, and four times as much is not. And for a connection that is slow.
+        /// For a peer on this machine, where fewer are as good and four times as many are worse, and for a slow
+        /// connection.
         case little = 65536
-        /// It has to last until this side is awake.
+        /// For a peer elsewhere: enough until this process runs again.
         case far = 262144
     }
 
@@ -101,7 +103,7 @@ extension StreamSocket {
         }
         defer { loop.cancel(timer) }
         while true {
-            // An edge from before the attempt may be stored in the signal: only a peer or an error ends the wait.
+            // The signal may remember an event from before the attempt: only a peer or an error ends the wait.
             await writable.wait()
             if isClosed { throw SystemError(errno: ECANCELED, call: "connect") }
             if let error = pendingError() { throw error }
@@ -110,11 +112,11 @@ extension StreamSocket {
         }
     }
 
-    /// - Returns: true when the connection was made at once.
+    /// - Returns: true if the connection was made at once.
     private func start(_ address: SocketAddress) throws(SystemError) -> Bool {
         let code = address.withPointer { Glibc.connect(number, $0, $1) }
         guard code != 0 else { return true }
-        // EINTR means that the attempt goes on (connect(2)); EAGAIN that a Unix-domain backlog is full.
+        // EINTR means that the attempt continues (connect(2)); EAGAIN that the queue of a Unix socket is full.
         guard errno == EINPROGRESS || errno == EINTR else { throw SystemError(errno: errno, call: "connect") }
         return false
     }
@@ -124,7 +126,7 @@ extension StreamSocket {
     }
 }
 
-/// A socket that neither blocks nor survives exec.
+/// Makes a socket that does not block and is closed on exec.
 func makeSocket(family: Int32) throws(SystemError) -> Descriptor {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     return Descriptor(try system("socket") { socket(family, type, 0) })

@@ -2,43 +2,43 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// A connected stream socket on a loop. It never blocks: reading and writing say when they would have to wait, and the
-/// two signals fire when it may be worth trying again.
+/// A connected stream socket on a loop. It never blocks: reading and writing report when they would have to wait, and
+/// two signals fire when a retry may succeed.
 ///
-/// Edge-triggered: after a call that would have to wait, the matching signal fires at the next change; before that, the
-/// caller goes on until it has to wait. Belongs to whoever is isolated to the loop.
+/// Edge-triggered: the signal fires only after a call that would have to wait, so callers continue until then. Used
+/// only on its loop.
 package final class StreamSocket: ReadinessHandler {
-    /// What reading found.
+    /// The result of one attempt to read.
     package enum Received: Equatable, Sendable {
         case bytes(Int)
         case wouldBlock
-        /// The peer will send no more.
+        /// The peer has ended its direction.
         case end
     }
 
     package let readable: Signal
     package let writable: Signal
 
-    /// Whether the peer will send no more.
+    /// Tells whether the peer has ended its direction.
     package let peerEnd: PeerEnd
 
     let loop: EventLoop
     let number: Int32
     private var registration: Registration?
-    /// Between this socket and its user, once TLS was begun.
+    /// TLS between this socket and its user; nil without TLS.
     var layer: TLSLayer?
-    /// What the kernel watches. Room for output is watched from the first time on that there is none: who receives seldom
-    /// has to know.
+    /// Events that the kernel reports. Output is watched only after the first write that would block: receivers seldom
+    /// need it.
     private var interest: Interest
     package private(set) var isReadingPaused = false
-    /// The direction is to be closed when what waits in the layer was sent.
+    /// Whether sending ends once all ciphertext of the layer is sent.
     private var endsSending = false
 
     /// Takes ownership of a non-blocking socket and watches it.
     ///
     /// - Parameters:
-    ///   - readable: fired when reading may go on; several sources of news may share one signal.
-    ///   - writable: fired when writing may go on.
+    ///   - readable: fires if reading may continue; other sources may share the signal.
+    ///   - writable: fires if writing may continue.
     package convenience init(
         _ descriptor: consuming Descriptor, loop: EventLoop, readable: Signal = Signal(), writable: Signal = Signal()
     ) throws(SystemError) {
@@ -61,7 +61,7 @@ package final class StreamSocket: ReadinessHandler {
     }
 
     deinit {
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         assert(registration == nil, "a socket must be closed before it is let go")
     }
 
@@ -70,14 +70,14 @@ package final class StreamSocket: ReadinessHandler {
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Received {
         guard registration != nil else { return .end }
         if let layer {
-            // What was received may have ended what kept this side from sending.
+            // Received bytes may permit the layer to send again.
             defer { if layer.sendingAwaitsInput { writable.fire() } }
             return try layer.receive(into: buffer)
         }
         return try received { () throws(SystemError) in try receiveBare(into: buffer) }
     }
 
-    /// - Returns: how many bytes were taken and will be sent, or nothing when none are taken now.
+    /// - Returns: the number of bytes that were taken and will be sent; nil if none can be taken now.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
         guard registration != nil else { throw .system(SystemError(errno: EPIPE, call: "send")) }
         if let layer {
@@ -87,21 +87,22 @@ package final class StreamSocket: ReadinessHandler {
         return try streaming { () throws(SystemError) in try sendBare(bytes) }
     }
 
-    /// Receives what nobody wants to know any more, as it comes from the wire.
+    /// Receives and drops bytes as they are on the wire.
     package func discard(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Received {
         guard registration != nil else { return .end }
         return try received { () throws(SystemError) in try receiveBare(into: buffer) }
     }
 
-    /// While nobody reads, every packet that comes would wake the loop for nothing. When this ends, `readable` fires if there
-    /// is something to read.
+    /// Stops or resumes reading. While it is stopped, arriving packets do not wake the loop. On resuming, `readable`
+    /// fires if there are bytes to read.
     package func pauseReading(_ isPaused: Bool) {
         isReadingPaused = isPaused
         watchInput()
         if !isPaused, let layer, layer.mayReceive { readable.fire() }
     }
 
-    /// A layer that cannot send before more comes wants to know of it also while nobody reads.
+    /// Watches input unless reading is stopped; but a TLS layer that cannot send before it has received needs it
+    /// always.
     private func watchInput() {
         let isWanted = !isReadingPaused || layer?.sendingAwaitsInput == true
         watch(isWanted ? interest.union(.input) : interest.subtracting(.input))
@@ -113,7 +114,7 @@ package final class StreamSocket: ReadinessHandler {
         loop.watch(number, registration, for: wanted)
     }
 
-    /// After the layer has sent, or tried to.
+    /// Called after the layer has sent, or tried to.
     private func goOn(_ layer: TLSLayer) {
         if isReadingPaused { watchInput() } else if layer.mayReceive { readable.fire() }
     }
@@ -126,7 +127,7 @@ package final class StreamSocket: ReadinessHandler {
         }
     }
 
-    /// - Parameter flags: of recv(2).
+    /// - Parameter flags: flags of recv(2).
     func receiveBare(
         into buffer: UnsafeMutableRawBufferPointer, flags: Int32 = 0
     ) throws(SystemError) -> Int? {
@@ -141,7 +142,7 @@ package final class StreamSocket: ReadinessHandler {
         return count
     }
 
-    /// Says that no more will be sent; reading goes on.
+    /// Ends the sending direction; reading continues.
     package func endSending() {
         guard registration != nil else { return }
         layer?.close()
@@ -154,16 +155,16 @@ package final class StreamSocket: ReadinessHandler {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Sends small writes at once instead of waiting to fill a segment (tcp(7)); whoever writes here writes whole
-    /// messages. Without effect on Unix-domain sockets.
+    /// Sends small writes at once instead of waiting for a full segment (tcp(7)), since all writers here write whole
+    /// messages. No effect on Unix sockets.
     package func disableDelay() {
         guard registration != nil else { return }
         var on: Int32 = 1
         setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Bytes that were given to the kernel and that the other end's system has not taken, or may not have: a Unix-domain socket
-    /// counts more than was sent. Nothing where nobody can tell, as of a socket that is closed or encrypts.
+    /// Bytes given to the kernel that the peer's system has not acknowledged; a Unix socket reports more than was sent.
+    /// Nil if it is unknown, as for a closed or encrypted socket.
     package var unacknowledged: Int? {
         guard registration != nil, layer == nil else { return nil }
         var count: Int32 = 0
@@ -171,15 +172,15 @@ package final class StreamSocket: ReadinessHandler {
         return Int(count)
     }
 
-    /// Nanoseconds since data last came from the other end: it was alive then, whenever this program has got round to reading it.
-    /// Nothing where nobody can tell, as of a Unix-domain socket.
+    /// Nanoseconds since data last arrived from the peer, even if it is unread: the peer was alive then. Nil if it is
+    /// unknown, as for a Unix socket.
     package var timeSinceData: Int64? {
         var milliseconds: UInt32 = 0
         guard registration != nil, clinux_since_data(number, &milliseconds) == 0 else { return nil }
         return Int64(milliseconds) * 1_000_000
     }
 
-    /// What went wrong since the last look (SO_ERROR of socket(7)); how a connection attempt ended.
+    /// The error since the last call (SO_ERROR of socket(7)); for a connection attempt, its failure.
     package func pendingError() -> SystemError? {
         guard registration != nil else { return nil }
         var code: Int32 = 0
@@ -188,7 +189,7 @@ package final class StreamSocket: ReadinessHandler {
         return code == 0 ? nil : SystemError(errno: code, call: "connect")
     }
 
-    /// Closes the socket; later calls find the end. Both signals fire, so that nobody waits for ever.
+    /// Closes the socket; later calls report the end. Both signals fire, so that no task waits for ever.
     package func close() {
         guard let registration else { return }
         layer?.close()
@@ -208,8 +209,7 @@ package final class StreamSocket: ReadinessHandler {
         if !readiness.isDisjoint(with: [.writable, .failed]) { flushed() }
     }
 
-    /// What waits in the layer was accepted already, so it is sent also when nobody has anything to add. If it cannot be,
-    /// the next call of `send` says so.
+    /// Sends waiting ciphertext, even if the user has no more to send. If that fails, the next `send` throws.
     private func flushed() {
         if let layer {
             try? layer.flush()

@@ -1,21 +1,21 @@
 internal import COpenSSL
 
-/// A P-256 key and a certificate for it, for those who understand no Ed25519: browsers, Schannel, older Java. It signs itself,
-/// because nobody who needs it could verify a signature of the identity; an extension has one, so that it can be seen whose it
-/// is.
+/// A P-256 key and its certificate, for clients without Ed25519: browsers, Schannel, older Java. It is self-signed,
+/// because such clients could not verify a signature of the identity. An extension contains that signature, so that
+/// other clients can see to which identity it belongs.
 package struct BrowserCertificate: Equatable, Sendable {
-    /// Key and certificate in PEM, to be kept.
+    /// Key and certificate in PEM, for storage.
     package let pem: [UInt8]
 
-    /// SHA-256 of the certificate in DER, which browsers show as its fingerprint.
+    /// SHA-256 of the certificate in DER, which browsers display as fingerprint.
     package let fingerprint: [UInt8]
 
-    /// Whose it is.
+    /// The identity to which a certificate belongs.
     package struct Owner: Sendable {
-        /// 32 bytes of an Ed25519 key.
+        /// Public Ed25519 key, 32 bytes.
         let key: [UInt8]
         let sign: @Sendable ([UInt8]) -> [UInt8]
-        /// A signature, and what was signed.
+        /// Takes a signature and the signed bytes.
         let verifies: @Sendable ([UInt8], [UInt8]) -> Bool
 
         package init(
@@ -26,31 +26,31 @@ package struct BrowserCertificate: Equatable, Sendable {
         }
     }
 
-    /// Seconds for which it is valid: Apple's systems take no more than 825 days.
+    /// Validity in seconds: Apple's systems accept at most 825 days.
     package static let lifetime: Int64 = 800 * 86_400
 
-    /// Seconds before its end from which on another one takes its place.
+    /// Seconds before its end from which on it is replaced.
     package static let renewal: Int64 = 30 * 86_400
 
-    /// Seconds that clocks of clients may be behind.
+    /// Seconds by which clocks of clients may be slow.
     static let leeway: Int64 = 86_400
 
-    /// Names in one certificate.
+    /// Most names in one certificate.
     package static let mostNames = 64
 
-    /// What the identity signs, in front of the key in DER.
+    /// The prefix of what the identity signs; the key in DER follows.
     static let statement = Array("transfer browser certificate 1\0".utf8)
 
-    /// Of the extension: one of those that everybody may make, from a random UUID in pieces of at most 24 bits as Microsoft's
-    /// documentation of Active Directory describes. With a UUID in one piece (2.25), GnuTLS takes no such certificate: its numbers
-    /// have 64 bits.
+    /// Identifier of the extension: one that anyone may make, from a random UUID in pieces of at most 24 bits, as
+    /// Microsoft's documentation of Active Directory describes. GnuTLS rejects certificates with a UUID in one piece
+    /// (2.25), because it limits the numbers to 64 bits.
     static let extensionName = "1.2.840.113556.1.8000.2554.36735.54979.32249.24062.35149.12536280.11077137"
 
-    /// Makes one.
+    /// Makes a certificate for a server.
     ///
     /// - Parameters:
-    ///   - names: of the server, and its addresses; what can be neither is left out.
-    ///   - earlier: whose key is taken on.
+    ///   - names: host names and addresses of the server; invalid ones are left out.
+    ///   - earlier: certificate whose key is reused.
     ///   - now: seconds since 1970.
     package init(
         for names: [String], of owner: Owner, keyOf earlier: BrowserCertificate?, at now: Int64
@@ -62,9 +62,9 @@ package struct BrowserCertificate: Equatable, Sendable {
         self = made
     }
 
-    /// Reads what was kept.
+    /// Reads a stored certificate.
     ///
-    /// - Returns: nothing for what is no key with its certificate.
+    /// - Returns: nil unless it is a key with its certificate.
     package init?(pem: [UInt8]) {
         guard let pair = CertifiedKey(pem: pem), let made = Self(pair) else { return nil }
         self = made
@@ -82,22 +82,22 @@ package struct BrowserCertificate: Equatable, Sendable {
         return pair
     }
 
-    /// Whether it can be shown: it has all these names, its owner has signed for it, and it lasts for a while.
+    /// Whether it can be used: it has all these names, its owner has signed it, and it remains valid for a while.
     package func fits(_ names: [String], of owner: Owner, at now: Int64) -> Bool {
         guard let pair = try? handles() else { return false }
         return pair.isValid(at: now, andFor: Self.renewal) && pair.isSigned(by: owner)
             && Self.possible(names).allSatisfy { pair.covers($0) }
     }
 
-    /// Those that a certificate can have, as far as there is room.
+    /// The names that a certificate can have, up to the limit.
     private static func possible(_ names: [String]) -> [String] {
         Array(names.filter { isAddress($0) || isName($0) }.prefix(mostNames))
     }
 
     static func isAddress(_ text: String) -> Bool { IPAddress(text) != nil }
 
-    /// As DNS has them (RFC 1123, section 2.1), and with the underscores that some networks use. Nothing else may stand in what
-    /// OpenSSL reads names from.
+    /// Whether the text is a DNS name (RFC 1123, section 2.1), or one with the underscores that some networks use.
+    /// OpenSSL would interpret other characters.
     private static func isName(_ text: String) -> Bool {
         (1...253).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

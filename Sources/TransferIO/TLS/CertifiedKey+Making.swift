@@ -3,8 +3,8 @@ internal import COpenSSL
 extension CertifiedKey {
     /// Makes another certificate for the key.
     ///
-    /// - Parameter names: that it is for; names and addresses and nothing else.
-    /// - Returns: whether it could be made; if not, the one from before stays.
+    /// - Parameter names: valid host names and addresses.
+    /// - Returns: false if it could not be made; the present certificate stays then.
     func certify(names: [String], _ owner: BrowserCertificate.Owner, at now: Int64) -> Bool {
         guard let made = X509_new() else { return false }
         let isMade = describe(made, at: now) && extend(made, names, owner) && X509_sign(made, key, EVP_sha256()) > 0

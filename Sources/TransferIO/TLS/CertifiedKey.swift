@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// OpenSSL's handles of a P-256 key and of its certificate.
+/// OpenSSL's handles of a P-256 key and the certificate for it.
 final class CertifiedKey {
     let key: OpaquePointer
     private(set) var certificate: OpaquePointer
@@ -14,7 +14,7 @@ final class CertifiedKey {
         EVP_PKEY_free(key)
     }
 
-    /// A new key, with an empty certificate.
+    /// Makes a key, with an empty certificate.
     static func new() throws(TLSError) -> CertifiedKey {
         guard let key = copenssl_new_p256() else {
             throw TLSError("No key for browsers can be made: \(TLSFault.taken().reason).")
@@ -26,12 +26,12 @@ final class CertifiedKey {
         return CertifiedKey(key, certificate)
     }
 
-    /// - Returns: nothing unless it is a P-256 key with its certificate.
+    /// - Returns: nil unless it is a P-256 key with its certificate.
     init?(pem: [UInt8]) {
         defer { ERR_clear_error() }
         guard let source = BIO_new_mem_buf(pem, Int32(clamping: pem.count)) else { return nil }
         defer { BIO_free(source) }
-        // One that is encrypted is none: nobody is asked for a passphrase.
+        // Encrypted keys are refused, because there is no user to ask for a passphrase.
         guard let key = PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil) else { return nil }
         guard let certificate = PEM_read_bio_X509(source, nil, { _, _, _, _ in -1 }, nil) else {
             EVP_PKEY_free(key)
@@ -43,7 +43,7 @@ final class CertifiedKey {
         else { return nil }
     }
 
-    /// Both, the key first.
+    /// Key and certificate in PEM, the key first.
     var pem: [UInt8]? {
         guard let target = BIO_new(BIO_s_mem()) else { return nil }
         defer { BIO_free(target) }
@@ -55,7 +55,7 @@ final class CertifiedKey {
         return count == bytes.count && count > 0 ? bytes : nil
     }
 
-    /// SHA-256 of the certificate in DER.
+    /// SHA-256 digest of the certificate in DER.
     var fingerprint: [UInt8]? {
         var digest = [UInt8](repeating: 0, count: 32)
         var count = UInt32(digest.count)
@@ -71,7 +71,7 @@ final class CertifiedKey {
         return Array(UnsafeBufferPointer(start: start, count: Int(count)))
     }
 
-    /// - Parameter made: becomes this one's.
+    /// - Parameter made: the new certificate; this object takes ownership.
     func replace(by made: OpaquePointer) {
         X509_free(certificate)
         certificate = made
@@ -85,7 +85,7 @@ final class CertifiedKey {
             && X509_cmp_time(X509_get0_notAfter(certificate), &end) > 0
     }
 
-    /// Whether it is for a name or an address.
+    /// Whether the certificate is valid for a name or an address.
     func covers(_ name: String) -> Bool { Self.covers(certificate, name) }
 
     static func covers(_ certificate: OpaquePointer, _ name: String) -> Bool {
@@ -94,7 +94,7 @@ final class CertifiedKey {
             || X509_check_host(certificate, name, name.utf8.count, 0, nil) == 1
     }
 
-    /// What the extension of a certificate holds; nothing for one that has none.
+    /// Content of the extension in a certificate; nil without one.
     static func binding(in certificate: OpaquePointer) -> [UInt8]? {
         guard let kind = OBJ_txt2obj(BrowserCertificate.extensionName, 1) else { return nil }
         defer { ASN1_OBJECT_free(kind) }
@@ -118,9 +118,9 @@ final class CertifiedKey {
     /// Bytes of an Ed25519 signature.
     static let signatureSize = 64
 
-    /// What the extension holds: an OCTET STRING of the identity's key and its signature, which is 96 bytes.
+    /// Content of the extension: an OCTET STRING of 96 bytes, the identity's key and its signature.
     ///
-    /// - Returns: all but the signature.
+    /// - Returns: everything before the signature.
     static func binding(_ key: [UInt8]) -> [UInt8] {
         [UInt8(V_ASN1_OCTET_STRING), UInt8(truncatingIfNeeded: key.count + signatureSize)] + key
     }

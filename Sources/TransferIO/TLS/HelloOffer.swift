@@ -1,21 +1,21 @@
 internal import COpenSSL
 
-/// What a client says of itself before anything is agreed on, as far as a server goes by it.
+/// The parts of a TLS client hello that the server uses.
 struct HelloOffer {
-    /// The extensions of a hello that are looked at (RFC 7301, section 3.1; RFC 8446, section 4.2).
+    /// Extensions that are read (RFC 7301, section 3.1; RFC 8446, section 4.2).
     private static let kinds = (protocols: UInt32(16), algorithms: UInt32(13))
 
-    /// `ed25519` (RFC 8446, section 4.2.3).
+    /// Signature algorithm `ed25519` (RFC 8446, section 4.2.3).
     private static let ed25519: [UInt8] = [0x08, 0x07]
 
-    /// Names of what it would speak above TLS.
+    /// Protocols that the client offers above TLS.
     let protocols: [[UInt8]]
 
-    /// Whether it can tell who has made an Ed25519 signature. Browsers can't.
+    /// Whether the client can verify Ed25519 signatures. Browsers cannot.
     let knowsEd25519: Bool
 
-    /// Each as the extension carries it; nothing where it is missing. What is malformed is read as far as it goes: OpenSSL
-    /// refuses such a hello.
+    /// Reads the contents of both extensions; empty if missing. A malformed one is read as far as possible, because
+    /// OpenSSL refuses such a hello.
     init(protocols: [UInt8], algorithms: [UInt8]) {
         var names: [[UInt8]] = []
         var rest = protocols.dropFirst(2)
@@ -28,7 +28,7 @@ struct HelloOffer {
         knowsEd25519 = stride(from: 0, to: pairs.count, by: 2).contains { pairs[$0...].starts(with: Self.ed25519) }
     }
 
-    /// - Parameter session: within the callback that is for hellos.
+    /// - Parameter session: valid only in the callback for client hellos.
     init(_ session: OpaquePointer) {
         self.init(
             protocols: Self.content(of: Self.kinds.protocols, session),
@@ -42,7 +42,7 @@ struct HelloOffer {
         return Array(UnsafeBufferPointer(start: start, count: count))
     }
 
-    /// Whether it would speak one of these.
+    /// Whether the client offers one of these protocols.
     func offers(anyOf names: [String]) -> Bool {
         protocols.contains { offered in names.contains { $0.utf8.elementsEqual(offered) } }
     }

@@ -1,18 +1,18 @@
-/// What may run above TLS, in the order in which a server prefers it, as ALPN (RFC 7301, section 3.1) carries it: the length of
-/// the list in two bytes, then each name behind its length.
+/// Names of protocols above TLS, in the order of the server's preference, as in ALPN (RFC 7301, section 3.1): the
+/// length of the list in two bytes, then each name after its length.
 ///
-/// Never changed after it was made. OpenSSL reads it for as long as there are connections, so it lives as long as its
+/// Never changed after initialisation. OpenSSL reads it as long as there are connections, so it lives as long as its
 /// `TLSContext`.
 final class ProtocolNames {
     private let bytes: UnsafeMutableBufferPointer<UInt8>
 
     init(_ names: [String]) {
         let list = names.flatMap { name in
-            // Trap: names are constants of ours.
+            // Trap: names are constants of this program.
             precondition(1...255 ~= name.utf8.count, "no name that ALPN can carry")
             return [UInt8(name.utf8.count)] + name.utf8
         }
-        // Trap: as above; there are a few of them.
+        // Trap: as above; there are only a few names.
         let length = UInt16(list.count)
         bytes = .allocate(capacity: list.count + 2)
         _ = bytes.initialize(from: [UInt8(length >> 8), UInt8(truncatingIfNeeded: length)] + list)
@@ -22,9 +22,9 @@ final class ProtocolNames {
         bytes.deallocate()
     }
 
-    /// With the length in front.
+    /// The list with its length.
     var withLength: UnsafeMutablePointer<UInt8>? { bytes.baseAddress }
 
-    /// Without it.
+    /// The list without its length.
     var list: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[2...]) }
 }

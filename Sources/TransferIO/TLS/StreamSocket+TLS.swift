@@ -2,15 +2,15 @@ import Glibc
 import TransferSystem
 
 extension StreamSocket {
-    /// Puts TLS on top: from here on what is received and sent is plaintext, once `handshake` is done.
+    /// Starts TLS on the connection: once `handshake` is done, `receive` and `send` transfer plaintext.
     ///
     /// - Parameters:
-    ///   - name: of the server that a client means, as `Endpoint` has it.
-    ///   - judge: decides on a client whether it is the right server.
+    ///   - name: the server's name, on a client, as in `Endpoint`.
+    ///   - judge: on a client, decides whether the server can be trusted.
     package func beginTLS(
         _ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil
     ) throws(StreamError) {
-        // Trap: each of our two callers begins once, before it talks.
+        // Trap: each of the two callers starts TLS once, before it sends anything.
         precondition(layer == nil, "TLS was begun twice")
         let session: TLSSession
         do throws(TLSFault) {
@@ -18,29 +18,29 @@ extension StreamSocket {
         } catch {
             throw .tls(error)
         }
-        // The socket owns the layer, which is gone when it is closed.
+        // The socket owns the layer and releases it when it is closed.
         let wire = TLSLayer.Wire(
             receive: { [unowned self] (buffer) throws(SystemError) in try receiveBare(into: buffer) },
             send: { [unowned self] (bytes) throws(SystemError) in try sendBare(bytes) })
         layer = TLSLayer(session, loop.ciphertext, wire)
     }
 
-    /// Goes on with the handshake as far as it can now.
+    /// Continues the handshake as far as possible.
     ///
-    /// - Returns: whether it is done. If not, call it again when `readable` has fired.
+    /// - Returns: whether it is done. If not, call again after `readable` has fired.
     package func handshake() throws(StreamError) -> Bool {
         guard !isClosed, let layer else { throw .system(SystemError(errno: ECANCELED, call: "handshake")) }
         return try layer.handshake()
     }
 
-    /// What a peer says first, which stays to be received.
+    /// The first byte from a peer, which remains unread.
     package enum FirstByte: Equatable, Sendable {
         case byte(UInt8)
         case wouldBlock
         case end
     }
 
-    /// Looks at the first byte that was received and leaves it there.
+    /// Reads the first byte without removing it.
     package func firstByte() throws(StreamError) -> FirstByte {
         guard !isClosed else { return .end }
         var byte: UInt8 = 0
@@ -56,26 +56,25 @@ extension StreamSocket {
         }
     }
 
-    /// What TLS came to, once its handshake is done.
+    /// Properties of a TLS connection, once its handshake is done.
     package struct Security: Equatable, Sendable {
-        /// The key in the other side's certificate, if it has shown one.
+        /// The key in the peer's certificate, if it has shown one.
         package let peerKey: TLSKey?
 
-        /// Whether it goes on from an earlier conversation.
+        /// Whether the session was resumed.
         package let isResumed: Bool
 
-        /// The cipher's registered name.
+        /// The cipher's name as registered with IANA.
         package let cipher: String
 
-        /// What both sides agreed to run above TLS, by its registered name; nothing where the client offers none.
+        /// The registered name of the protocol above TLS; nil if the client offers none.
         package let protocolName: String?
     }
 
-    /// What the other side has chosen to speak above TLS, by its registered name, as far as a handshake has come that may have failed
-    /// since.
+    /// The registered name of the protocol that the peer has chosen above TLS, even if the handshake has failed since.
     package var chosenProtocol: String? { layer?.session.protocolName }
 
-    /// Whether a handshake of TLS is done.
+    /// Whether the TLS handshake is done.
     package var isSecure: Bool { layer?.isEstablished ?? false }
 
     /// As `TLSSession.peerIdentity`; nil without TLS or before the handshake is done.
@@ -84,7 +83,7 @@ extension StreamSocket {
     /// As `TLSSession.channelBinding`; nil without TLS or before the handshake is done.
     package var channelBinding: [UInt8]? { isSecure ? layer?.session.channelBinding : nil }
 
-    /// Nothing without TLS or before the handshake is done.
+    /// Properties of TLS; nil without TLS or before the handshake is done.
     package var security: Security? {
         guard let layer, layer.isEstablished else { return nil }
         let session = layer.session

@@ -2,18 +2,18 @@ internal import COpenSSL
 import Glibc
 package import TransferSystem
 
-/// What the connections of one side share: the TLS profile, the identity, and on a client the ticket of the last
-/// conversation. The first one in a process costs some milliseconds.
+/// TLS settings shared by the connections of one side: the profile, the identity, and on a client the latest session
+/// ticket. The first one in a process takes some milliseconds.
 ///
-/// `@unchecked Sendable`: OpenSSL locks what connections of several threads share in it (openssl-threads(7)); it is not
-/// changed after it was made, and the ticket is locked.
+/// `@unchecked Sendable`: OpenSSL locks what connections on several threads share (openssl-threads(7)); the context is
+/// not changed after initialisation, and the ticket is locked.
 package final class TLSContext: @unchecked Sendable {
-    /// Which side.
+    /// The side of a connection.
     enum Side {
         case server, client
     }
 
-    /// Records after which a key is renewed. Under one of AES-GCM there may be some 2^24.5 (RFC 8446, section 5.5).
+    /// Records after which a key is replaced. AES-GCM permits about 2^24.5 under one key (RFC 8446, section 5.5).
     package static let recordsPerKey = 1 << 23
 
     let raw: OpaquePointer
@@ -24,19 +24,20 @@ package final class TLSContext: @unchecked Sendable {
     private let ticket = Locked<TLSTicket?>(nil)
     private let isTrustLoaded = Locked(false)
 
-    /// The public key that this side shows; nothing for a client that shows none.
+    /// The public key that this side shows; nil for a client without one.
     package private(set) var key: TLSKey?
 
-    /// The server's side. It asks clients for a certificate and takes none for an answer, and any that holds an Ed25519
-    /// key: who the key belongs to is for others to know.
+    /// Makes the server's context. It requests a certificate from clients but does not demand one, and accepts any with
+    /// an Ed25519 key; callers decide to whom the key belongs.
     ///
     /// - Parameters:
-    ///   - protocols: what may run above TLS, by its registered names; the first one that a client offers is taken.
-    ///   - webProtocols: of these, what browsers speak. Who offers no other one and doesn't know Ed25519 isn't asked.
-    ///   - browser: shown to those who offer these, and to whoever doesn't know Ed25519.
+    ///   - protocols: registered names of protocols above TLS; the first one that a client offers is chosen.
+    ///   - webProtocols: the protocols among these that browsers use. A client that offers only these and doesn't know
+    ///     Ed25519 is not asked for a certificate.
+    ///   - browser: shown to clients that offer only web protocols, and to those without Ed25519.
     ///   - usesWideAES: false in tests.
-    ///   - recordsPerKey: fewer in tests.
-    /// - Throws: `TLSError` for files that cannot be used.
+    ///   - recordsPerKey: fewer only in tests.
+    /// - Throws: `TLSError` for unusable files.
     package static func server(
         _ identity: TLSIdentity, protocols: [String], webProtocols: [String] = [], browser: BrowserCertificate? = nil,
         usesWideAES: Bool = hasWideAES, recordsPerKey: Int = recordsPerKey
@@ -53,13 +54,13 @@ package final class TLSContext: @unchecked Sendable {
         return context
     }
 
-    /// The client's side.
+    /// Makes the client's context.
     ///
     /// - Parameters:
-    ///   - identity: shown to servers that ask; nothing to stay unknown.
+    ///   - identity: shown to servers that request a certificate; nil to show none.
     ///   - protocols: offered to servers, by their registered names.
-    ///   - recordsPerKey: fewer in tests.
-    /// - Throws: `TLSError` for files that cannot be used.
+    ///   - recordsPerKey: fewer only in tests.
+    /// - Throws: `TLSError` for unusable files.
     package static func client(
         _ identity: TLSIdentity? = nil, protocols: [String], recordsPerKey: Int = recordsPerKey
     ) throws(TLSError) -> TLSContext {
@@ -76,7 +77,7 @@ package final class TLSContext: @unchecked Sendable {
         _ side: Side, _ protocols: ProtocolNames, _ web: Web, usesWideAES: Bool, recordsPerKey: Int
     ) throws(TLSError) {
         let method = side == .server ? TLS_server_method() : TLS_client_method()
-        // Preferred, not required: it has one cipher and nothing else.
+        // Preferred, not required, because the provider has only one cipher.
         guard let raw = SSL_CTX_new_ex(nil, usesWideAES ? "?provider=ipsec-mb" : nil, method) else {
             throw TLSError("TLS cannot be used: \(TLSFault.taken().reason).")
         }
@@ -92,13 +93,13 @@ package final class TLSContext: @unchecked Sendable {
         SSL_CTX_free(raw)
     }
 
-    /// Whether AES-GCM comes from the library for processors with wide AES instructions.
+    /// Whether AES-GCM uses the library for processors with wide AES instructions.
     package static var hasWideAES: Bool { wideAESRefusal == nil }
 
-    /// Why it doesn't; the first call in the process looks for the library and compares it with OpenSSL's own.
+    /// The reason why the library is not used; the first call in the process loads it and compares it with OpenSSL.
     package static let wideAESRefusal: LibraryRefusal? = {
-        // No configuration of the machine may weaken the profile, and no handler at exit may free what other threads use.
-        // If that fails, so does all that follows.
+        // OpenSSL's configuration files must not weaken the profile, and its exit handlers must not free what other
+        // threads use. If this fails, so does everything that follows.
         OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG) | UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         return WideAES.refusal
     }()
@@ -111,12 +112,12 @@ package final class TLSContext: @unchecked Sendable {
         key = SSL_CTX_get0_certificate(raw).flatMap { TLSKey(certificate: $0) }
     }
 
-    /// Whether a certificate that it shows is for a name or an address; of two, that for browsers.
+    /// Whether the certificate is valid for a name or an address; of two certificates, that for browsers.
     package func covers(_ name: String) -> Bool {
         SSL_CTX_get0_certificate(raw).map { CertifiedKey.covers($0, name) } ?? false
     }
 
-    /// - Returns: true once.
+    /// - Returns: true in the first call only.
     func mustLoadTrust() -> Bool {
         isTrustLoaded.withLock { isLoaded in
             defer { isLoaded = true }
@@ -124,7 +125,7 @@ package final class TLSContext: @unchecked Sendable {
         }
     }
 
-    /// The latest ticket, for a connection that resumes what an earlier one began.
+    /// The latest ticket, with which a new connection resumes a session.
     var latestTicket: TLSTicket? { ticket.withLock { $0 } }
 
     func keep(_ new: TLSTicket) {
@@ -132,25 +133,25 @@ package final class TLSContext: @unchecked Sendable {
     }
 }
 
-/// What a server makes of the first words of a client.
+/// The server's use of client hellos.
 extension TLSContext {
-    /// What browsers speak, and which certificate they get.
+    /// Protocols and certificate for browsers.
     struct Web: Sendable {
-        /// Of what may run above TLS, by its registered names.
+        /// Registered names of the protocols that browsers use.
         let protocols: [String]
 
-        /// The other names.
+        /// Names of the other protocols.
         let others: [String]
 
-        /// Whether there is a certificate for them beside that of the identity.
+        /// Whether there is a second certificate for browsers.
         let hasCertificate: Bool
     }
 
-    /// Whoever doesn't mean the web gets the certificate of the identity, where he understands it, and whoever means it the other
-    /// one, which has names.
+    /// Clients of other protocols get the certificate of the identity if they know Ed25519, and clients of the web the
+    /// other one, which has names.
     private static let algorithms = (usual: "ed25519:ECDSA+SHA256", web: "ECDSA+SHA256:ed25519")
 
-    /// - Returns: false when OpenSSL lacks something of it.
+    /// - Returns: false if OpenSSL lacks a feature.
     func regardHellos() -> Bool {
         SSL_CTX_set_client_hello_cb(
             raw,
@@ -164,14 +165,14 @@ extension TLSContext {
 
     private func regard(_ offer: HelloOffer, of session: OpaquePointer) -> Bool {
         guard offer.offers(anyOf: web.protocols), !offer.offers(anyOf: web.others) else { return true }
-        // A browser that is asked for a certificate asks its user. It has no Ed25519 key to show.
+        // A browser that gets a certificate request shows it to its user, and has no Ed25519 key.
         if !offer.knowsEd25519 { SSL_set_verify(session, SSL_VERIFY_NONE, nil) }
         return !web.hasCertificate || copenssl_prefer_algorithms(session, Self.algorithms.web) == 1
     }
 }
 
 extension TLSContext {
-    /// Shows an Ed25519 key.
+    /// Uses an Ed25519 key as identity.
     func show(seed: [UInt8]) throws(TLSError) {
         guard seed.count == TLSKey.ed25519Size,
             let pair = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed, seed.count)
@@ -186,8 +187,8 @@ extension TLSContext {
         }
     }
 
-    /// A certificate that says nothing but the key: whoever knows the key looks at nothing else. It never expires,
-    /// and dates before 2050 are written in the shorter of two forms (RFC 5280, section 4.1.2.5).
+    /// Makes a certificate that contains nothing but the key, because clients that know the key ignore the rest. It
+    /// never expires; dates before 2050 use the shorter of two forms (RFC 5280, section 4.1.2.5).
     private static func certificate(signedBy pair: OpaquePointer) -> OpaquePointer? {
         guard let certificate = X509_new() else { return nil }
         let name = X509_get_subject_name(certificate)
@@ -207,7 +208,7 @@ extension TLSContext {
         return certificate
     }
 
-    /// Shows a second certificate, beside that of the identity.
+    /// Uses a second certificate, besides that of the identity.
     func show(_ browser: BrowserCertificate) throws(TLSError) {
         let pair = try browser.handles()
         guard SSL_CTX_use_certificate(raw, pair.certificate) == 1, SSL_CTX_use_PrivateKey(raw, pair.key) == 1 else {
@@ -215,7 +216,7 @@ extension TLSContext {
         }
     }
 
-    /// Shows what stands in files.
+    /// Uses a certificate and a key from files.
     func show(certificate: String, key: String) throws(TLSError) {
         ERR_clear_error()
         guard SSL_CTX_use_certificate_chain_file(raw, certificate) == 1 else {
@@ -230,7 +231,7 @@ extension TLSContext {
         throw TLSError("The key '\(key)' cannot be used: \(Self.problem()).")
     }
 
-    /// The first error says what was wrong with the file; those behind it what could not be done therefore.
+    /// Describes OpenSSL's first error, which is the cause; later ones are consequences.
     private static func problem() -> String {
         let code = ERR_peek_error()
         ERR_clear_error()
@@ -238,20 +239,20 @@ extension TLSContext {
     }
 }
 
-/// What one side proves to be.
+/// The identity that one side proves.
 package enum TLSIdentity: Sendable {
-    /// An Ed25519 key, shown in a certificate that it signs itself.
+    /// An Ed25519 key, shown in a self-signed certificate.
     ///
     /// - Parameter seed: 32 bytes (RFC 8032, section 5.1.5).
     case ed25519(seed: [UInt8])
 
-    /// A certificate with those between it and a root, and its key; paths of PEM files.
+    /// A certificate with its intermediates, and its key; paths of PEM files.
     case files(certificate: String, key: String)
 }
 
-/// What both sides insist on; docs/reference/protocol.md has it as a table.
+/// The TLS profile of both sides; docs/reference/protocol.md has it as a table.
 extension TLSContext {
-    /// AES with a 128-bit key is the fastest where the CPU has instructions for it, and ChaCha20 where it has not.
+    /// AES with a 128-bit key is the fastest on CPUs with AES instructions, and ChaCha20 on others.
     private static let ciphers =
         copenssl_has_aes() != 0
         ? "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384"
@@ -259,14 +260,14 @@ extension TLSContext {
 
     private static let groups = "X25519:P-256:P-384"
 
-    /// Bytes of certificates that the other side may show: chains have some thousand, and memory is taken for them before
-    /// anybody is known.
+    /// Most bytes of the peer's certificates: chains have some thousand, and memory is allocated before the peer is
+    /// authenticated.
     private static let longestCertificates = 32 << 10
 
-    /// Seconds for which a conversation can be resumed.
+    /// Seconds for which a session can be resumed.
     private static let ticketLife = 7200
 
-    /// - Returns: false when OpenSSL lacks something of it.
+    /// - Returns: false if OpenSSL lacks a feature.
     func applyProfile() -> Bool {
         copenssl_set_options(raw)
         copenssl_set_longest_certificates(raw, Self.longestCertificates)
@@ -282,19 +283,19 @@ extension TLSContext {
         switch side {
         case .server:
             if !protocols.list.isEmpty { copenssl_choose_protocols(raw, protocols.withLength) }
-            // Everything is in the ticket, so the server keeps nothing. One for each connection is enough: clients use the
-            // latest for all that they open.
+            // Tickets contain all state, so that the server stores nothing. One for each connection is enough: clients
+            // use the latest one for all new connections.
             copenssl_set_session_cache(raw, Int(SSL_SESS_CACHE_OFF))
             let scope = Array("transfer".utf8)
             return SSL_CTX_set_num_tickets(raw, 1) == 1
                 && SSL_CTX_set_session_id_context(raw, scope, UInt32(scope.count)) == 1
         case .client:
-            // Unlike its neighbours, 0 is its success (SSL_CTX_set_alpn_protos(3)).
+            // Unlike other functions, this one returns 0 on success (SSL_CTX_set_alpn_protos(3)).
             return SSL_CTX_set_alpn_protos(raw, protocols.list.baseAddress, UInt32(protocols.list.count)) == 0
         }
     }
 
-    /// A server's part in who its clients are.
+    /// Requests certificates from clients and accepts those with an Ed25519 key.
     func askForCertificate() {
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_cert_verify_callback(
@@ -305,7 +306,7 @@ extension TLSContext {
             }, nil)
     }
 
-    /// A client's part: each connection has a judge, who sees the certificate before anything else is said.
+    /// Lets each connection's judge examine the server's certificate before anything else is sent.
     func judgeServers() {
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_cert_verify_callback(
@@ -316,12 +317,12 @@ extension TLSContext {
             }, nil)
     }
 
-    /// Tickets come after the handshake, so only those of servers that were trusted.
+    /// Keeps tickets. They arrive after the handshake, so only from trusted servers.
     func keepTickets() {
         copenssl_set_session_cache(raw, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
         SSL_CTX_sess_set_new_cb(raw) { session, ticket in
             guard let ticket, let session = TLSSession.of(session) else { return 0 }
-            // Returning 1 takes ownership of it.
+            // Returning 1 takes ownership of the ticket.
             session.context.keep(TLSTicket(owning: ticket))
             return 1
         }
@@ -329,16 +330,15 @@ extension TLSContext {
 }
 
 extension TLSContext {
-    /// Where distributions keep the certificates that they trust. OpenSSL itself looks only where the one that was linked
-    /// in expects them.
+    /// Files in which distributions keep trusted certificates. OpenSSL looks only in the places that were compiled in.
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
     ]
 
-    /// Looks at a server's certificate as any TLS client does: who vouches for it, for which names, and for how long.
+    /// Verifies a server's certificate as any TLS client does: issuer, names, and validity.
     ///
-    /// - Parameter store: what OpenSSL made to verify it; it knows the name that was asked for.
+    /// - Parameter store: OpenSSL's verification context, which knows the requested name.
     func problem(_ store: OpaquePointer) -> TLSProblem? {
         loadTrust(X509_STORE_CTX_get0_store(store))
         defer { ERR_clear_error() }
@@ -359,7 +359,8 @@ extension TLSContext {
         }
     }
 
-    /// Not before it is needed: where all of them are in one file, to read it takes longer than the handshake.
+    /// Loads the trusted certificates only when they are needed: reading a file with all of them takes longer than the
+    /// handshake.
     private func loadTrust(_ store: OpaquePointer?) {
         guard let store, mustLoadTrust() else { return }
         X509_STORE_set_default_paths(store)

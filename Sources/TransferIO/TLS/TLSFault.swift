@@ -1,20 +1,20 @@
 internal import COpenSSL
 
-/// Why TLS ended a connection, or never came about.
+/// The reason why TLS ended a connection, or never started.
 package enum TLSFault: Error, Equatable, Sendable {
-    /// What answered doesn't speak TLS; its first bytes, one at least.
+    /// The peer doesn't use TLS; with its first bytes, at least one.
     case notTLS(opening: [UInt8])
 
-    /// This side's judge refused the other side's certificate.
+    /// This side's judge did not trust the peer's certificate.
     case untrusted
 
-    /// The other side ended it with an alert.
+    /// The peer ended the connection with an alert.
     case alert(String)
 
-    /// What came broke the rules, or was changed on its way; OpenSSL's words.
+    /// Received bytes broke the protocol or were changed on the network; OpenSSL's description.
     case broken(String)
 
-    /// What happened, to go behind a colon.
+    /// A description to be used after a colon.
     package var reason: String {
         switch self {
         case .notTLS: "the other side doesn't speak TLS"
@@ -26,14 +26,14 @@ package enum TLSFault: Error, Equatable, Sendable {
 }
 
 extension TLSFault {
-    /// What OpenSSL has queued last on this thread; clears the queue.
+    /// Takes OpenSSL's latest error on this thread and clears its queue.
     static func taken() -> TLSFault {
         let code = ERR_peek_last_error()
         ERR_clear_error()
         guard code != 0 else { return .broken("no reason given") }
         let number = copenssl_error_reason(code)
         let words = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(number)"
-        // Alerts of the other side are numbered from SSL_AD_REASON_OFFSET on (ssl(7)), and have one byte.
+        // Alerts of the peer have numbers from SSL_AD_REASON_OFFSET on (ssl(7)), and one byte.
         let alert = number - SSL_AD_REASON_OFFSET
         guard copenssl_error_library(code) == ERR_LIB_SSL, (0...255).contains(alert) else { return .broken(words) }
         return .alert(alertName(alert))
@@ -44,9 +44,9 @@ extension TLSFault {
     }
 }
 
-/// Why there is no TLS to start with: a certificate or a key that cannot be used.
+/// The reason why TLS cannot be set up, such as an unusable certificate or key.
 package struct TLSError: Error, Equatable, Sendable {
-    /// A sentence that says what to do.
+    /// A sentence for the user.
     package let message: String
 
     package init(_ message: String) {

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
 extension TLSKey {
-    /// The identity that a certificate for browsers is bound to. Its signature is verified here: who has the key of the certificate
-    /// has it from the identity.
+    /// Takes the identity to which a certificate for browsers is bound. This verifies its signature: the owner of the
+    /// certificate's key has it from the identity.
     ///
-    /// - Returns: nothing for any other certificate.
+    /// - Returns: nil for any other certificate.
     init?(identityOf certificate: OpaquePointer) {
         defer { ERR_clear_error() }
         guard let own = TLSKey(certificate: certificate), !own.isEd25519,

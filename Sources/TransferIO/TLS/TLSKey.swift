@@ -5,15 +5,15 @@ package struct TLSKey: Hashable, Sendable {
     /// Bytes of an Ed25519 key (RFC 8032).
     static let ed25519Size = 32
 
-    /// Of an Ed25519 key its 32 bytes; of any other the SubjectPublicKeyInfo in DER (RFC 5280).
+    /// The 32 bytes of an Ed25519 key; for any other key its SubjectPublicKeyInfo in DER (RFC 5280).
     package let bytes: [UInt8]
 
     package let isEd25519: Bool
 
-    /// - Parameter key: the bytes of an Ed25519 key.
+    /// - Parameter key: the 32 bytes of an Ed25519 key.
     init(ed25519 key: [UInt8]) { (bytes, isEd25519) = (key, true) }
 
-    /// - Returns: nothing when OpenSSL doesn't understand the key.
+    /// - Returns: nil if OpenSSL doesn't understand the key.
     init?(certificate: OpaquePointer) {
         guard let key = X509_get0_pubkey(certificate) else {
             ERR_clear_error()

@@ -1,10 +1,10 @@
 import Glibc
 package import TransferSystem
 
-/// TLS between a socket and whoever uses it: takes and gives plaintext like a bare socket, and moves ciphertext in as few
-/// system calls. Ciphertext that the kernel doesn't take at once waits here, and is sent when it does. Loop only.
+/// TLS between a socket and its user: it takes and returns plaintext like a bare socket, and moves ciphertext with as
+/// few system calls. Ciphertext that the kernel doesn't accept at once waits here until it does. Loop only.
 package final class TLSLayer {
-    /// One try at receiving or sending; nothing when the kernel would have to wait.
+    /// One attempt to receive or send; nil if it would block.
     package struct Wire {
         // Named, because the compiler overlooks that errors of closures use an import.
         package typealias Failure = SystemError
@@ -20,36 +20,36 @@ package final class TLSLayer {
         }
     }
 
-    /// Bytes that are told of what doesn't speak TLS: enough to see what it is.
+    /// Most bytes that are reported of a peer without TLS, enough to recognise its protocol.
     private static let openingSize = 64
 
-    /// The least that is asked of the kernel at once, however little the user has room for.
+    /// Fewest bytes requested from the kernel at once, however little room the user has.
     private static let leastReceived = 4 << 10
 
     let session: TLSSession
     private let buffers: CiphertextBuffers
     private let wire: Wire
-    /// Received and not decrypted yet; there only while the user has no room for it.
+    /// Received ciphertext that is not decrypted; present only while the user has no room for its content.
     private var incoming: UnsafeMutableRawBufferPointer?
-    /// Encrypted and not sent yet: the buffer and the part of it.
+    /// Ciphertext that is not sent: the buffer and the range in it.
     private var outgoing: UnsafeMutableRawBufferPointer?
     private var unsent = 0..<0
     private var hasReceived = false
-    /// The other side said that no more comes.
+    /// Whether the peer has ended its direction.
     private var hasEnded = false
-    /// What to throw when all that came before it was handed over.
+    /// The error to throw after all earlier bytes were returned.
     private var failure: StreamError?
 
     package private(set) var isEstablished = false
 
-    /// Whether nothing can be sent before more has come: the other side has begun a message of TLS and not ended it.
+    /// Whether sending must wait for input: the peer has sent an incomplete TLS message.
     package private(set) var sendingAwaitsInput = false
 
-    /// Whether nothing can be received before what waits was sent: the other side has asked for answers of TLS and takes
-    /// none.
+    /// Whether receiving must wait until ciphertext is sent: the peer has requested answers of TLS and does not read
+    /// them.
     private var receivingAwaitsRoom = false
 
-    /// Whether something was received because nothing could be sent without it.
+    /// Whether input was received in order to send.
     private var hasReceivedToSend = false
 
     package init(_ session: TLSSession, _ buffers: CiphertextBuffers, _ wire: Wire) {
@@ -63,19 +63,20 @@ package final class TLSLayer {
         if let outgoing { buffers.giveBack(outgoing) }
     }
 
-    /// Whether ciphertext waits for the kernel.
+    /// Whether ciphertext waits to be sent.
     package var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Whether receiving may go on, though the kernel says nothing: there is room again, or sending has received something.
+    /// Whether receiving may continue without an event of the kernel: there is room again, or sending has received
+    /// input.
     package var mayReceive: Bool { receivingAwaitsRoom ? !hasUnsent : hasReceivedToSend }
 }
 
 // MARK: Handshake
 
 extension TLSLayer {
-    /// Goes on as far as it can now.
+    /// Continues the handshake as far as possible.
     ///
-    /// - Returns: whether it is done; otherwise more has to come.
+    /// - Returns: whether it is done; otherwise more input is needed.
     package func handshake() throws(StreamError) -> Bool {
         while !isEstablished {
             let step = try encrypting { () throws(TLSFault) in try session.handshake() }
@@ -117,14 +118,14 @@ extension TLSLayer {
         return hasEnded ? .end : .wouldBlock
     }
 
-    /// - Parameter count: bytes of plaintext; raised also by a call that throws.
-    /// - Returns: whether that is all for now.
+    /// - Parameter count: bytes of plaintext; increased also by a call that throws.
+    /// - Returns: whether no more can be done now.
     private func receiveStep(into target: UnsafeMutableRawBufferPointer, _ count: inout Int) throws(StreamError) -> Bool
     {
         let step = try encrypting { () throws(TLSFault) in try session.read(into: target, &count) }
-        // An answer to a new key, say. Whether it can be sent is no matter of what was received.
+        // For example an answer to a key update. If it cannot be sent, the received bytes are still valid.
         if hasUnsent, step != .needsRoom { try? flush() }
-        // What was received is worth handing over before there is more.
+        // Received bytes are returned before more are read.
         guard count == 0 else { return true }
         switch step {
         case .done: return true
@@ -139,9 +140,9 @@ extension TLSLayer {
         }
     }
 
-    /// Receives ciphertext for about as much plaintext as there is room for, so that nearly nothing has to wait here.
+    /// Receives about as much ciphertext as there is room for plaintext, so that almost none waits here.
     ///
-    /// - Returns: false when there is nothing to receive now.
+    /// - Returns: false if there is no input now.
     private func fill(room: Int) throws(StreamError) -> Bool {
         guard session.unread == 0 else { throw .tls(.broken("more is wanted than what is there")) }
         let buffer = incoming ?? buffers.take()
@@ -151,15 +152,15 @@ extension TLSLayer {
         let count = try streaming { () throws(SystemError) in try wire.receive(target) }
         guard let count else { return false }
         guard count > 0 else { throw .truncated }
-        // Trap: more than none was received, which the line above says.
+        // Trap: at least one byte was received, as the line above checks.
         if !hasReceived { try checkFirst(target[0], of: target.prefix(count)) }
-        // Trap: recv(2) gives no more than there was room for.
+        // Trap: recv(2) returns no more bytes than there was room for.
         session.setInput(UnsafeRawBufferPointer(rebasing: target[..<count]))
         return true
     }
 
-    /// The first record is of a handshake (22), or an alert (21) of somebody who wants none (RFC 8446, section 5.1). OpenSSL
-    /// would tell of a wrong version number.
+    /// The first record is a handshake (22), or an alert (21) of a peer that refuses one (RFC 8446, section 5.1).
+    /// OpenSSL would report a wrong version number instead.
     private func checkFirst(_ byte: UInt8, of received: Slice<UnsafeMutableRawBufferPointer>) throws(StreamError) {
         hasReceived = true
         guard byte == 22 || byte == 21 else {
@@ -167,7 +168,7 @@ extension TLSLayer {
         }
     }
 
-    /// An idle connection holds no memory, neither here nor in OpenSSL; nor does one that nothing more is read of.
+    /// Frees memory here and in OpenSSL, so that an idle connection has none; nor has one that is no longer read.
     private func letGoOfInput() {
         if hasEnded { session.setInput(UnsafeRawBufferPointer(start: nil, count: 0)) }
         guard session.unread == 0 else { return }
@@ -181,7 +182,7 @@ extension TLSLayer {
 // MARK: Sending
 
 extension TLSLayer {
-    /// - Returns: how many bytes were taken and will leave, or nothing while earlier ones still wait.
+    /// - Returns: the number of bytes that were taken and will be sent; nil while earlier ones wait.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
         if let failure { throw failure }
         guard isEstablished else { throw .tls(.broken("the handshake is not done")) }
@@ -195,11 +196,11 @@ extension TLSLayer {
         return piece.count
     }
 
-    /// - Returns: false when the other side has to say more first, or to take what waits.
+    /// - Returns: false if the peer must first send more, or read what waits.
     private func encrypt(_ piece: UnsafeRawBufferPointer) throws(StreamError) -> Bool {
         sendingAwaitsInput = false
         while try encrypting({ () throws(TLSFault) in try session.write(piece) }) == .needsInput {
-            // Each try may write, and needs all the room.
+            // Each attempt may write, and needs all room.
             try flush()
             guard !hasUnsent else { return false }
             guard !hasEnded else { throw .truncated }
@@ -213,29 +214,29 @@ extension TLSLayer {
         return true
     }
 
-    /// Says that no more will come, without waiting for anything.
+    /// Sends the closing alert, without waiting.
     package func close() {
         guard isEstablished, failure == nil else { return }
-        // A connection that fails now has nothing left to lose.
+        // If this fails, no content is lost.
         try? encrypting { () throws(TLSFault) in session.close() }
         try? flush()
     }
 
-    /// Offers the kernel what waits.
+    /// Sends waiting ciphertext as far as possible.
     package func flush() throws(StreamError) {
         guard let outgoing else { return }
         while hasUnsent {
             let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(outgoing)[unsent])
             let count = try streaming { () throws(SystemError) in try wire.send(rest) }
             guard let count else { return }
-            // Trap: send(2) takes no more than it was offered.
+            // Trap: send(2) takes no more bytes than it was offered.
             unsent = unsent.lowerBound + count..<unsent.upperBound
         }
         took(0)
     }
 
-    /// Lets the session write what it has to behind what waits. What a failing one writes is sent too: it may be the alert
-    /// that tells the other side why.
+    /// Runs a step of the session that may write ciphertext. What a failing step writes is sent too, because it may be
+    /// the alert that tells the peer the reason.
     private func encrypting<Value>(_ body: () throws(TLSFault) -> Value) throws(StreamError) -> Value {
         let buffer = outgoing ?? buffers.take()
         outgoing = buffer
@@ -253,7 +254,7 @@ extension TLSLayer {
     }
 
     private func took(_ count: Int) {
-        // Trap: the wire writes no more than the room it was given, in C with that bound.
+        // Trap: the wire, in C, writes no more bytes than its room.
         unsent = unsent.lowerBound..<unsent.upperBound + count
         guard !hasUnsent, let outgoing else { return }
         buffers.giveBack(outgoing)

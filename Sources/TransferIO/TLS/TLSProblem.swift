@@ -1,15 +1,15 @@
-/// Why a certificate proves nothing to those who don't know its key.
+/// The reason why a certificate proves nothing to a client that doesn't know its key.
 package enum TLSProblem: Equatable, Sendable {
     case expired
     case notYetValid
-    /// It is for other names than the one that was asked for.
+    /// The certificate has other names than the requested one.
     case wrongName
-    /// Nobody vouches for it but itself, or somebody who is not known here.
+    /// The certificate is self-signed or its issuer is unknown.
     case unknownIssuer
-    /// OpenSSL's words.
+    /// Any other reason, in OpenSSL's words.
     case other(String)
 }
 
-/// Decides whether a server is the right one, from its key and what is wrong with the certificate around it. `check` reads
-/// the system's trusted certificates where it has to, so a judge who knows the key asks nothing.
+/// Decides whether a server can be trusted, from its key and the certificate's problem. `check` may read the system's
+/// trusted certificates, so a judge that knows the key does not call it.
 package typealias TLSJudge = @Sendable (_ key: TLSKey, _ check: () -> TLSProblem?) -> Bool

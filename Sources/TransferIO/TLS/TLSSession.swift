@@ -1,16 +1,16 @@
 internal import COpenSSL
 
-/// One TLS conversation, without the connection: ciphertext is given and taken in memory of the caller, and nothing here
-/// waits. Belongs to whoever is isolated to its connection's loop.
+/// One TLS session without its connection: ciphertext is exchanged in memory of the caller, and nothing waits. Used
+/// only on its connection's loop.
 package final class TLSSession {
-    /// How far a call came.
+    /// The result of one call.
     package enum Step: Equatable {
         case done
-        /// The other side closed its direction in order.
+        /// The peer has closed its direction properly.
         case closed
-        /// More ciphertext is needed.
+        /// The call needs more ciphertext from the peer.
         case needsInput
-        /// There is no more room for ciphertext.
+        /// There is no room left for ciphertext.
         case needsRoom
     }
 
@@ -19,19 +19,19 @@ package final class TLSSession {
     private let wire: UnsafeMutablePointer<copenssl_wire>
     private let judgement: TLSJudge?
     private var wasRefused = false
-    /// Records under the keys of now, of either direction.
+    /// Records so far under the present keys of each direction.
     private var writtenRecords = 0
     private var readRecords = 0
 
-    /// The only one needed, for ever.
+    /// OpenSSL's methods for all sessions, never freed.
     ///
-    /// Never changed after it was made.
+    /// Not changed after initialisation.
     private nonisolated(unsafe) static let method = copenssl_wire_method()
 
     /// - Parameters:
-    ///   - name: of the server that a client means; a name or an address in digits.
-    ///   - judge: whether a client takes the server for the right one.
-    /// - Throws: when memory has run out, or the name cannot be asked for.
+    ///   - name: on a client, the server's name or numeric address.
+    ///   - judge: on a client, decides whether the server can be trusted.
+    /// - Throws: if there is no memory, or the name is invalid.
     package init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws(TLSFault) {
         guard let raw = SSL_new(context.raw) else { throw .taken() }
         self.context = context
@@ -42,14 +42,14 @@ package final class TLSSession {
         guard SSL_set_ex_data(raw, 0, Unmanaged.passUnretained(self).toOpaque()) == 1, let method = Self.method,
             let bio = copenssl_wire_bio(method, wire)
         else { throw .taken() }
-        // One reference for both directions (SSL_set_bio(3)).
+        // One reference is enough for both directions (SSL_set_bio(3)).
         SSL_set_bio(raw, bio, bio)
         switch context.side {
         case .server: SSL_set_accept_state(raw)
         case .client:
             SSL_set_connect_state(raw)
             if let name { try expect(name) }
-            // Without it the handshake is a whole one.
+            // Without a ticket the handshake is a full one.
             if let ticket = context.latestTicket { SSL_set_session(raw, ticket.raw) }
         }
     }
@@ -59,55 +59,55 @@ package final class TLSSession {
         wire.deallocate()
     }
 
-    /// A server may have many certificates, and is told by name which one is wanted, unless that is an address
-    /// (RFC 6066, section 3).
+    /// Sends the wanted name, because a server may have many certificates, unless it is an address (RFC 6066, section
+    /// 3).
     private func expect(_ name: String) throws(TLSFault) {
-        // OpenSSL would take what is before the zero for the name.
+        // OpenSSL would end the name at the zero byte.
         guard !name.utf8.contains(0) else { throw .broken("the server's name has a zero byte") }
         let parameters = SSL_get0_param(raw)
         guard X509_VERIFY_PARAM_set1_ip_asc(parameters, name) != 1 else { return }
         ERR_clear_error()
-        // Otherwise any name would do.
+        // Without this any name would be accepted.
         guard copenssl_set_server_name(raw, name) == 1, SSL_set1_host(raw, name) == 1 else { throw .taken() }
     }
 
     // MARK: Ciphertext
 
-    /// What there is to read; stays the caller's, and is taken as far as `unread` says.
+    /// Sets the ciphertext to read, which the caller owns; it is consumed up to `unread`.
     package func setInput(_ bytes: UnsafeRawBufferPointer) {
         wire.pointee.input = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         wire.pointee.input_count = bytes.count
     }
 
-    /// Bytes of input that no call has taken yet.
+    /// Bytes of input that are not consumed yet.
     package var unread: Int { wire.pointee.input_count }
 
-    /// Where to write; stays the caller's.
+    /// Sets the memory for ciphertext, which the caller owns.
     package func setOutput(_ room: UnsafeMutableRawBufferPointer) {
         wire.pointee.output = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
         wire.pointee.output_count = 0
         wire.pointee.output_capacity = room.count
     }
 
-    /// Bytes written to the room.
+    /// Bytes of ciphertext written to that memory.
     package var written: Int { wire.pointee.output_count }
 
     // MARK: Conversation
 
-    /// Goes on with the handshake.
+    /// Continues the handshake as far as possible.
     package func handshake() throws(TLSFault) -> Step {
         try step { SSL_do_handshake(raw) }
     }
 
-    /// Decrypts record after record into `target`, until it is full or something else has to happen first.
+    /// Decrypts records into `target` until it is full or another step is needed.
     ///
-    /// - Parameter count: bytes that are there; raised also by a call that throws.
-    /// - Returns: `done` when `target` is full.
+    /// - Parameter count: bytes in `target`; increased also by a call that throws.
+    /// - Returns: `done` if `target` is full.
     package func read(into target: UnsafeMutableRawBufferPointer, _ count: inout Int) throws(TLSFault) -> Step {
         while count < target.count {
-            // A side that keeps to its own part has renewed them long before.
+            // A peer that follows the same profile has renewed its keys long before.
             if readRecords / 2 >= context.recordsPerKey { renewKeys(ofBoth: true) }
-            // Trap: SSL_read_ex(3) gives no more than there was room for.
+            // Trap: SSL_read_ex(3) returns no more bytes than there was room for.
             let rest = UnsafeMutableRawBufferPointer(rebasing: target[count...])
             var found = 0
             let step = try step { SSL_read_ex(raw, rest.baseAddress, rest.count, &found) }
@@ -118,10 +118,9 @@ package final class TLSSession {
         return .done
     }
 
-    /// Encrypts `bytes`, of which there must be some, into records of 16 KiB. There must be room for all of them.
+    /// Encrypts `bytes`, at least one, into records of 16 KiB. There must be room for all of them.
     ///
-    /// - Returns: `done` when all is written; `needsInput` when nothing is, because the other side has begun a message and
-    ///   has to end it first.
+    /// - Returns: `done` if all is written; `needsInput` if nothing is, because the peer must first complete a message.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(TLSFault) -> Step {
         if writtenRecords >= context.recordsPerKey { renewKeys(ofBoth: false) }
         var count = 0
@@ -136,12 +135,12 @@ package final class TLSSession {
         }
     }
 
-    /// The next call says that records have new keys from then on. Inside a message that came by half it cannot be said; then
-    /// it is tried again with the next record.
+    /// Announces new keys with the next record. While a message has been received only in part, OpenSSL cannot; the
+    /// next record tries again.
     ///
-    /// - Parameter ofBoth: the other side is asked to do the same.
+    /// - Parameter ofBoth: whether to ask the peer for new keys too.
     private func renewKeys(ofBoth: Bool) {
-        // Behind the end nothing more is said.
+        // After the closing alert nothing more is sent.
         guard SSL_get_shutdown(raw) & SSL_SENT_SHUTDOWN == 0 else { return }
         guard SSL_key_update(raw, ofBoth ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED) == 1 else {
             return ERR_clear_error()
@@ -150,12 +149,12 @@ package final class TLSSession {
         if ofBoth { readRecords = 0 }
     }
 
-    /// Gives back the memory of a record that is neither half received nor half sent; the next one takes it again.
+    /// Frees the memory of records unless one is half received or sent; the next one allocates it again.
     package func freeBuffers() {
         _ = SSL_free_buffers(raw)
     }
 
-    /// Says that no more will come.
+    /// Writes the alert that closes this direction.
     package func close() {
         guard SSL_is_init_finished(raw) == 1 else { return }
         ERR_clear_error()
@@ -164,7 +163,7 @@ package final class TLSSession {
     }
 
     private func step(_ call: () -> Int32) throws(TLSFault) -> Step {
-        // SSL_get_error(3) asks for an empty queue. It nearly always is, and to clear it costs more than to look.
+        // SSL_get_error(3) needs an empty queue. It almost always is, and checking is cheaper than clearing.
         if ERR_peek_error() != 0 { ERR_clear_error() }
         let status = call()
         guard status != 1 else { return .done }
@@ -183,18 +182,18 @@ package final class TLSSession {
 
     // MARK: Facts
 
-    /// The key in the other side's certificate, once the handshake is done; nothing when it has shown none.
+    /// The key in the peer's certificate, once the handshake is done; nil if it has shown none.
     package var peerKey: TLSKey? {
         SSL_get0_peer_certificate(raw).flatMap { TLSKey(certificate: $0) }
     }
 
-    /// The identity that the other side's certificate is bound to, or else the key in it.
+    /// The identity to which the peer's certificate is bound, or else the certificate's key.
     package var peerIdentity: TLSKey? {
         SSL_get0_peer_certificate(raw).flatMap { TLSKey(identityOf: $0) ?? TLSKey(certificate: $0) }
     }
 
-    /// Bytes that both sides of this conversation know and no other conversation has: `tls-exporter` of RFC 9266. Nil before the
-    /// handshake is done.
+    /// Bytes that only the two sides of this session know: `tls-exporter` of RFC 9266. Nil before the handshake is
+    /// done.
     package var channelBinding: [UInt8]? {
         guard SSL_is_init_finished(raw) == 1 else { return nil }
         // RFC 9266, section 4: this label, an empty context, 32 bytes.
@@ -208,10 +207,10 @@ package final class TLSSession {
         return binding
     }
 
-    /// Whether it goes on from an earlier conversation.
+    /// Whether the session was resumed.
     package var isResumed: Bool { SSL_session_reused(raw) == 1 }
 
-    /// What both sides agreed to run above TLS (RFC 7301); nothing where the client offers none.
+    /// The protocol agreed on above TLS (RFC 7301); nil if the client offers none.
     package var protocolName: String? {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
@@ -219,19 +218,19 @@ package final class TLSSession {
         return name.map { String(decoding: UnsafeBufferPointer(start: $0, count: Int(length)), as: UTF8.self) }
     }
 
-    /// The name of the cipher, as the IANA registered it.
+    /// The name of the cipher as registered with IANA.
     package var cipher: String {
         SSL_CIPHER_standard_name(SSL_get_current_cipher(raw)).map { String(cString: $0) } ?? "none"
     }
 
     // MARK: Callbacks
 
-    /// The session of OpenSSL's handle. Called back by OpenSSL only within a call that the session makes.
+    /// The session of OpenSSL's handle. OpenSSL calls back only inside a call that the session makes.
     static func of(_ raw: OpaquePointer?) -> TLSSession? {
         raw.flatMap { SSL_get_ex_data($0, 0) }.map { Unmanaged<TLSSession>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The session whose other side's certificate is being looked at.
+    /// The session whose peer's certificate OpenSSL is verifying.
     static func verifying(_ store: OpaquePointer) -> TLSSession? {
         of(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()).map { OpaquePointer($0) })
     }

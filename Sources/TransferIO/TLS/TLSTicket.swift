@@ -1,12 +1,13 @@
 internal import COpenSSL
 
-/// What a client resumes an earlier conversation with.
+/// A ticket with which a client resumes a session.
 ///
-/// `@unchecked Sendable`: OpenSSL counts who holds a session, and changes none that was established (openssl-threads(7)).
+/// `@unchecked Sendable`: OpenSSL counts references to a session, and does not change an established one
+/// (openssl-threads(7)).
 final class TLSTicket: @unchecked Sendable {
     let raw: OpaquePointer
 
-    /// Takes ownership.
+    /// Takes ownership of OpenSSL's session.
     init(owning raw: OpaquePointer) {
         self.raw = raw
     }

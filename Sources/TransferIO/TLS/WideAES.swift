@@ -4,13 +4,13 @@
 #endif
 internal import TransferSystem
 
-/// AES-GCM of a library for processors with wide AES instructions: it encrypts some 20 GB/s, OpenSSL before 3.1 some 5 GB/s.
-/// It is used by OpenSSL only if it did, in this process, what it has to.
+/// AES-GCM of a library for processors with wide AES instructions: it encrypts some 20 GB/s, OpenSSL before 3.1 some 5
+/// GB/s. OpenSSL uses it only if it has passed a test in this process.
 package enum WideAES {
-    /// The file that is looked for.
+    /// File name of the library.
     package static let fileName = "libIPSec_MB.so.1"
 
-    /// Looked for when TLS is first used.
+    /// The reason why it is not used; the library is loaded when TLS is first used.
     static let refusal: LibraryRefusal? = load()
 
     #if arch(x86_64)
@@ -27,16 +27,17 @@ package enum WideAES {
             }
         }
 
-        /// - Parameter kind: of processor, by the library's names.
+        /// - Parameter kind: the library's name for a type of processor.
         static func open(_ path: String, kind: String) throws(LibraryRefusal) -> cipsecmb_library {
             var library = cipsecmb_library()
             guard cipsecmb_open(path, kind, &library) else { throw .absent }
             return library
         }
 
-        /// Compares it with OpenSSL's own. A wrong one may end the process, so this comes before there is anything to lose.
+        /// Compares the library with OpenSSL. A faulty one may crash the process, so this happens before there are
+        /// connections.
         ///
-        /// - Parameter counts: bytes of content that are tried.
+        /// - Parameter counts: sizes of content to try, in bytes.
         static func examine(
             _ library: cipsecmb_library, counts: some Sequence<Int> = counts
         ) throws(LibraryRefusal) {
@@ -54,25 +55,25 @@ package enum WideAES {
             }
         }
 
-        /// Around blocks, and around as many of them as the library takes at once.
+        /// Sizes around one block, and around the number of blocks that the library processes at once.
         private static let counts =
             [0, 1, 2, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 127, 128, 129]
             + [255, 256, 257, 511, 512, 513, 767, 768, 769, 1023, 1025, 1537, 2047, 2049, 4095, 4096, 4097]
 
-        /// What is not drawn by chance: a record's header, nothing, all that there is room for.
+        /// Sizes of associated data: a record's header, none, another one, and the maximum.
         private static let associatedCounts = [5, 0, 13, 64]
 
         private static func answers(_ library: cipsecmb_library, _ method: OpaquePointer, _ count: Int) -> Bool {
             var library = library
             var state = UInt64(truncatingIfNeeded: count) &* 0x9E37_79B9_7F4A_7C15 | 1
             let drawn = (0..<92 + count).map { _ -> UInt8 in
-                // Marsaglia's xorshift: quick, and good enough to tell bytes apart.
+                // Marsaglia's xorshift: fast, and random enough for a comparison.
                 state ^= state << 13
                 state ^= state >> 7
                 state ^= state << 17
                 return UInt8(truncatingIfNeeded: state >> 32)
             }
-            // A counter behind them must not run over into them.
+            // A nonce of ones, because the counter behind it must not carry into it.
             let nonce = count % 3 == 1 ? [UInt8](repeating: 0xFF, count: 12) : Array(drawn[16..<28])
             return withUnsafeTemporaryAllocation(byteCount: 4 * (count + 64), alignment: 64) { memory in
                 drawn.withUnsafeBufferPointer { drawn in
