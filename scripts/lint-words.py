@@ -49,7 +49,7 @@ PENDING = (
     "Benchmarks/", "Fuzz/", "Tests/", "Makefile", "scripts/run-demo.sh",
     "Sources/CIPSecMB/", "Sources/CISAL/", "Sources/CLinux/", "Sources/COpenSSL/", "Sources/CQREncode/", "Sources/CSQLite/",
     "Sources/CXXHash/", "Sources/CZlib/", "Sources/CZstd/",
-    "Sources/TransferAccess/", "Sources/TransferCodec/", "Sources/TransferHTTP/", "Sources/TransferIO/",
+    "Sources/TransferAccess/", "Sources/TransferCodec/",
     "Sources/TransferKeys/", "Sources/TransferReceipts/", "Sources/TransferSealing/", "Sources/TransferSystem/",
 )
 # The history of changes keeps its words.

@@ -169,7 +169,8 @@ private struct SettingsTable {
             let missing = group.filter { !commands.contains($0) }
             let more = commands.filter { !group.contains($0) }
             guard missing.count + more.count < 4, commands.count > 9 else { continue }
-            return name + (missing.isEmpty ? "" : " without \(GeneratedParts.code(missing.map(\.name), separator: "/"))")
+            return name
+                + (missing.isEmpty ? "" : " without \(GeneratedParts.code(missing.map(\.name), separator: "/"))")
                 + (more.isEmpty ? "" : ", \(GeneratedParts.code(more.map(\.name), separator: "/"))")
         }
         return GeneratedParts.code(commands.map(\.name), separator: "/")

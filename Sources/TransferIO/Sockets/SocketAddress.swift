@@ -54,7 +54,7 @@ package struct SocketAddress: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { bytes in
-            // Trap: `Endpoint` has checked the length of its paths, and others are short ones of this program.
+            // Trap: `Endpoint` has checked the length of every path from outside, and this program chooses short ones.
             precondition(name.count < bytes.count, "a Unix-domain path that no Endpoint lets pass")
             bytes.copyBytes(from: name)
         }

@@ -78,7 +78,8 @@ enum SyncFlags {
 
     private static let mostDeletions = FlagKey<Int?, UsageError>(
         Flag(
-            name: "max-delete", placeholder: "N", help: "Stop before removing anything if more than N would be removed.",
+            name: "max-delete", placeholder: "N",
+            help: "Stop before removing anything if more than N would be removed.",
             details: "Files, folders and links count alike.")
     ) { (arguments, flag) throws(UsageError) in
         try arguments.values(of: flag).last.map { (text) throws(UsageError) in
