@@ -1,40 +1,40 @@
 import Glibc
 
-/// What a client shows to be let in where it has no key, or to have its key enrolled: `transfer_ID_SECRET` or
+/// A secret that a client without a key sends to be let in, or to have its key enrolled: `transfer_ID_SECRET` or
 /// `pair_ID_SECRET`; for browsers `web_ID_SECRET` in a link, and `session_ID_SECRET` in a cookie.
 ///
-/// It is shown once, to its owner, and never logged: as a description it is without its secret.
+/// It is displayed once, to its owner, and never logged: its description omits the secret.
 package struct AccessSecret: Equatable, Sendable {
-    /// What it is good for.
+    /// The purpose of the secret.
     package enum Kind: String, CaseIterable, Sendable {
-        /// Uploading, until it expires or is revoked.
+        /// Access for a client until it expires or is revoked.
         case token = "transfer"
-        /// Enrolling the key of one client.
+        /// Enrols the key of one client.
         case pairing = "pair"
-        /// Beginning the session of one browser, as part of a link.
+        /// Begins the session of one browser, as part of a link.
         case web = "web"
-        /// What a browser shows while its session lasts.
+        /// Identifies a browser's session while it lasts.
         case session = "session"
     }
 
     package let kind: Kind
 
-    /// What it is found by; no secret. Eight digits, 40 bits: enough that no two of a list are the same.
+    /// ID in the list; not secret. Eight digits, 40 bits: enough that no two in a list are equal.
     package let id: String
 
-    /// 32 digits, 160 bits.
+    /// The secret part: 32 digits, 160 bits.
     let secret: String
 
-    /// How long a pairing code or a link is good for: ten minutes, enough to walk to the other machine.
+    /// Seconds for which a pairing code or a link is valid: ten minutes, enough to walk to the other machine.
     package static let pairingSeconds: Int64 = 600
 
-    /// How long a session lasts by default: 30 days.
+    /// Default seconds of a session: 30 days.
     package static let sessionSeconds: Int64 = 30 * 86_400
 
     private static let idBytes = 5
     private static let secretBytes = 20
 
-    /// A new one, from the kernel's generator.
+    /// Makes a secret with the kernel's random generator.
     package static func random(_ kind: Kind) -> AccessSecret {
         AccessSecret(
             kind: kind, id: Base32.encode(randomBytes(idBytes)), secret: Base32.encode(randomBytes(secretBytes)))
@@ -44,9 +44,9 @@ package struct AccessSecret: Equatable, Sendable {
         (self.kind, self.id, self.secret) = (kind, id, secret)
     }
 
-    /// Reads what `text` gives. Blanks around it are left out, and large letters taken for small ones.
+    /// Reads the text of a secret. Blanks are ignored, and upper case is converted.
     ///
-    /// - Returns: nothing for anything else.
+    /// - Returns: nil for any other text.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.longestText else { return nil }
         let parts = text.utf8.filter { $0 > 0x20 }.map { Self.lowercased($0) }
@@ -58,13 +58,13 @@ package struct AccessSecret: Equatable, Sendable {
         guard Self.isID(id), Base32.isEncoded(secret), secret.utf8.count == Self.secretBytes / 5 * 8 else { return nil }
     }
 
-    /// Bytes that are worth looking at; also the limit of the field that carries it.
+    /// Most bytes of a text, and of the field that carries it.
     package static let longestText = 128
 
-    /// Whether a text can be an id.
+    /// Whether a text has the form of an ID.
     static func isID(_ text: String) -> Bool { Base32.isEncoded(text) && text.utf8.count == idBytes / 5 * 8 }
 
-    /// All of it, to be shown to its owner.
+    /// The whole text, secret included, for its owner.
     package var text: String { "\(kind.rawValue)_\(id)_\(secret)" }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {
@@ -77,15 +77,15 @@ extension AccessSecret: CustomStringConvertible, CustomDebugStringConvertible, C
 
     package var debugDescription: String { description }
 
-    /// Not the secret, which `dump` and failed tests would print.
+    /// Omits the secret, which `dump` and failed tests would print.
     package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
 /// - Parameter count: at most 256 (getentropy(3)).
 func randomBytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        // Trap: it fails for nothing but a system without a generator, before anybody connects; without one nothing here can
-        // be secret.
+        // Trap: this fails only on a system without a random generator, before a client connects, and no secret can be
+        // made without one.
         precondition(getentropy(buffer.baseAddress, count) == 0, "the system has no random numbers")
         filled = count
     }

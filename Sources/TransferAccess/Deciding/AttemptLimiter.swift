@@ -1,28 +1,28 @@
 package import TransferModel
 package import TransferSystem
 
-/// Slows down whoever tries to get in and fails. It never asks for the time.
+/// Slows down clients whose secrets are wrong. It never reads the clock.
 ///
-/// Some failures in a row are answered late and nothing else: people mistype. Then an address is not listened to for a
-/// second, and for twice as long after each further failure. A secret that is right forgets them all. Only wrong secrets
-/// are counted, and only secrets are held up: nobody can lock out a client whose key is admitted, or whose token was found
-/// right before, from behind the same address.
+/// The first failures in a row only have a late answer, because people mistype. Then attempts from the address are
+/// refused for one second, and for twice as long after each further failure. A right secret resets the count. Only
+/// wrong secrets are counted, and only secrets are refused: no client can lock out another one at the same address
+/// whose key is admitted, or whose token was verified recently.
 package struct AttemptLimiter: Sendable {
-    /// Every refusal is sent so long after the attempt, whatever was wrong: the time tells nothing, and a connection
-    /// can try once a second at most.
+    /// Delay of every refusal, whatever the reason, so that the time reveals nothing and a connection can try at most
+    /// once a second.
     package static let delay = Interval.seconds(1)
 
-    /// Failures in a row that have no other consequence.
+    /// Failures in a row without another consequence.
     private static let freeFailures = 5
 
     private static let firstPause = Interval.seconds(1)
 
-    /// The longest pause, and how long failures are remembered beyond it: a device with a revoked token that tries for
-    /// ever costs one attempt in five minutes.
+    /// The longest pause, and the time for which failures are remembered after it: a device that retries a revoked
+    /// token for ever costs one attempt in five minutes.
     private static let longestPause = Interval.seconds(300)
 
-    /// Addresses that are remembered: below a megabyte of memory. Whoever has more than this can also do without trying
-    /// twice from one of them.
+    /// Most addresses to remember: below a megabyte of memory. An attacker with more addresses does not need to try
+    /// twice from one.
     private static let mostAddresses = 4096
 
     private struct Record: Sendable {
@@ -35,16 +35,16 @@ package struct AttemptLimiter: Sendable {
 
     package init() {}
 
-    /// How many addresses it remembers.
+    /// Number of addresses that are remembered.
     var count: Int { records.count }
 
-    /// How long an attempt from there is not listened to; nothing when it may try.
+    /// Remaining time for which attempts from a network are refused; nil if it may try.
     package func pause(for network: PeerNetwork?, at now: MonotonicTime) -> Interval? {
         guard let record = records[network], now < record.closedUntil else { return nil }
         return record.closedUntil - now
     }
 
-    /// An attempt failed.
+    /// Records an attempt with a wrong secret.
     package mutating func fail(_ network: PeerNetwork?, at now: MonotonicTime) {
         if records[network] == nil, records.count >= Self.mostAddresses { makeRoom(at: now) }
         let earlier = records[network].flatMap { isForgotten($0, at: now) ? nil : $0.failures } ?? 0
@@ -53,7 +53,7 @@ package struct AttemptLimiter: Sendable {
         records[network] = Record(failures: failures, last: now, closedUntil: now + pause)
     }
 
-    /// Somebody from there got in with a secret.
+    /// Records that a client from this network has sent a right secret.
     package mutating func succeed(_ network: PeerNetwork?) {
         records[network] = nil
     }
@@ -68,7 +68,8 @@ package struct AttemptLimiter: Sendable {
         record.closedUntil + Self.longestPause <= now
     }
 
-    /// Forgets what is old, and if that is not enough the half that failed longest ago, so that it is done rarely.
+    /// Removes expired records and, if that is not enough, the half with the oldest failures, so that this is rarely
+    /// necessary.
     private mutating func makeRoom(at now: MonotonicTime) {
         records = records.filter { !isForgotten($0.value, at: now) }
         guard records.count >= Self.mostAddresses else { return }

@@ -2,36 +2,38 @@ package import TransferKeys
 package import TransferModel
 import TransferSystem
 
-/// Somebody in the lists. Who may fetch what is stored has a mailbox.
+/// A person in the access lists. People with the right to fetch have a mailbox.
 package struct AccessPerson: Equatable, Sendable {
     package let name: String
 
-    /// Names of those whose uploads this person takes; nothing for everybody's.
+    /// Names of people whose uploads this person accepts; nil for everyone's.
     package fileprivate(set) var takesFrom: [String]?
 
-    /// Those of its lines; nothing for one that is let in by a token, too: then any key may be that machine's.
+    /// Keys of the person's lines; nil for a person who also has a token, since any machine with any key may be theirs
+    /// then.
     package fileprivate(set) var keys: [PublicKey]?
 
-    /// When the last access of this name ends; nothing for never.
+    /// Time at which the person's last access expires; nil for never.
     fileprivate var expires: UTCTime?
 
     fileprivate var hasMailbox: Bool
 }
 
-/// Who has a mailbox. Several lines of one name are one person with several machines, who takes what any of them takes.
+/// Finds the people with a mailbox. Several lines with one name are one person with several machines, who accepts what
+/// any of the lines accepts.
 extension Authenticator {
-    /// - Returns: nothing for a name that nobody has, or not any more.
+    /// - Returns: nil for an unknown name, or one whose access has expired.
     package func person(_ name: String, at now: UTCTime) -> AccessPerson? {
         index[PathKey(name)].flatMap { $0.hasMailbox(at: now) ? $0 : nil }
     }
 
-    /// Everybody, in no order.
+    /// All people with a mailbox, in no order.
     package func people(at now: UTCTime) -> [AccessPerson] { index.values.filter { $0.hasMailbox(at: now) } }
 
-    /// Whether any line has the name, also one that has ended or is for sending only: it is nobody else's.
+    /// Whether any line has the name, even if it has expired or may only send: no other person may get the name.
     package func hasLine(for name: String) -> Bool { index[PathKey(name)] != nil }
 
-    /// Whether all of both lists could be read. Otherwise a name that no line has may be in one that admits nobody.
+    /// Whether both lists could be read completely. Otherwise an unreadable line may have a name that seems free.
     package var isComplete: Bool {
         let (keys, tokens) = (keys, tokens)
         return keys.isComplete && tokens.isComplete
@@ -48,7 +50,7 @@ extension Authenticator {
             for entry in tokens.list.entries where entry.kind == .token {
                 index.add(entry.name, entry.options, nil)
             }
-            // Their names are nobody else's, and mail comes to no browser.
+            // Names of sessions are reserved, but browsers have no mailbox.
             for entry in tokens.list.entries where entry.kind == .session {
                 var options = entry.options
                 options.rights = .writeOnly
@@ -65,7 +67,7 @@ extension AccessPerson {
 }
 
 extension [PathKey: AccessPerson] {
-    /// - Parameter owner: nothing for the line of a token.
+    /// - Parameter owner: the line's key; nil for a token.
     fileprivate mutating func add(_ name: String, _ options: AccessOptions, _ owner: PublicKey?) {
         let key = PathKey(name)
         let person = AccessPerson(

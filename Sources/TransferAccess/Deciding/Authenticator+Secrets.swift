@@ -3,7 +3,7 @@ import TransferModel
 import TransferSystem
 
 extension Authenticator {
-    /// Decides about a client by the secret that it has shown.
+    /// Decides about a client by its secret.
     func admission(
         _ credentials: Credentials, _ secret: AccessSecret?, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens),
         _ now: UTCTime, _ time: MonotonicTime
@@ -15,17 +15,17 @@ extension Authenticator {
         return entry.kind == .pairing ? try enrol(credentials, entry) : Admission(Grant(entry))
     }
 
-    /// The entry that the secret belongs to. What is wrong is counted against the address, and nothing else is: neither a
-    /// key that nobody knows nor a secret that is right and of no more use closes it for others. A token that was found
-    /// right before comes in also where it is closed, because it costs no computing.
+    /// Finds the entry of a secret. Only wrong secrets count against the address: an unknown key, or a right secret
+    /// that has expired, does not lock the address for others. A token that was verified before is accepted even from a
+    /// locked address, because that needs no hashing.
     func entry(
         _ secret: AccessSecret?, _ credentials: Credentials, _ tokens: AccessTokens, _ time: MonotonicTime
     ) throws(Refusal) -> AccessToken {
         let entry = secret.flatMap { secret in tokens[secret.id].flatMap { $0.kind == secret.kind ? $0 : nil } }
         if let secret, let entry, state.withLock({ $0.proven.contains(secret, of: entry) }) { return entry }
         if let pause = state.withLock({ $0.limiter.pause(for: credentials.network, at: time) }) { throw .paused(pause) }
-        // An id that is not there costs no computing, and is answered as one with a wrong secret is: also when too many
-        // are being hashed.
+        // An unknown ID needs no hashing, but gets the same answer as a wrong secret, also while too many secrets are
+        // being hashed.
         if secret != nil, entry == nil, hashing.isFull(for: credentials.network) { throw .tooManyAtOnce }
         guard let secret, let entry, try isRight(secret, of: entry, from: credentials.network) else {
             state.withLock { $0.limiter.fail(credentials.network, at: time) }
@@ -35,8 +35,8 @@ extension Authenticator {
         return entry
     }
 
-    /// Whether the secret belongs to the entry. Hashes it, and remembers it where it will be shown again: by every further
-    /// lane, or with every request.
+    /// Whether the secret belongs to the entry. Hashes it, and remembers a right one that will be sent again with every
+    /// further lane or request.
     private func isRight(
         _ secret: AccessSecret, of entry: AccessToken, from network: PeerNetwork?
     ) throws(Refusal) -> Bool {
@@ -61,14 +61,14 @@ extension Authenticator {
             note(error.message)
             throw Refusal(.storageFailed, "The server could not enrol this client's key; its log says why.")
         }
-        // Another client was faster: this one had the right code.
+        // Another client has used the code first.
         guard let entry else { throw .wrongCode }
         return Admission(Grant(entry), enrolled: entry)
     }
 
-    /// What a client calls itself, if that can be a name.
+    /// The client's name for itself, if it is valid.
     private static func name(_ hostName: String?) -> String {
-        // Room for a number behind it.
+        // Leaves room for a number after the name.
         let longest = AccessLine.longestName - 8
         guard let hostName, hostName.utf8.count <= longest, (try? AccessLine.check(hostName)) != nil else {
             return "client"
@@ -78,7 +78,7 @@ extension Authenticator {
 }
 
 extension Refusal {
-    /// - Parameter kind: of what was shown; nothing for what cannot be a secret.
+    /// - Parameter kind: kind of the secret; nil if it is malformed.
     fileprivate static func wrong(_ kind: AccessSecret.Kind?) -> Refusal {
         switch kind {
         case .pairing: .wrongCode

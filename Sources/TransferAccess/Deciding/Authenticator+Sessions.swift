@@ -1,11 +1,11 @@
 package import TransferModel
 import TransferSystem
 
-/// Browsers: a link, which is shown once, begins a session, whose secret is shown with every request.
+/// Sessions of browsers: a link, usable once, begins a session, whose secret is sent with every request.
 extension Authenticator {
-    /// Looks at a link, and uses nothing up: previews of links fetch them, too.
+    /// Checks a link without using it: programs that preview links also fetch them.
     ///
-    /// - Parameter text: its secret, just as it came.
+    /// - Parameter text: the link's secret as it was sent.
     package func link(
         _ text: String, _ credentials: Credentials, at now: UTCTime, _ time: MonotonicTime
     ) throws(Refusal) -> AccessToken {
@@ -20,9 +20,9 @@ extension Authenticator {
         return link
     }
 
-    /// Uses a link up.
+    /// Uses a link to begin a session.
     ///
-    /// - Returns: the session, and what its browser is to show.
+    /// - Returns: the session, and the secret for its browser.
     package func beginSession(
         _ text: String, _ credentials: Credentials, at now: UTCTime, _ time: MonotonicTime
     ) throws(Refusal) -> (secret: AccessSecret, session: AccessToken) {
@@ -42,13 +42,13 @@ extension Authenticator {
             note(error.message)
             throw Refusal(.storageFailed, "The server could not note the session; its log says why.")
         }
-        // Another browser was faster: this one had the right link.
+        // Another browser has used the link first.
         guard let session else { throw .wrongLink }
         state.withLock { $0.proven.insert(secret, of: session) }
         return (secret, session)
     }
 
-    /// Decides about a browser by what it shows of its session.
+    /// Decides about a browser by its session's secret.
     func admission(
         session text: String, _ credentials: Credentials, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens),
         _ now: UTCTime, _ time: MonotonicTime
@@ -63,7 +63,7 @@ extension Authenticator {
 
     /// Ends a session.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether the session existed.
     package func endSession(_ id: String) throws(AccessFault) -> Bool {
         try !lists.revoke { $0.kind == .session && $0.id == id }.isEmpty
     }

@@ -2,29 +2,29 @@ package import TransferKeys
 package import TransferModel
 import TransferSystem
 
-/// Decides who may come in, and whether those who are in may still be, by lists as they are at that moment. Synchronous: it asks for the
-/// lists and may compute for 0.1 s, so it is called on the pool.
+/// Decides which clients may connect, and whether connected ones still may, by the access lists as they are at that
+/// moment. Synchronous: it reads the lists and may compute for 0.1 s, so it is called on the pool.
 ///
-/// What is not clearly allowed is refused.
+/// Whatever is not clearly allowed is refused.
 package final class Authenticator: Sendable {
-    /// What it knows, changed under a lock that is held neither while lists are asked for nor while a secret is hashed.
+    /// State under a lock, which is held neither while lists are read nor while a secret is hashed.
     struct State: Sendable {
         var limiter = AttemptLimiter()
         var proven = ProvenTokens()
-        /// Who has a mailbox, by the lists of these revisions.
+        /// People with a mailbox, for these revisions of the lists.
         var people: (keys: Int, tokens: Int, index: [PathKey: AccessPerson])?
-        /// Says which names are somebody's that no list has; nothing where there are none.
+        /// Whether a name that is in no list belongs to a person; nil if there are no such names.
         var isReserved: (@Sendable (String) -> Bool)?
-        /// The revision of each list, by its name, whose faults were noted last.
+        /// Revision of each list, by name, whose faults were logged last.
         var noted: [String: Int] = [:]
-        /// What is to be logged.
+        /// Sentences that wait to be logged.
         var faults: [String] = []
 
         mutating func note(_ more: [String]) {
             if !more.isEmpty { faults += more.prefix(Authenticator.mostFaults - faults.count) }
         }
 
-        /// Notes what is wrong with a list, once.
+        /// Records the faults of a list, once for each revision.
         mutating func note<Entry>(_ list: CurrentList<Entry>) {
             guard list.revision > noted[list.name, default: 0] else { return }
             noted[list.name] = list.revision
@@ -32,7 +32,7 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// Sentences that wait to be logged; a broken list that changes all the time must not fill the memory.
+    /// Most sentences that wait to be logged, because a broken list may change all the time.
     private static let mostFaults = 64
 
     let lists: any AccessLists
@@ -42,17 +42,17 @@ package final class Authenticator: Sendable {
     let hashing = HashingQueue()
 
     /// - Parameters:
-    ///   - isOpen: whether it also lets in who shows nothing.
-    ///   - owner: the key of the user who runs the server, let in from this machine.
+    ///   - isOpen: whether to admit clients without key and token.
+    ///   - owner: key of the user who runs the server, admitted from this machine.
     package init(_ lists: any AccessLists, isOpen: Bool = false, owner: PublicKey? = nil) {
         (self.lists, self.isOpen, self.owner) = (lists, isOpen, owner)
     }
 
-    /// Decides about a client that has just come.
+    /// Decides about a new client.
     ///
     /// - Parameters:
-    ///   - now: by the calendar, for what expires.
-    ///   - time: for failed attempts.
+    ///   - now: calendar time, for expiry.
+    ///   - time: monotonic time, for failed attempts.
     package func authenticate(
         _ credentials: Credentials, at now: UTCTime, _ time: MonotonicTime
     ) throws(Refusal) -> Admission {
@@ -61,27 +61,27 @@ package final class Authenticator: Sendable {
             return Admission(try grant(credentials, lists, now))
         }
         guard credentials.token != nil else { return try admission(session: shown, credentials, lists, now, time) }
-        // Links and sessions are for browsers, which show them otherwise.
+        // Links and sessions are for browsers, which send them in other ways.
         let secret = AccessSecret(shown).flatMap { [.token, .pairing].contains($0.kind) ? $0 : nil }
         if secret?.kind == .pairing, let known = try? grant(credentials, lists, now) {
-            // The code that let it in when it came first may be in the same command still.
+            // The command may still contain the code that has enrolled this client's key.
             guard known.source == .everyone else { return Admission(known) }
             return (try? admission(credentials, secret, lists, now, time)) ?? Admission(known)
         }
         return try admission(credentials, secret, lists, now, time)
     }
 
-    /// Decides about a client that came in before, and what it may do now: before each of its uploads.
+    /// Decides whether a connected client may continue, before each upload.
     ///
-    /// - Returns: what it may do; not always what it could before.
+    /// - Returns: its present rights, which may have changed.
     package func recheck(_ grant: Grant, at now: UTCTime) throws(Refusal) -> Grant {
-        // Of the lists, only the one is asked for that can say anything of it: that is a system call for each upload.
+        // Reads only the list that can contain the client, because that is a system call for each upload.
         let present: Grant? =
             switch grant.source {
             case .key(let key): keys.list[key].map(Grant.init)
             case .token(let id):
                 tokens.list[id].flatMap { [.token, .session].contains($0.kind) ? Grant($0) : nil }
-            // Once it is in the list, that says what it may do.
+            // If the owner's key is in the list, the list determines its rights.
             case .owner(let key): keys.list[key].map(Grant.init) ?? (owner == key ? grant : nil)
             case .listener: grant
             case .everyone: isOpen ? grant : nil
@@ -91,14 +91,14 @@ package final class Authenticator: Sendable {
         return present
     }
 
-    /// Whether there is a key or a token that lets somebody in.
+    /// Whether any key or token admits a client.
     package func admitsAnybody(at now: UTCTime) -> Bool {
         let lists = present()
         return lists.keys.entries.contains { !$0.options.hasExpired(at: now) }
             || lists.tokens.entries.contains { $0.kind == .token && !$0.options.hasExpired(at: now) }
     }
 
-    /// Sentences to be logged, each once: lines of the lists that cannot be read, and whole lists.
+    /// Returns sentences to log, each once: about unreadable lines and lists.
     package func takeFaults() -> [String] {
         state.withLock { state in
             defer { state.faults = [] }
@@ -109,32 +109,32 @@ package final class Authenticator: Sendable {
     /// Both lists as they are now.
     func present() -> (keys: AuthorizedKeys, tokens: AccessTokens) { (keys.list, tokens.list) }
 
-    /// The list of keys as it is now. What is wrong with it will be logged.
+    /// The present list of keys. Its faults will be logged.
     var keys: CurrentList<AuthorizedKey> {
         let keys = lists.keys
         if !keys.isComplete { state.withLock { $0.note(keys) } }
         return keys
     }
 
-    /// The list of tokens in the same way.
+    /// The present list of tokens, in the same way.
     var tokens: CurrentList<AccessToken> {
         let tokens = lists.tokens
         if !tokens.isComplete { state.withLock { $0.note(tokens) } }
         return tokens
     }
 
-    /// Has names kept from clients that choose theirs themselves, with a pairing code: those of people who have something waiting
-    /// here, or had, and are in no list.
+    /// Reserves names so that clients with a pairing code cannot choose them: names of people who have or had
+    /// deliveries here and are in no list.
     package func reserve(_ isReserved: @escaping @Sendable (String) -> Bool) {
         state.withLock { $0.isReserved = isReserved }
     }
 
-    /// Keeps a sentence to be logged.
+    /// Records a sentence to be logged.
     func note(_ fault: String) {
         state.withLock { $0.note([fault]) }
     }
 
-    /// What a client may do without a token.
+    /// Rights of a client without a token.
     private func grant(
         _ credentials: Credentials, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens), _ now: UTCTime
     ) throws(Refusal) -> Grant {
@@ -161,11 +161,11 @@ extension Grant {
     }
 }
 
-/// How a client got in.
+/// The result of a successful authentication.
 package struct Admission: Sendable {
     package let grant: Grant
 
-    /// What was added to the list of keys for it just now, by a pairing code.
+    /// Line that was just added to the list of keys, with a pairing code.
     package let enrolled: AuthorizedKey?
 
     init(_ grant: Grant, enrolled: AuthorizedKey? = nil) {

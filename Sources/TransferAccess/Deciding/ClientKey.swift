@@ -7,7 +7,7 @@ import TransferSystem
 package struct ClientKey: Sendable {
     package static let fileName = "key.pem"
 
-    /// The file.
+    /// Path of the key file.
     package let path: String
 
     private let folder: String
@@ -19,25 +19,25 @@ package struct ClientKey: Sendable {
             + "removed from the servers that know it.",
         repair: "Put the file back from a backup, or make another key with 'transfer key new'.")
 
-    /// - Parameter folder: of the user's configuration; made when a key is.
+    /// - Parameter folder: folder of the user's configuration; created with the key.
     package init(in folder: String) {
         self.folder = folder
         path = "\(folder)/\(Self.fileName)"
     }
 
-    /// The key pair; nothing where none was made.
+    /// Reads the key pair; nil if the user has none.
     package func find() throws(KeyPair.Fault) -> KeyPair? { try KeyPair.find(path, Self.wording) }
 
-    /// The key pair, made now where there is none.
+    /// Reads the key pair, or creates one.
     package func open() throws(KeyPair.Fault) -> (pair: KeyPair, isNew: Bool) {
         try makeFolder()
         return try KeyPair.open(path, Self.wording)
     }
 
-    /// Makes another key pair in place of the one that is there. The old one stays beside it under the name of its
-    /// time: it may be needed to get the new one admitted.
+    /// Replaces the key pair. The old file stays beside the new one, with the time in its name: it may be needed to get
+    /// the new key admitted.
     ///
-    /// - Returns: the new one, and where the old one is now.
+    /// - Returns: the new pair, and the path of the old one.
     package func replace(at now: UTCTime) throws(KeyPair.Fault) -> (pair: KeyPair, old: String?) {
         try makeFolder()
         let pair = KeyPair()
@@ -57,7 +57,7 @@ package struct ClientKey: Sendable {
 }
 
 extension ClientKey {
-    /// What this machine calls itself, as far as that can be a name.
+    /// The machine's host name, or "client" if that is not a valid name.
     package static var hostName: String {
         // HOST_NAME_MAX and a NUL (gethostname(2)).
         var name = [CChar](repeating: 0, count: 65)

@@ -1,24 +1,24 @@
 package import TransferKeys
 package import TransferSystem
 
-/// What is known of a client when it asks to be let in.
+/// What a client shows when it asks for admission.
 package struct Credentials: Sendable {
-    /// Where its attempts are counted; nothing for this machine.
+    /// Network for which its attempts are counted; nil for this machine.
     package let network: PeerNetwork?
 
-    /// Whether it is on this machine.
+    /// Whether the client is on this machine.
     package let isLocal: Bool
 
-    /// The key that it has proven to have.
+    /// The key that it has proven to own.
     package var key: PublicKey?
 
-    /// What it sent as a token, just as it came.
+    /// The token as it was sent, unchecked.
     package var token: String?
 
-    /// What a browser sent as that of its session, just as it came. Counts where there is no token.
+    /// The secret of a browser's session as it was sent, unchecked. Ignored if there is a token.
     package var session: String?
 
-    /// What it calls its machine, just as it came.
+    /// The client's name for its machine, unchecked.
     package var hostName: String?
 
     package init(

@@ -1,29 +1,29 @@
 package import TransferKeys
 package import TransferModel
 
-/// What a client may do: the outcome of its authentication, checked again at each upload.
+/// The rights of a client, as the authentication has found them; checked again at each upload.
 package struct Grant: Hashable, Sendable {
-    /// What it was given for.
+    /// The reason why it was granted.
     package enum Source: Hashable, Sendable {
-        /// A key in `authorized_keys`.
+        /// A key that `authorized_keys` lists.
         case key(PublicKey)
-        /// A token, by its id.
+        /// A token with this ID.
         case token(String)
         /// The key of the user who runs the server, from this machine.
         case owner(PublicKey)
-        /// A listener, by its name, for clients that cannot show anything: whoever reaches it may do what it may.
+        /// A listener with this name, for clients that cannot authenticate: any client that reaches it has its rights.
         case listener(String)
-        /// Nothing: the server admits everyone.
+        /// No reason: the server admits every client.
         case everyone
     }
 
-    /// What clients without a line are called.
+    /// Names of clients without a line in a list.
     package static let ownersName = "the server's user"
     package static let everyonesName = "anybody"
 
     package let source: Source
 
-    /// What the client is called in logs and receipts; may be shown as it is.
+    /// The client's name in logs and receipts; safe to display.
     package let name: String
 
     package let options: AccessOptions
@@ -32,7 +32,7 @@ package struct Grant: Hashable, Sendable {
         (self.source, self.name, self.options) = (source, name, options)
     }
 
-    /// The name under which it has a mailbox. Nothing for those who are in no list: anybody could have theirs.
+    /// The name of the client's mailbox; nil for clients in no list, because any other client could have the same name.
     package var person: String? {
         switch source {
         case .key, .token: name
@@ -40,17 +40,17 @@ package struct Grant: Hashable, Sendable {
         }
     }
 
-    /// Where a path of this client is.
+    /// Path on the server for a path of this client.
     ///
-    /// - Throws: `RelativePath.Fault` when it becomes too long or too deep there.
+    /// - Throws: `RelativePath.Fault` if it becomes too long or too deep.
     package func stored(_ path: RelativePath) throws(RelativePath.Fault) -> RelativePath {
         guard let folder = options.folder else { return path }
         return try RelativePath("\(folder.string)/\(path.string)")
     }
 
-    /// How this client knows what is stored at a path.
+    /// Path for this client of a path on the server.
     ///
-    /// - Returns: nothing for what is not below its folder.
+    /// - Returns: nil for a path outside its folder.
     package func shown(_ path: RelativePath) -> RelativePath? {
         guard let folder = options.folder else { return path }
         let prefix = folder.string + "/"
@@ -58,6 +58,6 @@ package struct Grant: Hashable, Sendable {
         return try? RelativePath(String(Substring(path.string.utf8.dropFirst(prefix.utf8.count))))
     }
 
-    /// The largest upload that it may send to a server with this limit, in bytes.
+    /// Largest upload of the client in bytes, on a server with this limit.
     package func maximumUpload(of limit: UInt64) -> UInt64 { min(limit, options.maximumUpload ?? .max) }
 }

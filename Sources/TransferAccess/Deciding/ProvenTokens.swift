@@ -1,18 +1,17 @@
 internal import COpenSSL
 
-/// Tokens whose secrets were hashed and found right: a keyed hash that takes a microsecond tells them again, where
-/// scrypt would take 70 ms. The key is random and of this process alone, so what is in here is worth nothing to
-/// anybody.
+/// Secrets that were verified: a keyed hash recognises them in a microsecond, where scrypt takes 70 ms. The key is
+/// random in each process, so that these hashes are worthless elsewhere.
 struct ProvenTokens: Sendable {
     private let key = randomBytes(32)
 
-    /// By the ids of their entries.
+    /// Hashes by the ID of the entry.
     private var codes: [String: [UInt8]] = [:]
 
-    /// When there are more, all are forgotten and hashed again.
+    /// Most entries; beyond them all are dropped and hashed again when needed.
     private static let most = 1024
 
-    /// Whether this very secret was found right for this very entry.
+    /// Whether exactly this secret was verified for exactly this entry.
     func contains(_ secret: AccessSecret, of entry: AccessToken) -> Bool {
         guard let known = codes[entry.id], let code = code(secret, entry) else { return false }
         return isEqualInConstantTime(known, code)
@@ -23,9 +22,9 @@ struct ProvenTokens: Sendable {
         codes[entry.id] = code(secret, entry)
     }
 
-    /// HMAC-SHA-256 over secret and entry; of fixed lengths, so that no two texts are alike.
+    /// HMAC-SHA-256 over secret and entry, whose fixed lengths make the text unambiguous.
     ///
-    /// - Returns: nothing where OpenSSL cannot; then the secret is hashed again.
+    /// - Returns: nil if OpenSSL fails; the secret is hashed again then.
     private func code(_ secret: AccessSecret, _ entry: AccessToken) -> [UInt8]? {
         let text = Array("\(secret.text) \(entry.id) \(entry.hash)".utf8)
         let code = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in

@@ -1,17 +1,17 @@
 import TransferKeys
 package import TransferModel
 
-/// Why a client is not let in, or not any more.
+/// The reason why a client is refused, or no longer admitted.
 package struct Refusal: Error, Equatable, Sendable {
     package let code: ResultCode
 
-    /// A sentence for the client that says what to do; tells nothing that is not its own.
+    /// A sentence for the client that says what to do and reveals nothing about others.
     package let message: String
 
-    /// When to answer, from the beginning of the attempt.
+    /// Time of the answer, from the beginning of the attempt.
     package let delay: Interval
 
-    /// When it may try again, where it may.
+    /// Time after which a retry can succeed; nil if none can.
     package let retryAfter: Interval?
 
     init(

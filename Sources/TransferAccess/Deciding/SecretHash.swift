@@ -1,8 +1,8 @@
 internal import COpenSSL
 import TransferKeys
 
-/// What is kept of a secret: scrypt (RFC 7914) with its parameters beside it, so that they can grow, in the PHC string
-/// format: `$scrypt$ln=15,r=8,p=1$SALT$HASH`.
+/// The stored hash of a secret: scrypt (RFC 7914) with its parameters, so that they can grow, in the PHC string format:
+/// `$scrypt$ln=15,r=8,p=1$SALT$HASH`.
 package struct SecretHash: Equatable, Sendable {
     /// The binary logarithm of N, the cost in time and memory.
     private let logN: UInt64
@@ -12,31 +12,31 @@ package struct SecretHash: Equatable, Sendable {
     private let salt: [UInt8]
     private let hash: [UInt8]
 
-    /// N = 2^15 and r = 8: 32 MiB and 72 ms on the machine that this was measured on (best of 5, OpenSSL 3.0, one core).
-    /// OWASP's Password Storage Cheat Sheet has p = 3 with them, for passwords that people choose; a secret of 160
-    /// random bits cannot be guessed at any cost, so this is there only in case that the generator of secrets was bad.
+    /// N = 2^15 and r = 8: 32 MiB and 72 ms in the measurement (best of 5, OpenSSL 3.0, one core). OWASP's Password
+    /// Storage Cheat Sheet combines them with p = 3 for passwords that people choose. A secret of 160 random bits
+    /// cannot be guessed at any cost; hashing only protects secrets from a bad random generator.
     private static let defaultLogN: UInt64 = 15
     private static let defaultBlockSize: UInt64 = 8
 
-    /// A hash from a file may cost no more than this: eight times the memory of the default.
+    /// Most bytes of memory that a hash from a file may need: eight times the default.
     private static let mostMemory: UInt64 = 256 << 20
     private static let mostParallelism: UInt64 = 16
 
     private static let saltSize = 16
     private static let hashSize = 32
 
-    /// Hashes a new secret. Takes some 70 ms.
+    /// Hashes a new secret, in some 70 ms.
     package init(of secret: AccessSecret) {
         guard let hash = Self(hashing: secret) else {
-            // Trap: only commands of the operator come here. A server makes do without.
+            // Trap: only the operator's commands call this. A server uses the other initialiser.
             preconditionFailure("OpenSSL has no scrypt")
         }
         self = hash
     }
 
-    /// The same for a server.
+    /// The same for a server, which must not trap.
     ///
-    /// - Returns: nothing when there is not enough memory.
+    /// - Returns: nil if there is not enough memory.
     init?(hashing secret: AccessSecret) {
         (logN, blockSize, parallelism) = (Self.defaultLogN, Self.defaultBlockSize, 1)
         salt = randomBytes(Self.saltSize)
@@ -44,19 +44,20 @@ package struct SecretHash: Equatable, Sendable {
         self.hash = hash
     }
 
-    /// Whether it is the hash of this secret. Takes as long as hashing did; the comparison takes the same time for all.
+    /// Whether this is the hash of the secret. Takes as long as hashing; the comparison takes the same time for every
+    /// result.
     package func matches(_ secret: AccessSecret) -> Bool {
         guard let hash = Self.scrypt(secret.secret, salt, logN, blockSize, parallelism) else { return false }
         return isEqualInConstantTime(hash, self.hash)
     }
 
-    /// - Returns: nothing when there is not enough memory.
+    /// - Returns: nil if there is not enough memory.
     private static func scrypt(_ secret: String, _ salt: [UInt8], _ logN: UInt64, _ r: UInt64, _ p: UInt64) -> [UInt8]?
     {
         let secret = Array(secret.utf8).map { CChar(bitPattern: $0) }
         var isDone = false
         let hash = [UInt8](unsafeUninitializedCapacity: hashSize) { buffer, count in
-            // Twice what is needed: it counts some smaller buffers as well.
+            // Twice what is needed, because smaller buffers count as well.
             let status = EVP_PBE_scrypt(
                 secret, secret.count, salt, salt.count, 1 << logN, r, p, 2 * mostMemory, buffer.baseAddress, hashSize)
             isDone = status == 1
@@ -71,7 +72,7 @@ extension SecretHash: CustomStringConvertible {
         "$scrypt$ln=\(logN),r=\(blockSize),p=\(parallelism)$\(Self.unpadded(salt))$\(Self.unpadded(hash))"
     }
 
-    /// Reads what `description` writes; nothing for anything else, and for parameters beyond reason.
+    /// Reads the text of `description`; nil for any other text, and for excessive parameters.
     package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false).map {
             Substring($0)
@@ -101,7 +102,7 @@ extension SecretHash: CustomStringConvertible {
     }
 }
 
-/// Compares without telling by its time where the first difference is (CRYPTO_memcmp(3)).
+/// Compares in a time that does not depend on the contents (CRYPTO_memcmp(3)).
 func isEqualInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
 }

@@ -2,32 +2,32 @@ internal import COpenSSL
 package import TransferKeys
 package import TransferModel
 
-/// Keeps the uploads of clients apart: the id that a client gives an upload is translated, where frames come in, to one
-/// that no other client can name, and back where frames leave. Everything between (parts to resume, known uploads, the
-/// catalog) knows the translated id alone, so none of it can forget to ask whose upload it is.
+/// Separates the uploads of clients: the client's ID of an upload is translated, where frames arrive, to one that no
+/// other client can name, and back where frames leave. Everything in between (parts to resume, known uploads, the
+/// catalog) knows only the translated ID, so that no code needs to check whose upload it is.
 ///
-/// The translation is AES-128 of the id, which is one block, under a key made of who the client is and a secret of the
-/// server. So two ids of one client stay two, the way back needs no table, and what other clients' ids become nobody can
-/// compute or aim at.
+/// The translation is AES-128 of the ID, which is one block, under a key made of the client's identity and a secret of
+/// the server. So different IDs of one client stay different, the way back needs no table, and no client can compute or
+/// aim at another one's translated IDs.
 ///
-/// `@unchecked Sendable`: used by one thread at a time.
+/// `@unchecked Sendable`: only one thread at a time uses it.
 package final class UploadScope: @unchecked Sendable {
     private static let blockSize = 16
 
-    /// Nothing where nobody is told apart.
+    /// Ciphers of both directions; nil if IDs are not translated.
     private let inward: OpaquePointer?
     private let outward: OpaquePointer?
 
-    /// Ids stay as they are: for clients that cannot be told apart.
+    /// Does not translate IDs, for clients that cannot be distinguished.
     package init() {
         (inward, outward) = (nil, nil)
     }
 
-    /// The uploads of one client, also after it comes back. A key that is admitted twice, as the owner's and in the
-    /// list, is one client.
+    /// Translates IDs of one client, in the same way on every connection. A key that is admitted both as the owner's
+    /// and in the list is one client.
     ///
-    /// - Parameter secret: of the server, the same for as long as unfinished uploads are to be found again.
-    /// - Throws: when OpenSSL cannot: then nobody could be kept apart.
+    /// - Parameter secret: the server's secret, unchanged as long as unfinished uploads should be found again.
+    /// - Throws: `Refusal` if OpenSSL fails, because clients could not be separated then.
     package init(_ source: Grant.Source, secret: Bytes32) throws(Refusal) {
         let text: [UInt8]
         switch source {
@@ -52,13 +52,13 @@ package final class UploadScope: @unchecked Sendable {
         EVP_CIPHER_CTX_free(outward)
     }
 
-    /// The id that the server knows the upload by.
+    /// The server's ID of an upload.
     package func inner(_ id: UploadID) -> UploadID { Self.translated(id, inward) }
 
-    /// The id that the client knows the upload by.
+    /// The client's ID of an upload.
     package func outer(_ id: UploadID) -> UploadID { Self.translated(id, outward) }
 
-    /// HMAC-SHA-256, cut to the length of a key of AES-128.
+    /// HMAC-SHA-256, cut to the length of an AES-128 key.
     private static func key(_ secret: Bytes32, _ text: [UInt8]) -> [UInt8]? {
         let key = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
             var size: UInt32 = 0
@@ -83,13 +83,14 @@ package final class UploadScope: @unchecked Sendable {
     private static func translated(_ id: UploadID, _ cipher: OpaquePointer?) -> UploadID {
         guard let cipher, id != .none else { return id }
         guard let translated = translated(id, by: cipher) else {
-            // Trap: `init` has tried both ways with these ciphers; another block of 16 bytes needs no memory and has no state.
+            // Trap: `init` has tested both directions with these ciphers; another block of 16 bytes needs no memory and
+            // has no state.
             preconditionFailure("OpenSSL's AES failed")
         }
         return translated
     }
 
-    /// - Returns: nothing where OpenSSL cannot.
+    /// - Returns: nil if OpenSSL fails.
     private static func translated(_ id: UploadID, by cipher: OpaquePointer) -> UploadID? {
         var block: (UInt64, UInt64) = (id.high.bigEndian, id.low.bigEndian)
         var size: Int32 = 0

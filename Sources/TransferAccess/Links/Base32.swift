@@ -1,11 +1,11 @@
-/// Bytes as digits and small letters that cannot be taken for one another, five bits each: the alphabet of Douglas
-/// Crockford's Base 32 (crockford.com/base32.html), without i, l, o and u.
+/// Bytes as digits and small letters that cannot be confused, five bits each: the alphabet of Douglas Crockford's Base
+/// 32 (crockford.com/base32.html), without i, l, o and u.
 enum Base32 {
     private static let digits = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
-    /// - Parameter bytes: a multiple of five.
+    /// - Parameter bytes: their number must be a multiple of five.
     static func encode(_ bytes: [UInt8]) -> String {
-        // Trap: ids and secrets are made of a fixed number of random bytes.
+        // Trap: ids and secrets have a fixed number of random bytes.
         precondition(bytes.count.isMultiple(of: 5), "five bytes are eight digits")
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 5) {

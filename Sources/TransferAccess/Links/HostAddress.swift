@@ -2,25 +2,25 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// Finds the address under which other machines most likely reach this one.
+/// Finds the address by which other machines most likely reach this one.
 package enum HostAddress {
-    /// A kind of address.
+    /// A family of internet addresses.
     package enum Family: Sendable {
         case ipv4, ipv6
 
         fileprivate var number: Int32 { self == .ipv4 ? AF_INET : AF_INET6 }
     }
 
-    /// The first of the kinds that the machine has an address of which others can reach; without brackets.
+    /// The machine's address in the first family in which others can reach it, without brackets.
     ///
-    /// - Returns: nothing for a machine without a network.
+    /// - Returns: nil for a machine without a network.
     package static func best(among families: [Family] = [.ipv4, .ipv6]) -> String? {
         families.lazy.map(\.number).compactMap { source(towards: $0) ?? firstOfInterfaces($0) }.first
     }
 
-    /// The address that packets to the rest of the world would leave from. Connecting a datagram socket sends nothing.
+    /// The source address of packets to the internet. Connecting a datagram socket sends no packet.
     private static func source(towards family: Int32) -> String? {
-        // Addresses for documentation (RFC 5737, RFC 3849), so that no name is looked up and nobody is meant.
+        // Addresses for documentation (RFC 5737, RFC 3849), which need no resolver and belong to no host.
         let target = family == AF_INET ? "192.0.2.1" : "2001:db8::1"
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
@@ -54,7 +54,7 @@ package enum HostAddress {
         return nil
     }
 
-    /// - Returns: nothing for an address that means something on this machine or this cable only.
+    /// - Returns: nil for an address that is only valid on this machine or link.
     private static func text(_ address: UnsafePointer<sockaddr>) -> String? {
         let bytes = bytes(address)
         guard isReachable(bytes) else { return nil }
@@ -78,7 +78,7 @@ package enum HostAddress {
     static func isReachable(_ bytes: [UInt8]) -> Bool {
         switch bytes.count {
         case 4: ![0, 127].contains(bytes[0]) && bytes[0] < 224 && !bytes.starts(with: [169, 254])
-        // Global unicast, or unique local.
+        // Global unicast or unique local addresses.
         case 16: bytes[0] & 0xE0 == 0x20 || bytes[0] & 0xFE == 0xFC
         default: false
         }

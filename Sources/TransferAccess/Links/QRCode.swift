@@ -1,35 +1,35 @@
 /// A QR code: a square of dark and light modules.
 package struct QRCode: Equatable, Sendable {
-    /// Modules in a row.
+    /// Number of modules in a row.
     let width: Int
 
-    /// Whether each is dark, row by row.
+    /// Whether each module is dark, row by row.
     private let modules: [Bool]
 
-    /// What a camera needs around it: four light modules (ISO/IEC 18004, section 6.3.8).
+    /// Light modules that a camera needs around the code: four (ISO/IEC 18004, section 6.3.8).
     private static let quietZone = 4
 
-    /// Black on white, whatever the colours of the terminal are: cameras read no code with the colours the other way
-    /// round. From the palette of 256 colours, which themes leave alone, as they do not the first 16.
+    /// Black on white, whatever the terminal's colours are, because cameras cannot read inverted codes. These are from
+    /// the palette of 256 colours, of which themes change only the first 16.
     private static let colours = "\u{1B}[38;5;16;48;5;231m"
     private static let reset = "\u{1B}[0m"
 
-    /// - Returns: nothing unless it is a square.
+    /// - Returns: nil unless it is a square.
     init?(width: Int, modules: [Bool]) {
         guard width > 0, modules.count == width * width else { return nil }
         (self.width, self.modules) = (width, modules)
     }
 
-    /// The code of a text; nothing where libqrencode is not installed or the text is too long for it.
+    /// Makes the code of a text; nil if libqrencode is not installed or the text is too long.
     package init?(_ text: String) {
         guard let code = QRLibrary.installed?.code(of: text) else { return nil }
         self = code
     }
 
-    /// Columns of a terminal that it takes.
+    /// Number of terminal columns that the code needs.
     package var columns: Int { width + 2 * Self.quietZone }
 
-    /// The lines to draw it with: two rows of modules in each, as half blocks.
+    /// The lines that draw the code, each with two rows of modules as half blocks.
     package var lines: [String] {
         stride(from: -Self.quietZone, to: width + Self.quietZone, by: 2).map { row in
             let cells = (-Self.quietZone..<width + Self.quietZone).map { column -> String in
@@ -44,7 +44,7 @@ package struct QRCode: Equatable, Sendable {
         }
     }
 
-    /// Whether three corners have what a camera looks for: a square in a ring (ISO/IEC 18004, section 6.3.3).
+    /// Whether three corners have the finder pattern, a square in a ring (ISO/IEC 18004, section 6.3.3).
     var hasFinders: Bool {
         [(0, 0), (0, width - 7), (width - 7, 0)].allSatisfy { top, left in
             (-1...7).allSatisfy { row in
@@ -56,12 +56,12 @@ package struct QRCode: Equatable, Sendable {
         }
     }
 
-    /// Whether dark and light take turns between the corners, in a row and in a column (section 6.3.5).
+    /// Whether the timing patterns alternate between the corners, in a row and in a column (section 6.3.5).
     var hasTiming: Bool {
         (8..<max(8, width - 8)).allSatisfy { isDark(6, $0) == ($0 % 2 == 0) && isDark($0, 6) == ($0 % 2 == 0) }
     }
 
-    /// Everything around it is light.
+    /// Whether a module is dark; those outside the code are light.
     private func isDark(_ row: Int, _ column: Int) -> Bool {
         (0..<width).contains(row) && (0..<width).contains(column) && modules[row * width + column]
     }

@@ -1,28 +1,28 @@
 internal import CQREncode
 internal import TransferSystem
 
-/// libqrencode, in a shared library opened at run time.
+/// libqrencode, a shared library that is opened at run time.
 struct QRLibrary: Sendable {
-    /// The version that it must have; the layout of a code is that of its header.
+    /// The required version, since a code must have the layout in that version's header.
     private static let version: Int32 = 4
 
-    /// Modules of the largest code there is: version 40 has 177 in a row (ISO/IEC 18004, section 6.3.1).
+    /// Modules of the largest code: version 40 has 177 in a row (ISO/IEC 18004, section 6.3.1).
     private static let mostModules = 177 * 177
 
     private let functions: cqrencode_library
 
-    /// The one that is installed, opened and tried when a code is first drawn; nil if there is none to be used: the text is
-    /// there as well.
+    /// The installed library, opened and tested when a code is first drawn; nil if none is usable, and then users have
+    /// only the text.
     static let installed = try? QRLibrary(path: "libqrencode.so.4")
 
-    /// Opens the library at `path`, looked for as dlopen(3) does.
+    /// Opens the library at `path`, found as dlopen(3) does.
     init(path: String) throws(LibraryRefusal) {
         var functions = cqrencode_library()
         guard cqrencode_open(path, &functions) else { throw .absent }
         try self.init(functions)
     }
 
-    /// Takes functions that make codes which a camera would find.
+    /// Accepts functions only if they make codes that a camera would find.
     init(_ functions: cqrencode_library) throws(LibraryRefusal) {
         self.functions = functions
         guard functions.version == Self.version else { throw .unfit("its version is \(functions.version)") }
@@ -33,7 +33,7 @@ struct QRLibrary: Sendable {
         }
     }
 
-    /// - Returns: nothing for a text that is empty, has a NUL in it or is too long for a code.
+    /// - Returns: nil for a text that is empty, contains NUL or is too long.
     func code(of text: String) -> QRCode? {
         guard !text.isEmpty, !text.utf8.contains(0) else { return nil }
         var width = 0

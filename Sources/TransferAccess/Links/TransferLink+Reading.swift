@@ -2,21 +2,21 @@ import TransferKeys
 import TransferModel
 
 extension TransferLink {
-    /// Why a text is no link.
+    /// The reason why a text is not a link.
     package enum Fault: Error, Equatable, Sendable {
         case noHost
         case badPort
         case badFolder(String)
-        /// An access token, which is no secret any more once it was in an argument.
+        /// An access token, which is no longer secret after it was in an argument.
         case token
         case badCode
         case badKey
         case unknownField(String)
     }
 
-    /// Reads a link. What it doesn't know is a fault: leaving a condition out could be unsafe.
+    /// Reads a link. Unknown fields are faults, because ignoring a condition could be unsafe.
     ///
-    /// - Parameter text: begins with `scheme`.
+    /// - Parameter text: must begin with `scheme`.
     package init(_ text: String) throws(Fault) {
         guard text.hasPrefix(Self.scheme), text.utf8.count <= Self.longest else { throw .noHost }
         let rest = text.utf8.dropFirst(Self.scheme.utf8.count)
@@ -42,7 +42,7 @@ extension TransferLink {
         return (name, port)
     }
 
-    /// - Returns: nothing for the top of the server's directory.
+    /// - Returns: nil for the top of the server's directory.
     private static func folder(_ text: Substring.UTF8View) throws(Fault) -> RelativePath? {
         guard !text.isEmpty else { return nil }
         var bytes: [UInt8] = []
@@ -90,13 +90,13 @@ extension TransferLink {
         switch digit {
         case UInt8(ascii: "-"): UInt8(ascii: "+")
         case UInt8(ascii: "_"): UInt8(ascii: "/")
-        // Neither of them is a digit of base64url.
+        // Neither is a digit of base64url.
         case UInt8(ascii: "+"), UInt8(ascii: "/"): UInt8(ascii: "!")
         default: digit
         }
     }
 
-    /// A name or an address; whether there is such a one is for the resolver to say.
+    /// Whether the text has the form of a host name or address; the resolver decides whether it exists.
     package static func isHost(_ host: String) -> Bool {
         let isAddress = host.utf8.contains(UInt8(ascii: ":"))
         return !host.isEmpty && host.utf8.count <= longestHost && host.utf8.first != UInt8(ascii: "-")

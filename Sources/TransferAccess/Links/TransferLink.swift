@@ -1,11 +1,11 @@
 package import TransferKeys
 package import TransferModel
 
-/// All that a client needs to push to a server for the first time, in one word:
+/// A link with everything that a client needs for its first push to a server:
 /// `transfer://HOST[:PORT][/FOLDER][#code=pair_ID_SECRET,key=FINGERPRINT]`.
 ///
-/// It is made of letters, digits and `-._~:/[]%#=,` alone, none of which means anything to a shell between single
-/// quotes. What stands behind `#` is secret, as in a link for a browser it is not sent anywhere.
+/// It consists of letters, digits and `-._~:/[]%#=,`, which have no meaning for a shell inside single quotes. The part
+/// after `#` is secret and, as in a browser's link, never sent.
 package struct TransferLink: Equatable, Sendable {
     /// A name, an IPv4 address, or an IPv6 address without its brackets.
     package let host: String
@@ -14,24 +14,24 @@ package struct TransferLink: Equatable, Sendable {
 
     package let folder: RelativePath?
 
-    /// Enrols the client's key.
+    /// Pairing code that enrols the client's key; nil without one.
     package let code: AccessSecret?
 
-    /// Of the server's key, which tells the server from others.
+    /// Fingerprint of the server's key, by which the client recognises the server; nil without one.
     package let fingerprint: KeyFingerprint?
 
     package static let scheme = "transfer://"
 
-    /// The port of a link that names none.
+    /// Port if the link has none.
     package static let defaultPort = ServerPort.usual
 
-    /// Bytes of a link: a path with every byte escaped, and room for the rest.
+    /// Most bytes of a link: a path with every byte escaped, and room for the rest.
     static let longest = 3 * Limits.path + 1024
 
-    /// Bytes of a host name (RFC 1035, section 2.3.4).
+    /// Most bytes of a host name (RFC 1035, section 2.3.4).
     static let longestHost = 253
 
-    /// - Returns: nothing for a host that no link can have.
+    /// - Returns: nil for an invalid host, or a code that is not for pairing.
     package init?(
         host: String, port: UInt16, folder: RelativePath? = nil, code: AccessSecret? = nil,
         server: KeyFingerprint? = nil
@@ -43,10 +43,10 @@ package struct TransferLink: Equatable, Sendable {
 }
 
 extension TransferLink: CustomStringConvertible {
-    /// Without its secret, for messages.
+    /// The link without its secret, for messages.
     package var description: String { address + (code == nil && fingerprint == nil ? "" : "#...") }
 
-    /// All of it, to be shown to whoever may use it.
+    /// The whole link, secret included, for the user who may use it.
     package var text: String {
         var fields: [String] = []
         if let code { fields.append("code=\(code.text)") }
@@ -61,7 +61,7 @@ extension TransferLink: CustomStringConvertible {
         return "\(Self.scheme)\(host):\(port)" + (folder.map { "/" + Self.escaped($0.string) } ?? "")
     }
 
-    /// As in base64url (RFC 4648, section 5).
+    /// Converts a digit of Base64 to base64url (RFC 4648, section 5).
     private static func urlDigit(_ digit: UInt8) -> UInt8 {
         switch digit {
         case UInt8(ascii: "+"): UInt8(ascii: "-")

@@ -1,27 +1,27 @@
-/// Who may come in: what one line of a list says.
+/// One entry of an access list, which admits a client.
 package protocol AccessEntry: Equatable, Sendable {
     associatedtype ID: Hashable & Sendable
 
-    /// The kinds of entries, each with the number of fields that follow it.
+    /// Kinds of entries with the number of fields that follow.
     static var kinds: [String: Int] { get }
 
-    /// What it is found by.
+    /// ID by which the entry is found.
     var id: ID { get }
 
     var options: AccessOptions { get }
 
-    /// For people, and for logs and receipts.
+    /// The client's name, for users, logs and receipts.
     var name: String { get }
 
-    /// Its kind and its fields, as they stand in a line.
+    /// Kind and fields as written in a line.
     var fields: [String] { get }
 
-    /// - Throws: a phrase that says what is wrong with the fields.
+    /// - Throws: a phrase about the invalid field.
     init(_ line: AccessLine) throws(AccessFault)
 }
 
 extension AccessEntry {
-    /// The whole line, without its end.
+    /// The whole line without its end.
     package var line: String {
         let options = options.description
         return ((options.isEmpty ? [] : [options]) + fields + [name]).joined(separator: " ")

@@ -2,16 +2,17 @@ package import TransferKeys
 import TransferModel
 import TransferSystem
 
-/// Which key the server shows: with a certificate it is not that of its identity, and links have to have the right one.
+/// The key that the server shows: with a certificate it is not the key of the identity, and links must contain the
+/// right one.
 extension AccessFolder {
     private static let shownKeyName = "shown_key"
 
-    /// A fingerprint has 50 bytes, and a line feed behind it.
+    /// Most bytes of the file; a fingerprint has 50, with a line feed after it.
     private static let longestShownKey = 64
 
-    /// Keeps the fingerprint of the key that a server shows from now on.
+    /// Stores the fingerprint of the key that the server shows from now on.
     ///
-    /// - Throws: a sentence.
+    /// - Throws: a sentence for the operator.
     package func keep(shownKey key: KeyFingerprint) throws(AccessFault) {
         guard (try? shownKey()) != key else { return }
         do throws(SystemError) {
@@ -21,10 +22,10 @@ extension AccessFolder {
         }
     }
 
-    /// The fingerprint that the server kept when it started last.
+    /// The fingerprint that the server stored at its latest start.
     ///
-    /// - Returns: nothing when none did.
-    /// - Throws: a sentence when there is one that cannot be read or trusted.
+    /// - Returns: nil if no server has stored one.
+    /// - Throws: a sentence if it cannot be read or trusted.
     package func shownKey() throws(AccessFault) -> KeyFingerprint? {
         let shown = path(Self.shownKeyName).escapedForDisplay
         let file: OwnFile?

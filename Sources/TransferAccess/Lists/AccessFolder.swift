@@ -3,16 +3,15 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// The server's own folder, as far as it says who may come in: `authorized_keys`, `tokens` and the lock for changing
-/// them.
+/// The access lists in the server's own folder: `authorized_keys`, `tokens` and the lock for changing them.
 package final class AccessFolder: Sendable {
-    /// `DIR/.transfer`.
+    /// Path of the folder, `DIR/.transfer`.
     package let path: String
 
     private let watchedKeys = Locked(WatchedList<AuthorizedKey>(AccessFolder.keysName))
     private let watchedTokens = Locked(WatchedList<AccessToken>(AccessFolder.tokensName))
 
-    /// - Parameter directory: the one that the server stores uploads in.
+    /// - Parameter directory: the directory in which the server stores uploads.
     package init(of directory: String) {
         path = "\(directory)/\(RelativePath.reservedName)"
     }
@@ -21,10 +20,10 @@ package final class AccessFolder: Sendable {
     package static let tokensName = "tokens"
     private static let lockName = "access.lock"
 
-    /// Makes the folder where it is missing, as a server does at its first start: in a directory that is empty and may
-    /// become a server's. In any other it would only show that the wrong one was given.
+    /// Creates the folder, as a server does at its first start, only in an empty directory, which may become a
+    /// server's. In any other it would hide that the wrong directory was given.
     ///
-    /// - Throws: a sentence.
+    /// - Throws: a sentence for the operator.
     package func make() throws(AccessFault) {
         guard access(path, F_OK) != 0 else { return }
         guard isDirectoryEmpty else { throw notUsed }
@@ -47,7 +46,7 @@ package final class AccessFolder: Sendable {
                 + "one there first: transfer serve --dir DIR.")
     }
 
-    /// Also when it cannot be looked at: making the folder says why.
+    /// True also if the directory cannot be read: creating the folder reports the reason.
     private var isDirectoryEmpty: Bool {
         guard let stream = opendir(directory) else { return true }
         defer { closedir(stream) }
@@ -55,7 +54,7 @@ package final class AccessFolder: Sendable {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
             }
-            // What a file system of its own brings along.
+            // File systems create `lost+found` themselves.
             if ![".", "..", "lost+found"].contains(name) { return false }
         }
         return true
@@ -69,7 +68,7 @@ extension AccessFolder: AccessLists {
 
     package var tokens: CurrentList<AccessToken> { watchedTokens.withLock { $0.refresh(from: self) } }
 
-    /// Reads a list; an empty one where there is no file.
+    /// Reads a list; it is empty if the file does not exist.
     func read<Entry>(_ name: String, of type: Entry.Type, revision: Int) -> CurrentList<Entry> {
         do throws(AccessFault) {
             return CurrentList(name, try list(name, of: type), revision: revision)
@@ -78,7 +77,7 @@ extension AccessFolder: AccessLists {
         }
     }
 
-    /// - Throws: a sentence for the log. A server that cannot read the list refuses all of its clients.
+    /// - Throws: a sentence for the log. A server that cannot read a list refuses all clients in it.
     private func list<Entry>(_ name: String, of type: Entry.Type) throws(AccessFault) -> AccessList<Entry> {
         let path = path(name)
         let shown = path.escapedForDisplay
@@ -132,7 +131,8 @@ extension AccessFolder: AccessLists {
             tokens body: (inout AccessTokens) throws(AccessFault) -> Result
         ) throws(AccessFault) -> Result { try change(AccessFolder.tokensName, body) }
 
-        /// A file is replaced as a whole, so that a server reads the old one or the new one. It stays as it is when the list does.
+        /// The file is replaced atomically, so that a server reads the old or the new one. If the list is unchanged, so
+        /// is the file.
         private func change<Entry, Result>(
             _ name: String, _ body: (inout AccessList<Entry>) throws(AccessFault) -> Result
         ) throws(AccessFault) -> Result {

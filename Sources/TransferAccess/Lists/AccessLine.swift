@@ -1,28 +1,28 @@
 import TransferModel
 
-/// One line of a list of who may come in, taken apart: `[OPTIONS] KIND FIELD... NAME`, separated by spaces or tabs.
+/// One line of an access list, split into its parts: `[OPTIONS] KIND FIELD... NAME`, separated by spaces or tabs.
 package struct AccessLine: Sendable {
     package let options: AccessOptions
 
-    /// What sort of entry it is, and what follows that.
+    /// Kind of the entry, and the fields that follow it.
     let kind: String
     let fields: [String]
 
-    /// The rest of the line: for people, spaces within it allowed.
+    /// The rest of the line, for users; it may contain spaces.
     let name: String
 
-    /// Bytes of a name: it fits into a receipt and a line of a terminal.
+    /// Most bytes of a name, which must fit into a receipt and a line of a terminal.
     package static let longestName = 128
 
-    /// Bytes of a line: the longest folder, a key or a hash, a name, and room for quotes.
+    /// Most bytes of a line: the longest folder, a key or a hash, a name, and room for quotes.
     static let longest = 16 << 10
 
     /// Reads a line that is neither empty nor a comment.
     ///
     /// - Parameters:
-    ///   - bytes: without the end of the line.
-    ///   - kinds: how many fields follow each kind.
-    /// - Throws: a phrase that says what is wrong.
+    ///   - bytes: the line without its end.
+    ///   - kinds: the number of fields after each kind.
+    /// - Throws: a phrase about the fault.
     init(_ bytes: some Collection<UInt8>, kinds: [String: Int]) throws(AccessFault) {
         guard bytes.count <= Self.longest else { throw AccessFault("it is longer than \(Self.longest) bytes") }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw AccessFault("it is not UTF-8") }
@@ -48,11 +48,12 @@ package struct AccessLine: Sendable {
         try Self.check(name)
     }
 
-    /// - Throws: a phrase that says what is wrong with a name.
+    /// - Throws: a phrase about the fault of the name.
     package static func check(_ name: String) throws(AccessFault) {
         guard !name.isEmpty else { throw AccessFault("it has no name") }
         guard name.utf8.count <= longestName else { throw AccessFault("its name is longer than \(longestName) bytes") }
-        // Byte by byte: with a mark behind it a space is another character, and is left out all the same.
+        // Bytes, because a space and a combining mark form another character in Swift, but the space is removed all the
+        // same.
         let (first, last) = (name.utf8.first, name.utf8.last)
         guard name.escapedForDisplay == name, first != UInt8(ascii: " "), last != UInt8(ascii: " ") else {
             throw AccessFault("its name contains characters that cannot be shown")
@@ -60,9 +61,9 @@ package struct AccessLine: Sendable {
     }
 }
 
-/// Why something about access cannot be done or read.
+/// The reason why an access list cannot be read or changed.
 package struct AccessFault: Error, Equatable, Sendable {
-    /// A phrase for a line of a file, a sentence otherwise.
+    /// A phrase for a line of a file, otherwise a sentence.
     package let message: String
 
     package init(_ message: String) {

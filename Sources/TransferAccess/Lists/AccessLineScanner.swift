@@ -1,4 +1,4 @@
-/// Takes a line apart, byte by byte.
+/// Splits a line of an access list, byte by byte.
 struct AccessLineScanner {
     private var rest: Substring.UTF8View
 
@@ -13,10 +13,10 @@ struct AccessLineScanner {
         rest = rest.drop(while: Self.isBlank)
     }
 
-    /// What comes before the next blank; empty at the end.
+    /// Returns the text before the next blank; empty at the end.
     func peekWord() -> String { String(Substring(rest.prefix { !Self.isBlank($0) })) }
 
-    /// Takes the next word.
+    /// Takes the next word and the blanks after it.
     mutating func word() -> String {
         let word = rest.prefix { !Self.isBlank($0) }
         rest = rest[word.endIndex...]
@@ -24,17 +24,17 @@ struct AccessLineScanner {
         return String(Substring(word))
     }
 
-    /// Takes what is left, without blanks at its end.
+    /// Takes the rest without blanks at its end.
     mutating func remainder() -> String {
         defer { rest = rest[rest.endIndex...] }
         guard let last = rest.lastIndex(where: { !Self.isBlank($0) }) else { return "" }
         return String(Substring(rest[...last]))
     }
 
-    /// Takes options up to the next blank that is not in quotes: `name`, `name=value` or `name="value"`, separated by
-    /// commas. In quotes a backslash stands before a quote or a backslash.
+    /// Takes options up to the next blank outside quotes: `name`, `name=value` or `name="value"`, separated by commas.
+    /// Inside quotes, a backslash escapes a quote or a backslash.
     ///
-    /// - Throws: a phrase.
+    /// - Throws: a phrase about the fault.
     mutating func options() throws(AccessFault) -> [(name: String, value: String?)] {
         var options: [(name: String, value: String?)] = []
         while true {
@@ -52,7 +52,7 @@ struct AccessLineScanner {
         return options
     }
 
-    /// - Returns: nothing where no value follows.
+    /// - Returns: nil if there is no value.
     private mutating func value() throws(AccessFault) -> String? {
         guard rest.first == UInt8(ascii: "=") else { return nil }
         rest = rest.dropFirst()

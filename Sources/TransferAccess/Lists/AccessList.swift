@@ -1,31 +1,31 @@
-/// A list of who may come in, one entry a line, with comments (`#`) and empty lines. Reading it cannot fail: a line
-/// that cannot be read lets nobody in and leaves the others as they are.
+/// An access list with one entry a line, comments (`#`) and empty lines. Reading cannot fail: an unreadable line admits
+/// no client and does not affect the others.
 package struct AccessList<Entry: AccessEntry>: Sendable {
-    /// What is wrong with a line.
+    /// The fault of a line.
     package struct Fault: Equatable, Sendable {
-        /// From 1.
+        /// Number of the line, from 1.
         package let line: Int
-        /// A phrase.
+        /// A phrase about the fault.
         package let message: String
     }
 
     private struct Line: Sendable {
         let bytes: [UInt8]
-        /// Nothing for a comment and for what cannot be read.
+        /// Nil for a comment and for an unreadable line.
         let entry: Entry?
     }
 
-    /// Bytes of a file: thousands of entries. What is longer is not read at all.
+    /// Most bytes of a file: thousands of entries. A longer one is not read at all.
     package static var longest: Int { 1 << 20 }
 
     private var lines: [Line] = []
 
-    /// Where an entry is; of several with one id the first counts.
+    /// Line of each entry; the first one with an ID counts.
     private var index: [Entry.ID: Int] = [:]
 
     package private(set) var faults: [Fault] = []
 
-    /// An empty one.
+    /// Makes a list without entries.
     package init() {}
 
     /// Reads a file of at most `longest` bytes.
@@ -35,18 +35,18 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
         for piece in pieces { take(piece) }
     }
 
-    /// Those that let somebody in, in the order of their lines.
+    /// Entries that admit clients, in the order of their lines.
     package var entries: [Entry] { index.values.sorted().compactMap { lines[$0].entry } }
 
     package subscript(id: Entry.ID) -> Entry? { index[id].flatMap { lines[$0].entry } }
 
-    /// The whole file again. Lines that nobody changed are as they were.
+    /// The whole file. Unchanged lines are as they were.
     package var content: [UInt8] { lines.flatMap { $0.bytes + [UInt8(ascii: "\n")] } }
 
-    /// Adds a line at the end.
+    /// Adds an entry at the end.
     ///
-    /// - Throws: a sentence when its id is there already, when its line would not be read as it is, or when the file would be
-    ///   too long.
+    /// - Throws: a sentence if the ID is in the list, the line would not be read back equally, or the file would be too
+    ///   long.
     package mutating func append(_ entry: Entry) throws(AccessFault) {
         if let present = self[entry.id] { throw AccessFault("It is there already, as '\(present.name)'.") }
         let bytes = Array(entry.line.utf8)
@@ -58,7 +58,8 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
         lines.append(Line(bytes: bytes, entry: entry))
     }
 
-    /// An unreadable line admits no client, and a line that is read as something else admits another client.
+    /// Checks that the line reads back as it is: an unreadable one admits no client, and another one might admit
+    /// another client.
     private static func check(_ bytes: [UInt8]) throws(AccessFault) {
         let read: Entry
         do throws(AccessFault) {
@@ -71,10 +72,10 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
         }
     }
 
-    /// Takes out all lines that say so, also those that do not count because an earlier one has the same id: otherwise
-    /// these would count now.
+    /// Removes all matching lines, also ineffective ones with the ID of an earlier line, which would otherwise become
+    /// effective.
     ///
-    /// - Returns: what they said.
+    /// - Returns: their entries.
     package mutating func remove(where condition: (Entry) -> Bool) -> [Entry] {
         let removed = lines.compactMap(\.entry).filter(condition)
         if !removed.isEmpty {
@@ -85,7 +86,7 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
     }
 
     private mutating func take(_ piece: ArraySlice<UInt8>) {
-        // A file from another system may have two characters at the end of a line.
+        // Files from other systems may have CR LF line ends.
         let text = piece.last == UInt8(ascii: "\r") ? piece.dropLast() : piece
         let first = text.first { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
         var entry: Entry?

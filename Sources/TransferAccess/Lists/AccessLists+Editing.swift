@@ -6,23 +6,23 @@ package import TransferModel
 extension AccessLists {
     /// Admits a client by its key.
     ///
-    /// - Throws: a sentence, also when the key is there already.
+    /// - Throws: a sentence, also if the key is in the list already.
     package func admit(_ key: AuthorizedKey) throws(AccessFault) {
         try edit { (editing) throws(AccessFault) in
             try editing.change { (keys: inout AuthorizedKeys) throws(AccessFault) in try keys.append(key) }
         }
     }
 
-    /// Takes out keys.
+    /// Removes matching keys from the list.
     ///
-    /// - Returns: those that it took out.
+    /// - Returns: the removed entries.
     package func expel(where condition: (AuthorizedKey) -> Bool) throws(AccessFault) -> [AuthorizedKey] {
         try edit { (editing) throws(AccessFault) in try editing.change(keys: { $0.remove(where: condition) }) }
     }
 
-    /// Makes a token or a pairing code. Codes, links and sessions that have expired are cleared away.
+    /// Makes a token or a pairing code. Expired codes, links and sessions are removed.
     ///
-    /// - Returns: the secret, which is shown to its owner once.
+    /// - Returns: the secret, which is displayed to its owner once.
     package func issue(
         _ kind: AccessSecret.Kind, name: String, options: AccessOptions, at now: UTCTime
     ) throws(AccessFault) -> AccessSecret {
@@ -31,9 +31,9 @@ extension AccessLists {
         return secret
     }
 
-    /// Takes out tokens.
+    /// Removes matching tokens from the list.
     ///
-    /// - Returns: those that it took out.
+    /// - Returns: the removed entries.
     package func revoke(where condition: (AccessToken) -> Bool) throws(AccessFault) -> [AccessToken] {
         try edit { (editing) throws(AccessFault) in try editing.change(tokens: { $0.remove(where: condition) }) }
     }
@@ -47,7 +47,7 @@ extension AccessLists {
         }
     }
 
-    /// Removes expired entries of the kinds that are for one use or one session.
+    /// Removes expired codes, links and sessions.
     private static func sweep(_ tokens: inout AccessTokens, at now: UTCTime) {
         _ = tokens.remove { $0.kind != .token && $0.options.hasExpired(at: now) }
     }
@@ -56,15 +56,15 @@ extension AccessLists {
 // MARK: Pairing
 
 extension AccessLists {
-    /// Uses a pairing code up, and admits the key with what the code allows.
+    /// Uses a pairing code, and admits the key with the code's options.
     ///
-    /// The code goes first: what is lost in a crash between the two is a code, never the promise that it works once.
+    /// The code is removed first: a crash in between can lose a code, but never make it usable twice.
     ///
     /// - Parameters:
-    ///   - code: whose secret was shown.
-    ///   - name: what the client calls itself; a number is added if another client has the name.
-    ///   - isReserved: whether a name that is in no list belongs to another person all the same.
-    /// - Returns: the entry; nil when the code was used, removed or replaced meanwhile.
+    ///   - code: the code whose secret the client has sent.
+    ///   - name: the client's name for itself; a number is added if another client has the name.
+    ///   - isReserved: whether a name that is in no list belongs to a person.
+    /// - Returns: the entry; nil if the code was used, removed or replaced meanwhile.
     func enrol(
         _ key: PublicKey, named name: String, with code: AccessToken, isReserved: (String) -> Bool = { _ in false }
     ) throws(AccessFault) -> AuthorizedKey? {
@@ -76,9 +76,9 @@ extension AccessLists {
             var options = code.options
             options.expires = nil
             return try editing.change { (keys: inout AuthorizedKeys) throws(AccessFault) in
-                // It is here only if its access has expired.
+                // The key can be in the list only if its access has expired.
                 _ = keys.remove { $0.key == key }
-                // Tokens are clients, too.
+                // Names of tokens are taken, too.
                 let names = keys.entries.map(\.name) + tokens + [Grant.ownersName, Grant.everyonesName]
                 let taken = Set(names.map { PathKey($0) })
                 let unused = Self.unused(name) { !taken.contains(PathKey($0)) && !isReserved($0) }
@@ -89,7 +89,7 @@ extension AccessLists {
         }
     }
 
-    /// The name itself or, if it is taken, the first that is free with a number behind it. One of them is: no list is as long.
+    /// The name or, if it is taken, the first free one with a number. One is free, because no list is so long.
     private static func unused(_ name: String, _ isFree: (String) -> Bool) -> String {
         (1...99_999).lazy.map { $0 == 1 ? name : "\(name) \($0)" }.first(where: isFree) ?? name
     }
@@ -98,12 +98,12 @@ extension AccessLists {
 // MARK: Sessions of browsers, and the links that begin them
 
 extension AccessLists {
-    /// Makes a link for a browser: as long as a pairing code it begins one session.
+    /// Makes a link for a browser, which is valid as long as a pairing code and begins one session.
     ///
     /// - Parameters:
-    ///   - options: the bounds of the link, with the time when it expires; the session has the same bounds.
-    ///   - sessionEnds: when the session expires.
-    /// - Returns: the secret, which is shown to its owner once.
+    ///   - options: options of the link, with its expiry; the session has the same ones.
+    ///   - sessionEnds: expiry of the session.
+    /// - Returns: the secret, which is displayed to its owner once.
     package func issueLink(
         name: String, options: AccessOptions, sessionEnds: UTCTime, at now: UTCTime
     ) throws(AccessFault) -> AccessSecret {
@@ -112,13 +112,13 @@ extension AccessLists {
         return secret
     }
 
-    /// Uses a link up, and begins a session. Both are one change of one list, so a crash leaves either the link or the session, whose
-    /// secret has reached no browser then.
+    /// Uses a link and begins a session. Both are one change of one list, so that a crash leaves either the link, or a
+    /// session whose secret has reached no browser.
     ///
     /// - Parameters:
-    ///   - secret: of the session.
-    ///   - link: whose secret was shown.
-    /// - Returns: nil when the link was used or removed meanwhile.
+    ///   - secret: secret of the session.
+    ///   - link: the link whose secret the browser has sent.
+    /// - Returns: nil if the link was used or removed meanwhile.
     func beginSession(
         _ secret: AccessSecret, _ hash: SecretHash, with link: AccessToken, at now: UTCTime
     ) throws(AccessFault) -> AccessToken? {
@@ -128,7 +128,7 @@ extension AccessLists {
                 Self.sweep(&tokens, at: now)
                 var options = link.options
                 options.expires = link.sessionEnds
-                // Two sessions have two names, so that one of them can be removed by it.
+                // Sessions have different names, so that the operator can remove one by name.
                 let taken = Set(tokens.entries.filter { $0.kind == .session }.map { PathKey($0.name) })
                 let unused = Self.unused(link.name) { name in
                     !taken.contains(PathKey(name)) && (try? AccessLine.check(name)) != nil

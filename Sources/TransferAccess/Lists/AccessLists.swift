@@ -1,33 +1,34 @@
-/// The lists of who may come in, wherever they are kept: clients with their keys, and the secrets that let a client or a browser in.
-/// The server and the commands about access ask for them. Synchronous, and safe to call from any thread of a pool.
+/// The access lists, wherever they are stored: clients with their keys, and secrets that admit a client or a browser.
+/// The server and the commands for access use them. Synchronous, and safe to call from any thread of a pool.
 ///
-/// A store keeps two lists and runs one edit at a time. It decides nothing: `Authenticator` reads the entries, and `admit`, `issue`,
-/// `enrol` and the others that extend this protocol change them.
+/// An implementation stores two lists and runs one edit at a time. It decides nothing: `Authenticator` reads the
+/// entries, and `admit`, `issue`, `enrol` and other extensions of this protocol change them.
 package protocol AccessLists: Sendable {
-    /// The clients that are let in by their keys, as they are now. The server asks before each upload, so the answer has to be cheap if
-    /// the list has not changed.
+    /// The present list of clients admitted by their keys. The server reads it before each upload, so that it must be
+    /// cheap if the list has not changed.
     ///
-    /// An edit through this store shows as soon as it has returned. An edit by another server or command shows at once, or within a
-    /// second if the store has to wait for word of it.
+    /// An edit through this object is visible as soon as it has returned; one by another server or command at once, or
+    /// within a second if the implementation must wait for a notification.
     var keys: CurrentList<AuthorizedKey> { get }
 
     /// Tokens, pairing codes, links and sessions, in the same way.
     var tokens: CurrentList<AccessToken> { get }
 
-    /// Changes lists. The edits of all servers and commands run one after another.
+    /// Changes lists. Edits of all servers and commands run one after another.
     ///
-    /// The changes survive a crash once this returns, and one of them never without those that `body` made before it. If `body` throws,
-    /// they may stay or not. `keys` and `tokens` do not wait for an edit: `body` itself may ask for them.
+    /// The changes survive a crash once this returns, and each only together with those that `body` made before. If
+    /// `body` throws, they may remain or not. `keys` and `tokens` do not wait for an edit, so that `body` may read
+    /// them.
     ///
-    /// - Throws: what `body` does, or a sentence for the operator.
+    /// - Throws: errors of `body`, or a sentence for the operator.
     func edit<Result>(_ body: (any AccessEditing) throws(AccessFault) -> Result) throws(AccessFault) -> Result
 }
 
-/// The lists during one edit, and no longer.
+/// The lists during one edit; invalid afterwards.
 package protocol AccessEditing {
     /// Changes the list of keys, unless `body` throws.
     ///
-    /// - Throws: what `body` does, or a sentence: a list that cannot be read is not changed.
+    /// - Throws: errors of `body`, or a sentence: an unreadable list is not changed.
     func change<Result>(
         keys body: (inout AuthorizedKeys) throws(AccessFault) -> Result
     ) throws(AccessFault) -> Result
@@ -38,39 +39,39 @@ package protocol AccessEditing {
     ) throws(AccessFault) -> Result
 }
 
-/// A list as it was when it was asked for.
+/// A list as it was when it was read.
 package struct CurrentList<Entry: AccessEntry>: Sendable {
-    /// The name by which the operator knows it.
+    /// The list's name for the operator.
     package let name: String
 
-    /// Empty if the list cannot be read: then all of its clients are refused.
+    /// The entries; empty if the list cannot be read, and then all its clients are refused.
     package let list: AccessList<Entry>
 
     /// A number that grows when the list changes.
     package let revision: Int
 
-    /// Why it cannot be read, in a sentence.
+    /// The reason why it cannot be read, as a sentence; nil if it can.
     package let fault: AccessFault?
 
-    /// A list without entries.
+    /// Makes a list without entries.
     package init(_ name: String) { self.init(name, AccessList(), revision: 0) }
 
     package init(_ name: String, _ list: AccessList<Entry>, revision: Int, fault: AccessFault? = nil) {
         (self.name, self.list, self.revision, self.fault) = (name, list, revision, fault)
     }
 
-    /// Whether all of it could be read.
+    /// Whether the whole list could be read.
     package var isComplete: Bool { fault == nil && list.faults.isEmpty }
 
-    /// Sentences for the log: about lines that are ignored because of a fault, or about the whole list.
+    /// Sentences for the log, about ignored lines or the whole list.
     package var sentences: [String] {
         if let fault { return [fault.message] }
         return list.faults.map { "Line \($0.line) of '\(name)' admits nobody: \($0.message)." }
     }
 
-    /// The list.
+    /// The entries, unless the list cannot be read.
     ///
-    /// - Throws: why it cannot be read.
+    /// - Throws: the reason why it cannot be read.
     package func get() throws(AccessFault) -> AccessList<Entry> {
         if let fault { throw fault }
         return list

@@ -1,10 +1,10 @@
 import TransferModel
 
 extension AccessOptions {
-    /// Reads the options of a line. One that is not known, comes twice or has a value that is wrong makes all of them
-    /// wrong: leaving it out could give more access than was meant.
+    /// Reads the options of a line. If one is unknown, repeated or has an invalid value, all are refused: ignoring it
+    /// could give more access than was meant.
     ///
-    /// - Throws: a phrase that says which one is wrong.
+    /// - Throws: a phrase about the invalid option.
     package init(_ options: [(name: String, value: String?)]) throws(AccessFault) {
         var seen: Set<String> = []
         for (name, value) in options {
@@ -50,21 +50,23 @@ extension AccessOptions {
         }
     }
 
-    /// Lines are shown as they are, and a tab in quotes is the one control character that a line can have.
+    /// Checks a folder for a list. Lists are displayed unchanged, and a tab in quotes is the one control character that
+    /// a line can contain.
     ///
-    /// - Throws: a phrase that says what is wrong with a folder for a list.
+    /// - Throws: a phrase about the fault.
     package static func check(folder text: String) throws(AccessFault) {
-        // A backslash is only doubled where it is shown.
+        // A backslash is only doubled for display.
         let plain = String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\\" }))
         guard plain.escapedForDisplay == plain else {
             throw AccessFault("'\(text.escapedForDisplay)' contains characters that cannot be shown")
         }
     }
 
-    /// Nobody is a list, too: a mailbox that takes nothing.
+    /// Reads a list of names; an empty one is valid, for a mailbox that accepts no uploads.
     private static func names(_ name: String, _ value: String?) throws(AccessFault) -> [String] {
         guard let value else { throw AccessFault("'\(name)' needs a value") }
-        // Byte by byte: a mark at the beginning of a name makes another character of the comma in front of it.
+        // Bytes, because a combining mark at the beginning of a name and the comma before it form another character in
+        // Swift.
         let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") }
         let names = value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { piece in
             String(decoding: piece.drop(while: isSpace).reversed().drop(while: isSpace).reversed(), as: UTF8.self)

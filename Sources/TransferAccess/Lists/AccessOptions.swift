@@ -1,35 +1,35 @@
 package import TransferModel
 
-/// What bounds the access of one client: the first word of its line, such as `folder="camera",quota=20G,write-only`.
+/// Limits of one client's access: the first word of a line, such as `folder="camera",quota=20G,write-only`.
 package struct AccessOptions: Hashable, Sendable {
-    /// Where all of its paths are below; nothing for the server's whole directory.
+    /// Folder that contains all paths of the client; nil for the server's whole directory.
     package var folder: RelativePath?
 
-    /// Bytes that it may have stored.
+    /// Most bytes that the client may store; nil for no limit.
     package var quota: UInt64?
 
-    /// Files, folders and links that it may have made.
+    /// Most files, folders and links of the client; nil for no limit.
     package var maximumFiles: UInt64?
 
-    /// Bytes of its largest upload.
+    /// Most bytes of one upload; nil for no limit.
     package var maximumUpload: UInt64?
 
     package var rights = AccessRights.readWrite
 
-    /// Names of those whose uploads it takes into its mailbox; nothing for everybody's.
+    /// Names of people whose uploads its mailbox accepts; nil for everyone's.
     package var mailFrom: [String]?
 
-    /// When its access ends.
+    /// Time at which the access expires; nil for never.
     package var expires: UTCTime?
 
     package init() {}
 
-    /// Whether its access has ended.
+    /// Whether the access has expired.
     package func hasExpired(at now: UTCTime) -> Bool { expires.map { $0 <= now } ?? false }
 }
 
 extension AccessOptions: CustomStringConvertible {
-    /// As it stands in a line; empty for access without bounds.
+    /// The options as in a line; empty without limits.
     package var description: String {
         var options: [String] = []
         if let folder { options.append("folder=" + Self.quoted(folder.string)) }

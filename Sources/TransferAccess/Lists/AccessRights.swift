@@ -1,18 +1,18 @@
-/// What a client may do in its part of the server's directory.
+/// Rights of a client in its part of the server's directory.
 package enum AccessRights: Hashable, Sendable {
-    /// Everything.
+    /// Upload, list, fetch, remove and replace.
     case readWrite
-    /// Send, see and fetch, but take nothing away from others.
+    /// Upload, list and fetch, but neither remove nor replace what others have stored.
     case noRemove
     case readOnly
     case writeOnly
 
-    /// Whether it may send uploads.
+    /// Whether the client may upload.
     package var mayWrite: Bool { self != .readOnly }
 
-    /// Whether it may see what is stored.
+    /// Whether the client may list and fetch stored files.
     package var mayRead: Bool { self != .writeOnly }
 
-    /// Whether it may remove what is stored, and replace what others have sent.
+    /// Whether the client may remove stored files, and replace those of others.
     package var mayRemove: Bool { self == .readWrite }
 }

@@ -1,8 +1,8 @@
 package import TransferModel
 
-/// A secret that lets a client in, as the server keeps it: `[OPTIONS] token ID HASH NAME`, or `pairing` for one that
-/// enrols the key of a client once. `[OPTIONS] web ID HASH TIME NAME` begins the session of a browser once, which ends at that
-/// time, and `[OPTIONS] session ID HASH TIME NAME` is one that was begun then.
+/// The server's entry for a secret that admits a client: `[OPTIONS] token ID HASH NAME`, or `pairing` for a code that
+/// enrols the key of one client. `[OPTIONS] web ID HASH TIME NAME` begins the session of one browser, which expires at
+/// that time, and `[OPTIONS] session ID HASH TIME NAME` is a session that began at that time.
 package struct AccessToken: AccessEntry {
     package static let kinds = Dictionary(
         AccessSecret.Kind.allCases.map { ($0.word, $0.hasTime ? 3 : 2) }
@@ -20,12 +20,12 @@ package struct AccessToken: AccessEntry {
         self.init(secret, SecretHash(of: secret), name: name, options: options, nil)
     }
 
-    /// A link for a browser, whose session will end then.
+    /// Makes the entry of a link whose session will expire at `sessionEnds`.
     init(link secret: AccessSecret, name: String, options: AccessOptions, sessionEnds: UTCTime) {
         self.init(secret, SecretHash(of: secret), name: name, options: options, sessionEnds)
     }
 
-    /// The session of a browser, made now.
+    /// Makes the entry of a browser's session that begins now.
     init(session secret: AccessSecret, _ hash: SecretHash, name: String, options: AccessOptions, made: UTCTime) {
         self.init(secret, hash, name: name, options: options, made)
     }
@@ -48,17 +48,17 @@ package struct AccessToken: AccessEntry {
         (name, options) = (line.name, line.options)
     }
 
-    /// When a session was made.
+    /// Beginning of a session; nil for other kinds.
     package var made: UTCTime? { kind == .session ? time : nil }
 
-    /// When the session ends that is made with a link.
+    /// Expiry of the session that a link begins; nil for other kinds.
     package var sessionEnds: UTCTime? { kind == .web ? time : nil }
 
     package var fields: [String] { [kind.word, id, hash.description] + (time.map { ["\($0)"] } ?? []) }
 }
 
 extension AccessSecret.Kind {
-    /// As it stands in a line.
+    /// The kind as in a line.
     fileprivate var word: String {
         switch self {
         case .token: "token"
@@ -71,5 +71,5 @@ extension AccessSecret.Kind {
     fileprivate var hasTime: Bool { self == .web || self == .session }
 }
 
-/// `DIR/.transfer/tokens`.
+/// Contents of `DIR/.transfer/tokens`, one entry a line.
 package typealias AccessTokens = AccessList<AccessToken>

@@ -1,7 +1,7 @@
 package import TransferKeys
 import TransferModel
 
-/// A client that is let in by its key: `[OPTIONS] ed25519 KEY NAME`, with the 32 bytes of the key in base64.
+/// A client admitted by its key: `[OPTIONS] ed25519 KEY NAME`, with the 32 bytes of the key in Base64.
 package struct AuthorizedKey: AccessEntry {
     package static let kinds = [kind: 1]
 
@@ -24,9 +24,9 @@ package struct AuthorizedKey: AccessEntry {
         self.init(key, name: line.name, options: line.options)
     }
 
-    /// Reads one line as a client's owner gives it.
+    /// Reads one line that a client's owner has given.
     ///
-    /// - Throws: a phrase.
+    /// - Throws: a phrase about the fault.
     package init(line: String) throws(AccessFault) {
         try self.init(AccessLine(line.utf8, kinds: Self.kinds))
     }
@@ -36,5 +36,5 @@ package struct AuthorizedKey: AccessEntry {
     package var fields: [String] { [Self.kind, Base64.encode(key.raw.bytes)] }
 }
 
-/// `DIR/.transfer/authorized_keys`.
+/// Contents of `DIR/.transfer/authorized_keys`, one entry a line.
 package typealias AuthorizedKeys = AccessList<AuthorizedKey>

@@ -1,6 +1,6 @@
 import TransferSystem
 
-/// A list with the file that it comes from, read again when that has changed.
+/// A list from a file, read again when the file has changed.
 struct WatchedList<Entry: AccessEntry>: Sendable {
     private(set) var current: CurrentList<Entry>
 
@@ -8,23 +8,21 @@ struct WatchedList<Entry: AccessEntry>: Sendable {
     private var hasBeenRead = false
     private var isSettled = false
 
-    /// File systems give files the time of a clock that ticks every 10 ms at most. Two changes within one tick can look
-    /// like one, so what was read so soon after a change is read again.
+    /// Nanoseconds after a change within which the file is read again: file systems use a clock that ticks at least
+    /// every 10 ms, and two changes within one tick look like one.
     private static var tick: Int64 { 100_000_000 }
 
     init(_ name: String) {
         current = CurrentList(name)
     }
 
-    /// Costs one system call where nothing has changed.
-    ///
-    /// - Returns: the list as it is now.
+    /// Returns the present list, with one system call if the file is unchanged.
     mutating func refresh(from folder: AccessFolder) -> CurrentList<Entry> {
         let path = folder.path(current.name)
         let present = OwnFile.identity(of: path)
         guard !hasBeenRead || !isSettled || present != identity else { return current }
         hasBeenRead = true
-        // From before it is read: a change after that is noticed next time.
+        // Taken before the file is read, so that a later change is noticed next time.
         identity = present
         isSettled = present.map { utcNanoseconds() &- $0.changed > Self.tick } ?? true
         let read = folder.read(current.name, of: Entry.self, revision: current.revision + 1)
