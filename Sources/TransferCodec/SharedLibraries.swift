@@ -1,10 +1,10 @@
 package import TransferSystem
 
-/// What is only faster and opened at run time where it is installed, or looked up when first used.
+/// Optional shared libraries that make work faster, and lookups that happen at first use.
 package enum SharedLibraries {
-    /// Opens and looks up all of it now, for a process that will soon be unable to.
+    /// Opens and looks up everything now, for a process that will soon confine itself.
     ///
-    /// - Returns: what is not used, by the names of the files.
+    /// - Returns: the libraries that are not used, by file name.
     package static func open() -> [(file: String, refusal: LibraryRefusal)] {
         _ = XXHash.functions
         _ = CompressionEngine.automatic

@@ -1,18 +1,18 @@
-/// The library that deflates and inflates. They read and write the same streams (RFC 1950), so either side of a transfer
+/// A library that deflates and inflates. All read and write the same streams (RFC 1950), so either side of a transfer
 /// may use any.
 package enum CompressionEngine: CaseIterable, Sendable {
-    /// The reference, always there.
+    /// The reference, which is always present.
     case zlib
-    /// ISA-L, where it is installed: docs/PERFORMANCE.md says how much faster.
+    /// ISA-L, if it is installed: docs/PERFORMANCE.md says how much faster it is.
     case isal
 
-    /// The fastest that is there.
+    /// The fastest of the available libraries.
     package static var automatic: CompressionEngine { isal.isAvailable ? .isal : .zlib }
 
-    /// All that are there.
+    /// All libraries that are available.
     package static var available: [CompressionEngine] { allCases.filter(\.isAvailable) }
 
-    /// Whether it is there; for `isal`, the first call in the process looks.
+    /// Whether the library is available; for `isal`, the first call in the process opens it.
     package var isAvailable: Bool {
         switch self {
         case .zlib: true

@@ -6,13 +6,13 @@ package final class Deflater: DeflateEngine {
 
     /// A deflater of level 0 (stored) to 9 (smallest), or -1 for zlib's default.
     ///
-    /// Levels are zlib's scale: 1...3 are done by `engine`, which must be available, and the others by zlib in any case.
+    /// Levels have zlib's scale: `engine`, which must be available, does 1...3, and zlib all others.
     package init(level: Int, engine: CompressionEngine = .automatic) {
-        // Trap: levels are ours; the command line checks those of people.
+        // Trap: this program chooses levels; the command line checks those of users.
         precondition((-1...9).contains(level), "zlib has no level \(level)")
         switch engine {
         case .isal where ISALDeflateEngine.levels.contains(level):
-            // Trap: whoever asks for it has asked `isAvailable`, which never changes in a process.
+            // Trap: callers have asked `isAvailable`, which never changes in a process.
             guard let library = ISALibrary.installed else { preconditionFailure("ISA-L is not there") }
             self.engine = ISALDeflateEngine(library, level: level)
         case .isal, .zlib:
@@ -22,15 +22,15 @@ package final class Deflater: DeflateEngine {
 
     /// Compresses `input` into `output` as one whole stream and returns its length in bytes, or nil if it does not fit.
     ///
-    /// An `output` shorter than `input` is how a caller asks for a saving: on nil, it sends the bytes as they are.
-    /// Both are shorter than 4 GiB.
+    /// A caller makes `output` shorter than `input` to demand a saving, and on nil sends the bytes as they are. Both
+    /// are shorter than 4 GiB.
     package func deflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
         guard !output.isEmpty else { return nil }
         return engine.deflate(input, into: output)
     }
 }
 
-/// One library's way to compress, with the state it keeps between frames.
+/// One library's compressor, with the state that it keeps between frames.
 protocol DeflateEngine: AnyObject {
     /// Compresses `input` into `output`, which is not empty, as one whole stream of the library's format. Returns its length
     /// in bytes, or nil if it does not fit; a zlib stream does if it is as long as `output`. Both are shorter than 4 GiB.

@@ -2,8 +2,8 @@ internal import CISAL
 
 /// Deflates with ISA-L; holds 356 KiB at level 1, up to 421 KiB at the others.
 final class ISALDeflateEngine: DeflateEngine {
-    /// What ISA-L calls levels 1 to 3 is no larger on log text than what zlib does (docs/PERFORMANCE.md). It has nothing
-    /// for zlib's higher levels, and its level 0 compresses, while zlib's stores.
+    /// On log text, ISA-L's output at levels 1 to 3 is no larger than zlib's (docs/PERFORMANCE.md). It has no
+    /// equivalent of zlib's higher levels, and its level 0 compresses, while zlib's stores.
     static let levels = 1...3
 
     private let library: ISALibrary
@@ -11,7 +11,7 @@ final class ISALDeflateEngine: DeflateEngine {
     private let memory: UnsafeMutableRawPointer
 
     init(_ library: ISALibrary, level: Int) {
-        // Trap: Deflater asks for these levels alone.
+        // Trap: Deflater uses this engine only for these levels.
         precondition(Self.levels.contains(level), "ISA-L has no level \(level)")
         self.library = library
         self.level = UInt32(level)
@@ -21,7 +21,7 @@ final class ISALDeflateEngine: DeflateEngine {
         cisal_deflate_init(library.functions, memory, self.level)
     }
 
-    /// Whether the library has written where it may alone.
+    /// Whether the library has written only to the memory that it may use.
     var keepsLimits: Bool { cisal_deflate_keeps_limits(memory, level) }
 
     deinit {

@@ -2,8 +2,8 @@ internal import CISAL
 
 /// Inflates with ISA-L; holds 85 KiB.
 ///
-/// Two differences to zlib are left. It inflates ahead of what there is room for, so damage may show earlier. And it reads
-/// streams with incomplete Huffman codes, which zlib calls damaged; the checksum is verified all the same.
+/// Two differences to zlib remain. It inflates ahead of the available room, so damage may be reported earlier. And it
+/// accepts streams with incomplete Huffman codes, which zlib calls damaged; the checksum is verified in any case.
 final class ISALInflateEngine: InflateEngine {
     private let library: ISALibrary
     private let memory: UnsafeMutableRawPointer
@@ -16,7 +16,7 @@ final class ISALInflateEngine: InflateEngine {
         cisal_inflate_init(library.functions, memory)
     }
 
-    /// Whether the library has written where it may alone.
+    /// Whether the library has written only to the memory that it may use.
     var keepsLimits: Bool { cisal_inflate_keeps_limits(memory) }
 
     deinit {
@@ -28,7 +28,7 @@ final class ISALInflateEngine: InflateEngine {
     }
 
     func inflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> InflateStep {
-        // An empty buffer may have no address, and ISA-L reckons with it nevertheless.
+        // An empty buffer may have no address, but ISA-L computes with it.
         let start = input.baseAddress ?? UnsafeRawPointer(memory)
         let step = cisal_inflate(
             library.functions, memory, start.assumingMemoryBound(to: UInt8.self), UInt32(input.count),

@@ -1,9 +1,9 @@
 internal import TransferSystem
 
-/// Compares ISA-L with zlib before it is used: each reads what the other wrote, damage is noticed, and nothing is written
-/// beside what there is room for. It would be if a structure of the library had another layout than the header.
+/// Compares ISA-L with zlib before it is used: each reads the other's output, damage is detected, and no byte is
+/// written outside the available memory, as would happen if a structure had another layout than in the header.
 struct ISALTrial {
-    /// Bytes of content. No more than that: zlib takes its time, and a client pays for this when it first compresses.
+    /// Sizes of content in bytes; small, because zlib is slow and a client waits for this when it first compresses.
     private static let counts = [0, 1, 300, 4097]
 
     private let library: ISALibrary
@@ -25,7 +25,7 @@ struct ISALTrial {
         guard inflater.keepsLimits else { throw .unfit("it needs more room than there is") }
     }
 
-    /// Repeated and drawn bytes by turns.
+    /// Alternating runs of repeated and random bytes.
     private static func content(_ count: Int) -> [UInt8] {
         var state: UInt32 = 1
         return (0..<count).map { place in
@@ -55,18 +55,18 @@ struct ISALTrial {
         }
     }
 
-    /// More than any stream of it takes.
+    /// More bytes than any stream of this content needs.
     private static func room(_ content: [UInt8]) -> Int { content.count + content.count / 8 + 64 }
 
-    /// - Returns: nothing if it doesn't fit, or if more was written than that.
+    /// - Returns: nil if it doesn't fit, or if more bytes were written.
     private func deflated(_ content: [UInt8], _ engine: some DeflateEngine, room: Int) -> [UInt8]? {
         Self.filled(room) { output in content.withUnsafeBytes { engine.deflate($0, into: output) } }
     }
 
-    /// - Returns: nothing but one whole stream of content of so many bytes.
+    /// - Returns: nil unless it is one whole stream of so many bytes of content.
     private func inflated(_ stream: [UInt8], _ engine: some InflateEngine, _ count: Int) -> [UInt8]? {
         engine.begin()
-        // A byte more than wanted, so that there is room for none.
+        // One spare byte, so that excess output is detected.
         let content = Self.filled(count + 1) { output in
             let step = stream.withUnsafeBytes { engine.inflate($0, into: output) }
             return step.outcome == .complete && step.read == stream.count ? step.written : nil
@@ -74,7 +74,7 @@ struct ISALTrial {
         return content?.count == count ? content : nil
     }
 
-    /// - Returns: nothing if `body` does, or has written behind its room.
+    /// - Returns: nil if `body` returns nil, or has written outside its room.
     private static func filled(_ room: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int?) -> [UInt8]? {
         let spare = 64
         var memory = [UInt8](repeating: 0xA5, count: room + spare)

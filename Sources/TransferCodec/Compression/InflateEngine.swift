@@ -1,6 +1,6 @@
-/// One library's way to inflate, with the state it keeps between pieces and frames.
+/// One library's decompressor, with the state that it keeps between pieces and frames.
 protocol InflateEngine: AnyObject {
-    /// Starts a zlib stream; whatever came before is forgotten.
+    /// Starts a zlib stream and drops all earlier state.
     func begin()
 
     /// Expands `input`, the next piece of the stream, into `output`, which is not empty. Both are shorter than 4 GiB.
@@ -9,20 +9,20 @@ protocol InflateEngine: AnyObject {
     func inflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> InflateStep
 }
 
-/// What an engine did with a piece of a stream.
+/// Result of one piece of a stream.
 struct InflateStep {
     enum Outcome {
-        /// Input or room has run out before the stream.
+        /// The input or the room was used up before the end of the stream.
         case more
-        /// The stream has ended, and its checksum is right.
+        /// The stream has ended, with the right checksum.
         case complete
-        /// Damaged, or made with a preset dictionary.
+        /// The stream is damaged, or uses a preset dictionary.
         case corrupt
     }
 
     let outcome: Outcome
-    /// Bytes of input taken.
+    /// Bytes of input that were consumed.
     let read: Int
-    /// Bytes of output written.
+    /// Bytes of output that were written.
     let written: Int
 }

@@ -19,7 +19,7 @@ package final class Inflater {
     package init(engine: CompressionEngine = .automatic) {
         switch engine {
         case .isal:
-            // Trap: whoever asks for it has asked `isAvailable`, which never changes in a process.
+            // Trap: callers have asked `isAvailable`, which never changes in a process.
             guard let library = ISALibrary.installed else { preconditionFailure("ISA-L is not there") }
             self.engine = ISALInflateEngine(library)
         case .zlib:
@@ -27,9 +27,9 @@ package final class Inflater {
         }
     }
 
-    /// Starts a frame that may inflate to `limit` bytes at most; whatever came before is forgotten.
+    /// Starts a frame that may inflate to at most `limit` bytes, and drops all earlier state.
     package func begin(limit: Int) {
-        // Trap: limits are differences that were checked where the frame began.
+        // Trap: limits are differences that were checked at the beginning of the frame.
         precondition(limit >= 0, "a limit of \(limit) bytes")
         engine.begin()
         allowance = limit
@@ -41,15 +41,14 @@ package final class Inflater {
     /// Call it until `consumed` is `input.count` and less than `output.count` came out: then nothing is pending. Only
     /// once the frame has produced its limit may `output` be empty, and then one call takes all the input.
     ///
-    /// Throws `corrupt` if the stream is damaged, wants a preset dictionary or has ended before the input, `tooLarge`
-    /// if it holds more than the limit. What `output` holds after an error is not content. Both buffers are shorter
-    /// than 4 GiB.
+    /// Throws `corrupt` if the stream is damaged, needs a preset dictionary or ends before the input, `tooLarge` if it
+    /// exceeds the limit. After an error, `output` has no valid content. Both buffers are shorter than 4 GiB.
     package func inflate(
         _ input: UnsafeRawBufferPointer, consumed: inout Int, into output: UnsafeMutableRawBufferPointer
     ) throws(CodecError) -> Int {
-        // Trap: a count that this type has advanced itself, by what the engines report within bounds.
+        // Trap: only this type advances the count, by what the engines report within bounds.
         precondition((0...input.count).contains(consumed), "\(consumed) of \(input.count) bytes consumed")
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         precondition(!output.isEmpty || allowance == 0, "nowhere to write to")
         let room = UnsafeMutableRawBufferPointer(rebasing: output.prefix(allowance))
         let written = room.isEmpty ? 0 : try step(input, &consumed, into: room)
@@ -62,7 +61,7 @@ package final class Inflater {
     /// Ends the frame. Throws `corrupt` if the stream is not complete.
     package func finish() throws(CodecError) {
         switch state {
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         case .idle: preconditionFailure("finish before begin")
         case .running: throw fail(.corrupt)
         case .complete: return
@@ -70,7 +69,7 @@ package final class Inflater {
         }
     }
 
-    /// At the limit only the end of the stream may follow, and a byte with nowhere to go shows if more does.
+    /// At the limit only the end of the stream may follow; a single byte of room shows whether there is more.
     private func expectEnd(_ input: UnsafeRawBufferPointer, _ consumed: inout Int) throws(CodecError) {
         var excess: UInt8 = 0
         let written = try withUnsafeMutableBytes(of: &excess) { byte throws(CodecError) in
@@ -83,7 +82,7 @@ package final class Inflater {
         _ input: UnsafeRawBufferPointer, _ consumed: inout Int, into output: UnsafeMutableRawBufferPointer
     ) throws(CodecError) -> Int {
         switch state {
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         case .idle: preconditionFailure("inflate before begin")
         case .complete: return 0
         case .failed(let error): throw error
@@ -105,10 +104,10 @@ package final class Inflater {
     }
 }
 
-/// What can be wrong with a compressed frame.
+/// The reason why a compressed frame is refused.
 package enum CodecError: Error, Equatable {
-    /// Not one whole zlib stream: damaged, cut short, followed by something, or made with a preset dictionary.
+    /// Not exactly one whole stream or frame: damaged, cut short, followed by other bytes, or with a dictionary.
     case corrupt
-    /// It inflates to more than the frame may hold.
+    /// The content is larger than the frame may hold.
     case tooLarge
 }

@@ -19,11 +19,11 @@ final class ZlibInflateEngine: InflateEngine {
 
     private static func outcome(_ status: Int32) -> InflateStep.Outcome {
         switch status {
-        // Z_BUF_ERROR only says that there was nothing to do for want of input or room.
+        // Z_BUF_ERROR only means that there was no input or no room.
         case Z_OK, Z_BUF_ERROR: .more
         case Z_STREAM_END: .complete
         case Z_DATA_ERROR, Z_NEED_DICT: .corrupt
-        // It takes memory when it is first used (Z_MEM_ERROR); then this frame fails and no other.
+        // zlib allocates memory at first use (Z_MEM_ERROR); if that fails, so does only this frame.
         default: .corrupt
         }
     }

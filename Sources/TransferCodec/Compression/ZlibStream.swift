@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// A `z_stream` at a fixed address, which zlib requires: its own state points back at it. Whoever made it must `free` it.
+/// A `z_stream` at a fixed address, which zlib requires because its state points back at it. The owner must `free` it.
 struct ZlibStream {
     private let stream: UnsafeMutablePointer<z_stream>
 
@@ -12,7 +12,7 @@ struct ZlibStream {
         precondition(czlib_deflate_init(stream, Int32(level)) == Z_OK, "out of memory, or no such level: \(level)")
     }
 
-    /// An inflating stream.
+    /// Makes a stream that inflates.
     init() {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -20,8 +20,8 @@ struct ZlibStream {
         precondition(czlib_inflate_init(stream) == Z_OK, "out of memory")
     }
 
-    /// Runs `operation` of zlib from `input` into `output`: what it returned and how many bytes it read and wrote.
-    /// Neither buffer may be 4 GiB or longer, because zlib counts in 32 bits.
+    /// Runs `operation` of zlib from `input` into `output` and returns its status and how many bytes it read and wrote.
+    /// Both buffers must be shorter than 4 GiB, because zlib counts in 32 bits.
     func step(
         from input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
         _ operation: (UnsafeMutablePointer<z_stream>) -> Int32
@@ -31,20 +31,20 @@ struct ZlibStream {
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: Bytef.self)
         stream.pointee.avail_out = UInt32(output.count)
         let status = operation(stream)
-        // Trap: zlib moves both on by what it has used, and by no more.
+        // Trap: zlib advances both counts by what it has used, and no more.
         return (status, input.count - Int(stream.pointee.avail_in), output.count - Int(stream.pointee.avail_out))
     }
 
-    /// Runs an `operation` that moves no bytes, such as `inflateReset`.
+    /// Runs an `operation` without input and output, such as `inflateReset`.
     func run(_ operation: (UnsafeMutablePointer<z_stream>) -> Int32) {
         let status = operation(stream)
         // Trap: a reset fails only for a stream that zlib did not make (zlib.h).
         precondition(status == Z_OK, "zlib refused with \(status)")
     }
 
-    /// Ends the stream with zlib's `end` and gives its memory back.
+    /// Ends the stream with zlib's `end` and frees its memory.
     func free(_ end: (UnsafeMutablePointer<z_stream>) -> Int32) {
-        // deflateEnd says Z_DATA_ERROR when a stream was left half done, which is no fault.
+        // deflateEnd returns Z_DATA_ERROR for an unfinished stream, which is no fault.
         _ = end(stream)
         stream.deallocate()
     }

@@ -4,14 +4,14 @@ package import TransferModel
 
 /// A hash over bytes that arrive piece by piece, reusable for one block after another.
 ///
-/// It belongs to one task at a time; about 0.6 KB of memory, whatever it is fed.
+/// It belongs to one task at a time and holds about 0.6 KB, whatever the content.
 package final class BlockHasher {
-    /// The hash function, for the hasher's life.
+    /// The hash function, which never changes.
     package let function: DigestFunction
 
     private let state: HashState
 
-    /// A hasher that has seen nothing yet.
+    /// Makes a hasher without content.
     package init(_ function: DigestFunction) {
         self.function = function
         state = HashState(function)
@@ -21,12 +21,12 @@ package final class BlockHasher {
         state.free()
     }
 
-    /// Forgets what it was fed.
+    /// Drops all bytes so far and begins again.
     package func reset() {
         state.reset()
     }
 
-    /// Appends `bytes`, any number of them, to what is being hashed.
+    /// Appends any number of bytes.
     package func update(_ bytes: UnsafeRawBufferPointer) {
         state.update(bytes)
     }
@@ -41,12 +41,12 @@ package final class BlockHasher {
 
     /// The digest of everything since the last reset; more may follow.
     package var current: [UInt8] {
-        // Trap: our own mistake; the state of SHA-256 is spent when it is read.
+        // Trap: only a programming error causes this; reading SHA-256's state ends it.
         precondition(function == .xxh128, "the state of this function cannot be read")
         return state.digest()
     }
 
-    /// The digest of `bytes`, as `finish()` would give it; faster than a hasher made for one use.
+    /// The digest of `bytes`, as from `finish()`; faster than a new hasher.
     package static func digest(_ function: DigestFunction, _ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         switch function {
         case .xxh128: XXH3_128bits(bytes.baseAddress, bytes.count).canonicalBytes
@@ -58,18 +58,18 @@ package final class BlockHasher {
         [UInt8](unsafeUninitializedCapacity: DigestFunction.sha256.size) { buffer, count in
             let status = EVP_Digest(
                 bytes.baseAddress, bytes.count, buffer.baseAddress, nil, SHA256Method.shared, nil)
-            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no
-            // input is judged.
+            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; every
+            // input is valid.
             precondition(status == 1, "EVP_Digest failed")
             count = DigestFunction.sha256.size
         }
     }
 }
 
-/// The digest of content whose blocks were digested apart from each other.
+/// Computes the digest of content from the digests of blocks.
 package enum BlockTree {
-    /// - Parameter digests: of all blocks in order, one after the other; none of content without a byte.
-    /// - Returns: the digest of the content, as `ContentDigester` would have made it.
+    /// - Parameter digests: digests of all blocks in order, concatenated; empty for empty content.
+    /// - Returns: the digest that `ContentDigester` would compute.
     package static func root(_ digests: [UInt8], _ function: DigestFunction) -> Digest {
         if digests.count == function.size { return Digest(function.plain, digests) }
         let algorithm = digests.isEmpty ? function.plain : function.tree

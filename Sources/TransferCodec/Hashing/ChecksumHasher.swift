@@ -2,13 +2,13 @@ internal import COpenSSL
 internal import CZlib
 internal import TransferModel
 
-/// Hashes that clients of others send with pieces of an upload.
+/// Hash functions that clients of other protocols use for pieces of an upload.
 package enum ChecksumAlgorithm: String, CaseIterable, Sendable {
     case sha1, sha256, crc32
-    /// The server's own.
+    /// XXH3-128, as in the binary protocol.
     case xxh128
 
-    /// Bytes of a digest.
+    /// Size of a digest in bytes.
     package var size: Int {
         switch self {
         case .crc32: 4
@@ -19,7 +19,7 @@ package enum ChecksumAlgorithm: String, CaseIterable, Sendable {
     }
 }
 
-/// One of them over bytes that come piece by piece. Belongs to one task at a time.
+/// A checksum of bytes that arrive in pieces. Belongs to one task at a time.
 package final class ChecksumHasher {
     private enum State {
         case own(BlockHasher)
@@ -40,7 +40,8 @@ package final class ChecksumHasher {
             // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
             guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
             let status = EVP_DigestInit_ex2(context, Self.sha1, nil)
-            // Trap: OpenSSL is linked in with its SHA-1, and a context that exists has no other reason to fail; no input is judged.
+            // Trap: OpenSSL is linked in with its SHA-1, and a context that exists has no other reason to fail; every
+            // input is valid.
             precondition(status == 1, "EVP_DigestInit_ex2 failed")
             state = .sha1(context)
         }
@@ -50,7 +51,8 @@ package final class ChecksumHasher {
         if case .sha1(let context) = state { EVP_MD_CTX_free(context) }
     }
 
-    /// Never changed or freed after it was made, and OpenSSL lets threads share it (EVP_MD_fetch(3)), hence the `unsafe`.
+    /// Never changed or freed after initialisation, and OpenSSL lets threads share it (EVP_MD_fetch(3)), hence the
+    /// `unsafe`.
     nonisolated(unsafe) private static let sha1: OpaquePointer = {
         guard let method = EVP_MD_fetch(nil, "SHA1", nil) else {
             // Trap: OpenSSL is linked in with it, and its configuration is not read.
@@ -72,14 +74,14 @@ package final class ChecksumHasher {
         }
     }
 
-    /// The digest of bytes that are there as a whole.
+    /// The digest of bytes in memory.
     package static func digest(_ algorithm: ChecksumAlgorithm, _ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         let hasher = ChecksumHasher(algorithm)
         hasher.update(bytes)
         return hasher.finish()
     }
 
-    /// The digest of everything so far. To be asked for once.
+    /// The digest of all bytes so far. May be called only once.
     package func finish() -> [UInt8] {
         switch state {
         case .own(let hasher): return hasher.finish()

@@ -1,7 +1,7 @@
 package import TransferModel
 
 extension ContentDigester {
-    /// The digest of content that is in memory as a whole: plain up to one block, the tree digest beyond.
+    /// The digest of content in memory: plain up to one block, the tree digest beyond.
     package static func digest(_ function: DigestFunction, _ bytes: UnsafeRawBufferPointer) -> Digest {
         let algorithm = function.algorithm(forSize: UInt64(bytes.count))
         guard bytes.count > Limits.blockSize else { return Digest(algorithm, BlockHasher.digest(function, bytes)) }

@@ -1,22 +1,23 @@
 package import TransferModel
 
-/// The digest of content of any size that arrives piece by piece, and of its 4 MiB blocks on the way.
+/// Computes the digest of content that arrives in pieces, and of each 4 MiB block on the way.
 ///
-/// Content of up to one block has the plain digest of its bytes; longer content has the tree digest, which is the digest
-/// of its block digests in order. Block digests go straight into a second hash, so memory stays flat: some 1.3 KB.
+/// Content of up to one block has the plain digest of the bytes; longer content has the tree digest, which is the
+/// digest of all block digests in order. Block digests go into a second hash at once, so that memory is constant: some
+/// 1.3 KB.
 ///
-/// It belongs to one task at a time. After `finish()` it takes nothing more until `reset()`.
+/// It belongs to one task at a time. After `finish()` it accepts no bytes until `reset()`.
 package final class ContentDigester {
-    /// Bytes of content since the last reset; still there after `finish()`.
+    /// Bytes of content since the last reset; still valid after `finish()`.
     package private(set) var size: UInt64 = 0
 
     private var block: BlockHasher
     private var tree: BlockHasher
-    /// Kept because it is the whole content's digest if nothing follows.
+    /// Digest of the first block, which is that of the content if nothing follows.
     private var firstBlock: [UInt8] = []
     private var isFinished = false
 
-    /// A digester that has seen nothing yet.
+    /// Makes a digester without content.
     package init(_ function: DigestFunction) {
         block = BlockHasher(function)
         tree = BlockHasher(function)
@@ -24,12 +25,12 @@ package final class ContentDigester {
 
     /// Appends `bytes`, any number of them, and calls `blockFinished` for each block that they fill, in order.
     ///
-    /// A block is finished as soon as it is full, before anything is known of what follows. So block 0 is reported for
-    /// content of exactly one block too, and its digest is then the plain digest of the content.
+    /// A block is finished as soon as it is full, before it is known whether more follows. So block 0 is also reported
+    /// for content of exactly one block, whose plain digest it is.
     package func update(
         _ bytes: UnsafeRawBufferPointer, blockFinished: (_ index: UInt64, _ digest: [UInt8]) -> Void
     ) {
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         precondition(!isFinished, "update after finish, without reset")
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -41,12 +42,12 @@ package final class ContentDigester {
         }
     }
 
-    /// The digest of the content, and the index and digest of its last block if that is a partial one after others.
+    /// The digest of the content, and index and digest of the last block if that is partial and not the only one.
     ///
     /// `lastBlock` is nil for content of up to one block, whose digest is `digest`, and for content of whole blocks,
     /// all of which `update` has reported.
     package func finish() -> (digest: Digest, lastBlock: (index: UInt64, digest: [UInt8])?) {
-        // Trap: our own mistake; nothing from outside decides it.
+        // Trap: only a programming error causes this.
         precondition(!isFinished, "finish twice, without reset")
         isFinished = true
         let algorithm = block.function.algorithm(forSize: size)
@@ -57,18 +58,18 @@ package final class ContentDigester {
         return (Digest(algorithm, tree.finish()), last)
     }
 
-    /// The digest of content that is known by those of all its blocks.
+    /// Computes the digest of content from those of all its blocks.
     ///
-    /// - Parameter digests: one after the other, that of a last block which is not full included.
+    /// - Parameter digests: all digests concatenated, including that of a partial last block.
     package static func digest(_ function: DigestFunction, size: UInt64, ofBlocks digests: [UInt8]) -> Digest {
         let algorithm = function.algorithm(forSize: size)
         guard digests.count != function.size else { return Digest(algorithm, digests) }
         return Digest(algorithm, digests.withUnsafeBytes { BlockHasher.digest(function, $0) })
     }
 
-    /// Goes on with content of which whole blocks were digested before.
+    /// Continues content whose first blocks were digested before.
     ///
-    /// - Parameter digests: of these, one after the other.
+    /// - Parameter digests: digests of these blocks, concatenated.
     package func reset(after digests: [UInt8]) {
         reset()
         let size = block.function.size
@@ -77,12 +78,12 @@ package final class ContentDigester {
         self.size = UInt64(digests.count / size) * UInt64(Limits.blockSize)
     }
 
-    /// The digest of what has come of the block that is not full; none where that is no byte. More may follow.
+    /// The digest of the partial block so far; empty if it has no bytes. More may follow.
     ///
-    /// Only for XXH128, whose state says at any time what it is the digest of.
+    /// Only for XXH3-128, whose state can be read at any time.
     package var tail: [UInt8] { bytesInBlock == 0 ? [] : block.current }
 
-    /// Forgets everything, for the next content with the same function.
+    /// Begins again, for content with the same function.
     package func reset() {
         block.reset()
         tree.reset()
@@ -90,7 +91,7 @@ package final class ContentDigester {
         isFinished = false
     }
 
-    /// Forgets everything, for the next content with `function`. Allocates only when the function changes.
+    /// Begins again, for content with `function`. Allocates only if the function changes.
     package func reset(to function: DigestFunction) {
         if function != block.function {
             block = BlockHasher(function)

@@ -1,14 +1,14 @@
 internal import CXXHash
 package import TransferModel
 
-/// Makes the digest of what is in one folder: the sum of the XXH128 of each item, modulo 2^128, so that their order does not matter
-/// and nobody has to sort them. It belongs to one task at a time.
+/// Computes the digest of a folder's contents: the sum of the XXH3-128 of each item, modulo 2^128, so that order does
+/// not matter and no side needs to sort. It belongs to one task at a time.
 package struct FolderDigester {
     private var high: UInt64 = 0
     private var low: UInt64 = 0
     private var record: [UInt8] = []
 
-    /// Items that were added; as many as can be counted.
+    /// Number of items added so far, up to `UInt32.max`.
     package private(set) var count: UInt32 = 0
 
     package init() {}
@@ -24,14 +24,14 @@ package struct FolderDigester {
         addRecord(name)
     }
 
-    /// Adds a folder, of which only the name counts: 1 and its name.
+    /// Adds a folder by its name only: 1 and its name.
     package mutating func add(folder name: String) {
         record.removeAll(keepingCapacity: true)
         record.append(1)
         addRecord(name)
     }
 
-    /// The digest of what was added.
+    /// The digest of the items so far.
     package var digest: FolderDigest {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(FolderDigest.size)
@@ -49,7 +49,7 @@ package struct FolderDigester {
         let (sum, carries) = low.addingReportingOverflow(hash.low64)
         low = sum
         high = high &+ hash.high64 &+ (carries ? 1 : 0)
-        // More than anybody can name are none that anybody has named.
+        // Saturates: no folder has so many items.
         if count < .max { count += 1 }
     }
 }

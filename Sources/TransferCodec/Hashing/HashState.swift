@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import CXXHash
 internal import TransferModel
 
-/// The C library's state of one streaming hash; whoever made it must `free` it.
+/// The C library's state of one streaming hash; its owner must `free` it.
 enum HashState {
     case xxh128(OpaquePointer)
     case sha256(OpaquePointer)
@@ -34,8 +34,8 @@ enum HashState {
             _ = XXHash.functions.reset(state)
         case .sha256(let context):
             let status = EVP_DigestInit_ex2(context, SHA256Method.shared, nil)
-            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no
-            // input is judged.
+            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; every
+            // input is valid.
             precondition(status == 1, "EVP_DigestInit_ex2 failed")
         }
     }
@@ -46,8 +46,8 @@ enum HashState {
             _ = XXHash.functions.update(state, bytes.baseAddress, bytes.count)
         case .sha256(let context):
             let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
-            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no
-            // input is judged.
+            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; every
+            // input is valid.
             precondition(status == 1, "EVP_DigestUpdate failed")
         }
     }
@@ -60,7 +60,7 @@ enum HashState {
             [UInt8](unsafeUninitializedCapacity: DigestFunction.sha256.size) { buffer, count in
                 let status = EVP_DigestFinal_ex(context, buffer.baseAddress, nil)
                 // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail;
-                // no input is judged.
+                // every input is valid.
                 precondition(status == 1, "EVP_DigestFinal_ex failed")
                 count = DigestFunction.sha256.size
             }

@@ -1,11 +1,10 @@
 internal import COpenSSL
 
-/// SHA-512 (FIPS 180-4) over bytes that arrive piece by piece. Nothing of this program's own is digested with it: it is for
-/// those who ask for it.
+/// SHA-512 (FIPS 180-4) of bytes that arrive in pieces, only for HTTP clients that request it.
 ///
 /// It belongs to one task at a time.
 package final class LongHasher {
-    /// Bytes of a digest.
+    /// Size of a digest in bytes.
     private static let size = 64
 
     private let context: OpaquePointer
@@ -23,12 +22,12 @@ package final class LongHasher {
 
     package func update(_ bytes: UnsafeRawBufferPointer) {
         let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
-        // Trap: OpenSSL is linked in with its SHA-512, and a context that exists has no other reason to fail; no input is
-        // judged.
+        // Trap: OpenSSL is linked in with its SHA-512, and a context that exists has no other reason to fail; every
+        // input is valid.
         precondition(status == 1, "EVP_DigestUpdate failed")
     }
 
-    /// The digest of everything so far, in the order in which `sha512sum` prints it. The hasher begins anew.
+    /// The digest of all bytes so far, in the order in which `sha512sum` prints it. The hasher begins again.
     package func finish() -> [UInt8] {
         defer { begin() }
         return [UInt8](unsafeUninitializedCapacity: Self.size) { buffer, count in

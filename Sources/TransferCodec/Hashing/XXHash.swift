@@ -2,13 +2,13 @@ internal import CXXHash
 internal import TransferModel
 internal import TransferSystem
 
-/// The functions of xxHash for digests over pieces: those of the shared library where it is installed and knows this CPU,
-/// otherwise those that are linked.
+/// The functions of xxHash for digests in pieces: those of the shared library if it is installed and supports this CPU,
+/// otherwise the linked ones.
 enum XXHash {
-    /// The file that is looked for.
+    /// File name of the library.
     static let fileName = "libxxhash.so.0"
 
-    /// Looked for and tried when something is first digested in pieces.
+    /// The shared library, opened and tested at first use.
     static let opening = Result { () throws(LibraryRefusal) in try open(fileName) }
 
     static let functions = (try? opening.get()) ?? cxxhash_linked()
@@ -20,14 +20,14 @@ enum XXHash {
         return functions
     }
 
-    /// XXH3 gives the same digests from 0.8.0 on; a number has a byte's worth of each hundred (XXH_VERSION_NUMBER).
+    /// Versions with the same XXH3 digests, from 0.8.0 on; XXH_VERSION_NUMBER has two decimal digits for each part.
     private static let versions = 800..<10_000
 
-    /// Around what its code treats as different lengths: 16, 128, 240, and stripes and blocks of 64 and 1,024 bytes.
+    /// Sizes around those at which its code changes: 16, 128, 240, and stripes and blocks of 64 and 1,024 bytes.
     private static let counts =
         [0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097]
 
-    /// Compares them with those that are linked, at once and in pieces.
+    /// Compares the functions with the linked ones, at once and in pieces.
     static func examine(_ functions: cxxhash_functions) throws(LibraryRefusal) {
         guard versions.contains(Int(functions.version)) else {
             throw .unfit("its version is number \(functions.version), not from 800 on")

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Bytes that are zero and stay so, for whoever digests or writes what a hole stands for.
+/// Constant zero bytes for digesting or writing the content of a hole.
 package enum ZeroBytes {
-    /// How many there are.
+    /// The number of zero bytes available.
     package static let count = 1 << 20
 
-    /// Never written to. The kernel has one page for all of it, which stays in a processor's cache. Where there is no memory for
-    /// that, it is made as any other.
+    /// Never written to. The kernel maps one page for all of it, which stays in the processor's cache. If calloc(3)
+    /// fails, memory is allocated as usual.
     private nonisolated(unsafe) static let bytes: UnsafeRawBufferPointer = {
         guard let start = calloc(1, count) else {
             let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 64)
@@ -16,8 +16,8 @@ package enum ZeroBytes {
         return UnsafeRawBufferPointer(start: start, count: count)
     }()
 
-    /// - Parameter number: how many are wanted.
-    /// - Returns: as many, or all that there are.
+    /// - Parameter number: number of bytes wanted.
+    /// - Returns: so many bytes, or all that there are.
     package static func prefix(_ number: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[..<min(max(0, number), count)])
     }

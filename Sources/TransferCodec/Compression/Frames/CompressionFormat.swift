@@ -1,4 +1,4 @@
-/// What a compressed frame is.
+/// Format of a compressed frame.
 package enum CompressionFormat: CaseIterable, Sendable {
     /// A zlib stream (RFC 1950).
     case zlib
@@ -6,7 +6,7 @@ package enum CompressionFormat: CaseIterable, Sendable {
     case zstd
 }
 
-/// How content is compressed.
+/// Format and level of compression.
 package struct CompressionMethod: Hashable, Sendable {
     package let format: CompressionFormat
     /// 1 (fast) to 9 (small), on the scale of the format's library.
@@ -19,6 +19,6 @@ package struct CompressionMethod: Hashable, Sendable {
     /// Twice as fast as `small`, and 12 % larger, on log text (docs/PERFORMANCE.md).
     package static let fast = CompressionMethod(.zstd, level: 1)
 
-    /// As small as zstd makes frames of 256 KiB before it only takes longer (docs/PERFORMANCE.md).
+    /// The level beyond which zstd takes longer without making frames of 256 KiB smaller (docs/PERFORMANCE.md).
     package static let small = CompressionMethod(.zstd, level: 4)
 }

@@ -1,14 +1,15 @@
 package import TransferModel
 
-/// Decides chunk by chunk whether compressing pays, and how, from what it sees of the link, the methods and the content. Knows
-/// no clock; the time is an argument.
+/// Decides for each chunk whether and how to compress it, from measurements of the link, the methods and the content.
+/// No clock; the time is an argument.
 ///
-/// It starts with plain chunks. When the link is what holds them up, and the quickest method that the other side takes is faster
-/// than the link, all methods are measured with some of the content. The one that would have it leave fastest over that link is
-/// tried: the quickest where the processor would be the limit, the one that makes the content smallest where the link is. If content
-/// really leaves faster, it stays with that; if not it goes back, and waits longer before each further trial. Once compressing
-/// has won, it looks from time to time whether plain chunks would leave faster by now, and measures the methods again: later where
-/// the link held up what was compressed, because what is longer cannot leave faster there.
+/// It starts with plain chunks. If the link limits them, and the fastest method that the peer accepts is faster than
+/// the link, all methods are measured with some content. The one that would send it fastest over that link is tried:
+/// the fastest method if the processor would be the limit, the one with the smallest output if the link is. If content
+/// really is sent faster, the method stays; otherwise plain chunks return, and the next trial comes later each time.
+/// Once compression has won, the governor tests from time to time whether plain chunks would be faster by now, and
+/// measures the methods again: less often if the link limited compressed chunks, because longer ones cannot be faster
+/// there.
 ///
 /// ```
 ///     ┌───────────────────no better──────────────┐
@@ -18,15 +19,15 @@ package import TransferModel
 ///                                      └──────────────held up───────────────────┘
 /// ```
 package struct CompressionGovernor: Sendable {
-    /// What is wanted.
+    /// Compression that the user wants.
     package enum Mode: Hashable, Sendable {
         case none
-        /// This method, or zlib as long as the other side is not known to take its format.
+        /// This method, or zlib until the peer is known to accept its format.
         case fixed(CompressionMethod)
-        /// What makes the content arrive sooner; of zlib with that level.
+        /// The method that sends content fastest; zlib with that level.
         case auto(zlibLevel: Int)
 
-        /// `auto` with zlib as it is fastest.
+        /// `auto` with zlib's fastest level.
         package static let auto = Mode.auto(zlibLevel: 1)
     }
 
@@ -34,64 +35,63 @@ package struct CompressionGovernor: Sendable {
     package enum Choice: Hashable, Sendable {
         case plain
         case compress(CompressionMethod)
-        /// Send it as it is, and see what these methods would have done with so many bytes of it.
+        /// Send it plain, and measure these methods with so many bytes of it.
         case plainMeasuring([CompressionMethod], bytes: Int)
     }
 
     private enum State {
         case plain
-        /// The rate of plain chunks has to be beaten.
+        /// A trial that must beat the rate of plain chunks.
         case trying(CompressionMethod, against: Double)
         case compressing(CompressionMethod, until: MonotonicTime)
-        /// A look at plain chunks, which ends with a measurement or in time.
+        /// A test of plain chunks, which ends with a measurement or after some time.
         case probing(until: MonotonicTime)
     }
 
-    /// Long enough for the buffers of the kernel not to blur the rate.
+    /// Shortest measurement, so that the kernel's buffers do not distort the rate.
     private static let window = Interval.milliseconds(150)
 
-    /// What a trial of compression may take; its rate counts then, whatever was held up.
+    /// Duration of a trial, after which its rate counts.
     private static let trial = Interval.milliseconds(300)
 
-    /// A link that takes more than this in a look at plain chunks is not what holds them up.
+    /// Longest test of plain chunks: if the link has not blocked by then, it is not the limit.
     private static let probe = Interval.milliseconds(250)
 
-    /// Waits before the next trial, and before the next look; doubled each time.
+    /// Waits before the next trial or test; doubled each time.
     private static let waits = (first: Interval.seconds(5), longest: Interval.seconds(240))
 
-    /// How many times as long it takes to the next look where the link held up compressed chunks. A look at plain chunks costs a
-    /// quarter of a second of what compressing gains.
+    /// Factor of the wait before the next test if the link limited compressed chunks. A test of plain chunks costs a
+    /// quarter of a second of compression's gain.
     private static let patience: Int64 = 4
 
-    /// By how much compressing has to win.
+    /// Factor by which compression must be faster.
     private static let advantage = 1.03
 
-    /// Content that didn't shrink: the next chunks of it are left alone, up to this many, before it is tried again.
+    /// Most chunks that are sent plain after content that did not shrink, before it is tried again.
     private static let mostSkipped = 32
 
-    /// Bytes of content that show how quick a method is; how small it makes content, only a whole frame shows.
+    /// Bytes that show the speed of a method; only a whole frame shows the ratio.
     private static let firstSample = 64 << 10
 
-    /// Bytes of content that a rate is taken from at least: the kernel takes them by the piece, and on a slow link such a
-    /// piece takes longer than any of these times.
+    /// Fewest bytes for a rate: the kernel accepts bytes in pieces, and on a slow link one piece takes longer than
+    /// these times.
     private static let fewestBytes = 128 << 10
 
     private struct Measurement {
         let since: MonotonicTime
         var content = 0
 
-        /// Bytes of content per second; nothing before enough has left.
+        /// Bytes of content per second; nil until enough were sent.
         func rate(now: MonotonicTime, over window: Interval) -> Double? {
             guard now >= since + window, content >= CompressionGovernor.fewestBytes else { return nil }
             return Double(content) / (now - since).seconds
         }
     }
 
-    /// Counts the changes of mind. Chunks carry it, so that those which still wait to be sent don't count for what was
-    /// decided after them.
+    /// Number of decisions so far. Chunks carry it, so that those still queued do not count for a later decision.
     package private(set) var epoch = 0
 
-    /// What the other side is known to take. When that changes, what was seen of methods says nothing any more.
+    /// Formats that the peer is known to accept. A change invalidates all measurements.
     package var formats: Set<CompressionFormat> {
         didSet {
             guard formats != oldValue else { return }
@@ -103,33 +103,33 @@ package struct CompressionGovernor: Sendable {
     private var state = State.plain { didSet { epoch += 1 } }
     private var wait = Self.waits.first
     private var nextTrial = MonotonicTime(nanoseconds: .min)
-    /// What was seen of the methods, the quickest first: of that one alone, or of all.
+    /// Measurements of the methods, the fastest first: of that one alone, or of all.
     private var figures: [CompressionFigures] = []
-    /// Methods that are to be measured, from the quickest on.
+    /// Number of methods to measure, from the fastest on.
     private var wanted = 0
-    /// At what rate plain chunks left, when that makes a trial worth it as soon as all methods are measured.
+    /// Rate of plain chunks that makes a trial worthwhile once all methods are measured.
     private var rateToBeat: Double?
-    /// Since when bytes have been leaving without a pause.
+    /// The current measurement, since sending began without a pause.
     private var measured: Measurement?
-    /// Whether the link has held up a chunk that was compressed, since compressing is tried.
+    /// Whether the link has blocked a compressed chunk since the trial began.
     private var isHeldUp = false
     private var skipped = 0
     private var toSkip = 0
 
-    /// - Parameter formats: what the other side is known to take.
+    /// - Parameter formats: formats that the peer is known to accept.
     package init(_ mode: Mode, formats: Set<CompressionFormat> = [.zlib]) {
         (self.mode, self.formats) = (mode, formats)
     }
 
     private var isAuto: Bool { if case .auto = mode { true } else { false } }
 
-    /// What there is to choose from, the quickest first.
+    /// Methods to choose from, the fastest first.
     private var methods: [CompressionMethod] {
         guard case .auto(let level) = mode else { return [] }
         return [CompressionMethod(.zlib, level: level), .fast, .small].filter { formats.contains($0.format) }
     }
 
-    /// What to do with the next chunk.
+    /// Decides about the next chunk.
     package mutating func choose() -> Choice {
         switch (mode, state) {
         case (.none, _): return .plain
@@ -145,8 +145,8 @@ package struct CompressionGovernor: Sendable {
         }
     }
 
-    /// How chunks are compressed that nobody has decided about yet, where that is by one method until further notice: then it
-    /// is worth it for what waits to be sent as well.
+    /// The method for chunks that are not yet decided about, if it applies until further notice, so that queued chunks
+    /// may use it too.
     package var method: CompressionMethod? {
         switch (state, toSkip) {
         case (.trying(let method, _), 0), (.compressing(let method, _), 0): method
@@ -160,14 +160,14 @@ package struct CompressionGovernor: Sendable {
         return .plain
     }
 
-    /// The methods were measured; their rates are those of all compressors together.
+    /// Records measurements; rates are those of all compressors together.
     package mutating func measured(_ figures: [CompressionFigures]) {
-        // Those that were asked for before the other side said what it takes are of others.
+        // Measurements requested before the peer has announced its formats are of other methods.
         guard figures.map(\.method) == Array(methods.prefix(figures.count)) else { return }
         self.figures = figures
     }
 
-    /// A chunk was compressed.
+    /// Records the sizes of a compressed chunk.
     package mutating func compressed(before: Int, after: Int) {
         guard after > before - before / 20 else {
             skipped = 0
@@ -177,13 +177,13 @@ package struct CompressionGovernor: Sendable {
         toSkip = skipped
     }
 
-    /// Another upload's content follows; nothing is known of it.
+    /// Forgets properties of the content, because another upload's follows.
     package mutating func contentChanged() {
         skipped = 0
         toSkip = 0
     }
 
-    /// The kernel has taken some content of a chunk of that epoch.
+    /// Records that the kernel has accepted content of a chunk with that epoch.
     package mutating func sent(content: Int, epoch: Int, now: MonotonicTime) {
         guard isAuto, epoch == self.epoch else { return }
         measured?.content += content
@@ -198,14 +198,14 @@ package struct CompressionGovernor: Sendable {
             measured = nil
         case .compressing: break
         case .probing(let until) where now >= until && measured == nil:
-            // The link took everything at once: there is nothing to win.
+            // The link never blocked: compression has nothing to gain.
             state = .plain
             wait = Self.waits.first
         case .probing: break
         }
     }
 
-    /// Something waits to be sent, and the kernel takes nothing now.
+    /// Records that bytes wait to be sent and the kernel accepts none now.
     package mutating func blocked(now: MonotonicTime) {
         guard isAuto else { return }
         guard isPlain else {
@@ -223,9 +223,9 @@ package struct CompressionGovernor: Sendable {
         measuredPlain(rate, now)
     }
 
-    /// There is nothing to send: the link is not what holds the content up.
+    /// Records that there is nothing to send: the link is not the limit.
     package mutating func starved() {
-        // Whoever compresses too slowly starves the link, and that counts.
+        // A compressor that is too slow also leaves the link idle, and that counts.
         if isPlain { (measured, rateToBeat) = (nil, nil) }
     }
 
@@ -238,7 +238,7 @@ package struct CompressionGovernor: Sendable {
         }
     }
 
-    /// Plain chunks leave at that rate, and would leave faster over a better link.
+    /// Uses the measured rate of plain chunks, which the link limits.
     private mutating func measuredPlain(_ rate: Double, _ now: MonotonicTime) {
         if case .plain = state {
             guard now >= nextTrial, figures.first?.rate ?? .infinity > rate else { return }

@@ -1,16 +1,15 @@
 import TransferSystem
 
-/// Compressors that many share: one is lent for the content of one chunk, so there are never more than threads that compress.
+/// Shared compressors. Each is lent for one chunk's content, so that there are no more than compressing threads.
 package final class CompressorPool: Sendable {
-    /// Those that are kept when nobody needs them, of all methods together: some 20 MB at most of
-    /// those that `auto` chooses from.
+    /// Most idle compressors of all methods together: at most some 20 MB with those of `auto`.
     private static let mostIdle = 12
 
     private let idle = Locked<[(method: CompressionMethod, compressor: FrameCompressor)]>([])
 
     package init() {}
 
-    /// - Parameter body: must not keep the compressor.
+    /// - Parameter body: must not keep the compressor afterwards.
     package func lend<T, E: Error>(
         _ method: CompressionMethod, _ body: (FrameCompressor) throws(E) -> T
     ) throws(E) -> T {
@@ -25,9 +24,9 @@ package final class CompressorPool: Sendable {
         }
     }
 
-    /// Measures methods with the first bytes of the same content, on the calling thread.
+    /// Measures methods with the same content, on the calling thread.
     ///
-    /// - Parameter bytes: how many; at most `FrameCompressor.mostContent`.
+    /// - Parameter bytes: bytes to use from the beginning; at most `FrameCompressor.mostContent`.
     package func measure(
         _ methods: [CompressionMethod], with content: UnsafeRawBufferPointer, bytes: Int
     ) -> [CompressionFigures] {

@@ -1,17 +1,17 @@
 import TransferSystem
 
-/// Compresses the content of frames by one method, where that makes them smaller.
+/// Compresses the content of frames by one method, if that makes them smaller.
 ///
 /// `@unchecked Sendable`: its pool lends it to one thread at a time.
 package final class FrameCompressor: @unchecked Sendable {
-    /// Bytes of content in a frame that is compressed, at most.
+    /// Most bytes of content in a compressed frame.
     package static let mostContent = 256 << 10
 
-    /// Shorter content has nothing to gain that the frame doesn't cost again.
+    /// Content shorter than this cannot save more than the frame costs.
     private static let shortest = 64
 
-    /// Content from this size on is tried on a sample first, its first bytes: what doesn't shrink there rarely does
-    /// later, and is found out for a sixteenth of the cost.
+    /// Content from this size on is tried with its first bytes: what doesn't shrink there rarely does later, and this
+    /// costs a sixteenth.
     private static let sampledSize = 64 << 10
     private static let sampleSize = 16 << 10
 
@@ -30,8 +30,8 @@ package final class FrameCompressor: @unchecked Sendable {
         scratch.deallocate()
     }
 
-    /// - Returns: the content as one compressed frame, valid until the next call; nothing when that would not save 5 %: so
-    ///   little is not worth the receiver's work.
+    /// - Returns: the content as one compressed frame, valid until the next call; nil if that would save less than 5 %,
+    ///   which is not worth the receiver's work.
     package func compress(_ content: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard content.count >= Self.shortest, isPromising(content) else { return nil }
         return shorten(content)
@@ -49,8 +49,8 @@ package final class FrameCompressor: @unchecked Sendable {
         return engine.deflate(content, into: output).map { UnsafeRawBufferPointer(rebasing: output[..<$0]) }
     }
 
-    /// Compresses some content for nothing but to see how fast that goes and how small it becomes. The time is that of the
-    /// thread: it takes a few milliseconds, and one time slice of another program would look like a codec half as fast.
+    /// Compresses content only to measure speed and ratio. The time is that of the thread: it takes a few milliseconds,
+    /// and one time slice of another program would make a codec look half as fast.
     func measure(_ content: UnsafeRawBufferPointer) -> (nanoseconds: Int64, after: Int) {
         let start = threadNanoseconds()
         let after = compress(content)?.count ?? content.count

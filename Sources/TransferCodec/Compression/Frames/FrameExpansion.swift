@@ -1,14 +1,14 @@
-/// Expands compressed frames whose bytes come in pieces, cut anywhere. One for each connection.
+/// Expands compressed frames that arrive in pieces. One for each connection.
 ///
-/// zlib streams are inflated as they come, a bounded buffer at a time. A zstd frame is kept until it is whole, and then
-/// decoded by one of a few decoders that all share: its window may be as large as the content, and one for each connection
-/// would be memory that a header of six bytes orders. What is kept was sent, byte by byte.
+/// zlib streams are inflated as they arrive, a bounded buffer at a time. A zstd frame is kept until it is complete, and
+/// then decoded by one of a few shared decoders: its window may be as large as the content, and one for each connection
+/// would let a header of six bytes allocate that memory. What is kept was actually sent.
 ///
-/// It holds nothing before the first frame, and of zstd nothing between two frames.
+/// It holds no memory before the first frame, and none for zstd between frames.
 ///
-/// `@unchecked Sendable`: its connection hands it one batch at a time, so no two threads are ever in it.
+/// `@unchecked Sendable`: its connection passes it one batch at a time, so that no two threads use it at once.
 package final class FrameExpansion: @unchecked Sendable {
-    /// Where a piece stands in its frame.
+    /// Position of a piece in its frame.
     package struct Place {
         let isFirst: Bool
         let isLast: Bool
@@ -22,13 +22,13 @@ package final class FrameExpansion: @unchecked Sendable {
     private lazy var inflater = Inflater()
     private lazy var output = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.outputSize, alignment: 64)
     private var hasOutput = false
-    /// What has come of a zstd frame.
+    /// Bytes of an incomplete zstd frame.
     private var kept: [UInt8] = []
 
-    /// Bytes that are inflated at once.
+    /// Size of the buffer for inflating.
     private static let outputSize = 128 << 10
 
-    /// - Parameter limit: bytes of content that a frame may hold, the same for all in a process.
+    /// - Parameter limit: most bytes of content in a frame, the same in the whole process.
     package init(limit: Int) {
         self.limit = limit
     }
@@ -37,12 +37,12 @@ package final class FrameExpansion: @unchecked Sendable {
         if hasOutput { output.deallocate() }
     }
 
-    /// Takes the next piece of a frame.
+    /// Expands the next piece of a frame.
     ///
     /// - Parameters:
-    ///   - fault: makes the caller's error of what is wrong with the frame.
-    ///   - sink: gets the content, valid during the call only.
-    /// - Throws: what `fault` makes, or what the sink throws. The rest of the frame must not follow then.
+    ///   - fault: converts a codec error to the caller's.
+    ///   - sink: receives content that is valid only during the call.
+    /// - Throws: errors from `fault` and from the sink. The rest of the frame must not follow then.
     package func expand<E: Error>(
         _ piece: UnsafeRawBufferPointer, _ place: Place, _ format: CompressionFormat, fault: (CodecError) -> E,
         into sink: (UnsafeRawBufferPointer) throws(E) -> Void

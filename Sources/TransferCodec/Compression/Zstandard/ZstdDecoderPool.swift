@@ -1,14 +1,14 @@
 import TransferSystem
 
-/// The decoders of a process. One is lent for a single frame that is there whole, so there are never more than threads that
-/// decode, however many connections there are and whatever they send.
+/// The decoders of a process. Each is lent for a single complete frame, so that there are no more than decoding
+/// threads, however many connections there are and whatever they send.
 enum ZstdDecoderPool {
-    /// Those that are kept when nobody needs them: some 9 MB at most, where frames hold 1 MiB.
+    /// Most idle decoders: at most some 9 MB, with frames of 1 MiB.
     private static let mostIdle = 8
 
     private static let idle = Locked<[ZstdDecoder]>([])
 
-    /// - Parameter capacity: bytes of the longest content.
+    /// - Parameter capacity: most bytes of content in a frame.
     static func lend<T, E: Error>(capacity: Int, _ body: (ZstdDecoder) throws(E) -> T) throws(E) -> T {
         let decoder = take(capacity) ?? ZstdDecoder(capacity: capacity)
         defer { idle.withLock { if $0.count < mostIdle { $0.append(decoder) } } }

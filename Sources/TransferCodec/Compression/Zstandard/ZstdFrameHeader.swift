@@ -1,4 +1,4 @@
-/// The front of a zstd frame (RFC 8878, section 3.1.1.1), as far as it says what the rest will take.
+/// The header of a zstd frame (RFC 8878, section 3.1.1.1), as far as it determines the memory for the rest.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -7,16 +7,16 @@
 /// | 0 or 1 | window, unless it is a single segment |
 /// | 0, 1, 2, 4 or 8 | content size, the lowest byte first |
 struct ZstdFrameHeader: Equatable {
-    /// Bytes of content, where the frame says how many.
+    /// Size of the content in bytes; nil if the frame doesn't say.
     let contentSize: UInt64?
 
-    /// Bytes that a decoder would have to keep; those of the content, when that is a single segment.
+    /// Bytes that a decoder must keep; those of the content in a single segment.
     let windowSize: UInt64
 
     private static let magic: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd]
 
-    /// - Throws: `corrupt` for all but a whole header of a frame without a dictionary. A skippable frame (section 3.1.2) has
-    ///   no content, and nobody has a use for one here.
+    /// - Throws: `corrupt` unless it is a whole header of a frame without a dictionary. Skippable frames (section
+    ///   3.1.2) have no content and are refused.
     init(_ bytes: UnsafeRawBufferPointer) throws(CodecError) {
         guard bytes.count > 5, bytes.prefix(4).elementsEqual(Self.magic) else { throw .corrupt }
         let descriptor = bytes[4]
@@ -27,7 +27,7 @@ struct ZstdFrameHeader: Equatable {
         guard bytes.count >= start + length else { throw .corrupt }
         var size: UInt64 = 0
         for (index, byte) in bytes[start..<start + length].enumerated() { size |= UInt64(byte) << (8 * index) }
-        // Two bytes begin where one ends.
+        // Values of two bytes begin after those of one.
         if length == 2 { size += 256 }
         contentSize = length == 0 ? nil : size
         windowSize = isSingle ? size : Self.windowSize(bytes[5])
@@ -42,7 +42,7 @@ struct ZstdFrameHeader: Equatable {
         }
     }
 
-    /// 1 KiB and more, in eighths of a power of two; the largest is some 3.75 TiB.
+    /// Window size from 1 KiB on, in eighths of a power of two; at most some 3.75 TiB.
     private static func windowSize(_ byte: UInt8) -> UInt64 {
         let base: UInt64 = 1 << (10 + UInt64(byte >> 3))
         return base + base / 8 * UInt64(byte & 7)
