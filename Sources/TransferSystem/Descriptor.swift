@@ -1,11 +1,11 @@
 import Glibc
 
-/// Owns a file descriptor and closes it once. A close is never retried: on Linux the descriptor is gone even after
-/// EINTR (close(2)), and by then its number may be somebody else's.
+/// Owns a file descriptor and closes it once. A close is never retried: on Linux the descriptor is closed even after
+/// EINTR (close(2)), and its number may belong to another file by then.
 package struct Descriptor: ~Copyable, Sendable {
     package let number: Int32
 
-    /// Takes ownership.
+    /// Takes ownership of a descriptor.
     package init(_ number: Int32) {
         self.number = number
     }
@@ -22,12 +22,12 @@ package struct Descriptor: ~Copyable, Sendable {
     }
 }
 
-/// Writes all of it (write(2)), in as many calls as it takes.
+/// Writes all bytes (write(2)), in as many calls as necessary.
 package func writeAll(_ bytes: UnsafeRawBufferPointer, to number: Int32) throws(SystemError) {
     var rest = bytes
     while !rest.isEmpty {
         let count = try system("write") { write(number, rest.baseAddress, rest.count) }
-        // No file system should, and nobody may wait for one that does.
+        // No file system should accept zero bytes; if one does, this must not loop for ever.
         guard count > 0 else { throw SystemError(errno: EIO, call: "write") }
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// What this machine calls itself.
+/// The name of this machine.
 package enum HostName {
-    /// Bytes, HOST_NAME_MAX (gethostname(2)).
+    /// Most bytes of a name, HOST_NAME_MAX (gethostname(2)).
     private static let longest = 64
 
-    /// - Returns: nothing where it has no name, or one that is not UTF-8.
+    /// - Returns: nil if the machine has no name, or one that is not UTF-8.
     package static var own: String? {
         var name = [CChar](repeating: 0, count: longest + 1)
         guard gethostname(&name, longest) == 0 else { return nil }

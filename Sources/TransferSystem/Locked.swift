@@ -1,10 +1,10 @@
 import Glibc
 
-/// A value that one thread at a time can reach. Used as the standard library's `Mutex`, which Thread Sanitizer does not
-/// understand on Linux: whoever has to wait for one does so inside the library, where the sanitizer sees nothing, and
-/// what the lock protects is then reported as a race.
+/// A value that one thread at a time can access. Used instead of the standard library's `Mutex`, which Thread Sanitizer
+/// does not understand on Linux: threads wait for it inside the library, where the sanitizer sees nothing, and it
+/// reports the protected value as a race.
 ///
-/// `@unchecked Sendable`: `value` is only touched with `mutex` held.
+/// `@unchecked Sendable`: `value` is accessed only with `mutex` held.
 package struct Locked<Value>: ~Copyable, @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let value: UnsafeMutablePointer<Value>
@@ -23,7 +23,7 @@ package struct Locked<Value>: ~Copyable, @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Calls `body` with the lock held. It must not come back for the same lock.
+    /// Calls `body` with the lock held, which must not take the same lock again.
     package borrowing func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

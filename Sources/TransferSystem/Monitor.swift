@@ -1,11 +1,11 @@
 import Glibc
 
-/// A value under a lock, with a condition to wait for: for threads that wait until another has changed it.
+/// A value under a lock, with a condition variable, for threads that wait until another one has changed it.
 ///
-/// `state` is reached through a pointer: waiting gives the lock up in the middle of a function, which the runtime's check
-/// of exclusive access would take for a conflict.
+/// `state` is accessed through a pointer: waiting releases the lock in the middle of a function, which the runtime's
+/// check of exclusive access would take for a conflict.
 ///
-/// `@unchecked Sendable`: `state` is only touched with the lock held.
+/// `@unchecked Sendable`: `state` is accessed only with the lock held.
 package final class Monitor<State>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -29,7 +29,7 @@ package final class Monitor<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// To be touched with the lock held, one access at a time.
+    /// The value, to be accessed with the lock held, one access at a time.
     package var state: State {
         _read { yield value.pointee }
         _modify { yield &value.pointee }
@@ -50,7 +50,7 @@ package final class Monitor<State>: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// Gives the lock up until another thread wakes this one, perhaps for nothing.
+    /// Releases the lock until another thread wakes this one; wake-ups may be spurious.
     package func wait() {
         pthread_cond_wait(condition, mutex)
     }

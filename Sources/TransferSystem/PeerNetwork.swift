@@ -1,7 +1,7 @@
 import Glibc
 
-/// Whom an address can be held against: one IPv4 address, or the /64 of an IPv6 address, of which one subscriber has all
-/// addresses (RFC 6177). An IPv4 address counts as the same over either kind of socket.
+/// The network to which limits for an address apply: one IPv4 address, or the /64 of an IPv6 address, all of which one
+/// subscriber has (RFC 6177). An IPv4 address is the same network over both kinds of socket.
 package struct PeerNetwork: Hashable, Sendable {
     private let isIPv4: Bool
     private let bits: UInt64
@@ -18,10 +18,10 @@ package struct PeerNetwork: Hashable, Sendable {
 }
 
 extension PeerNetwork {
-    /// - Parameter text: a numeric address, with neither brackets nor a port.
-    /// - Returns: nothing for anything else.
+    /// - Parameter text: a numeric address without brackets and port.
+    /// - Returns: nil for any other text.
     package init?(address text: String) {
-        // A zone is this machine's, and says nothing of the address.
+        // A zone is only valid on this machine and does not change the network.
         let text = text.utf8.prefix { $0 != UInt8(ascii: "%") }
         var (four, six) = (in_addr(), in6_addr())
         guard let text = String(text) else { return nil }
@@ -33,7 +33,7 @@ extension PeerNetwork {
         let bytes = withUnsafeBytes(of: six) { Array($0) }
         let high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
         let low = bytes[8...].reduce(0) { $0 << 8 | UInt64($1) }
-        // An IPv4 address over a socket of the other kind (RFC 4291, section 2.5.5.2).
+        // An IPv4-mapped address (RFC 4291, section 2.5.5.2).
         if high == 0, low >> 32 == 0xFFFF {
             self.init(ipv4: UInt32(truncatingIfNeeded: low))
         } else {

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The system's secure random numbers, fetched in batches: a call into the kernel for each costs more than a small file's
-/// frames.
+/// The system's secure random numbers, fetched in batches: a system call for each one costs more than the frames of a
+/// small file.
 package struct SecureRandom: RandomNumberGenerator {
-    /// What getentropy(3) gives at once.
+    /// Numbers in one batch, the most that getentropy(3) returns.
     private static let batch = 256 / MemoryLayout<UInt64>.size
 
     private var words: [UInt64] = []
@@ -12,7 +12,7 @@ package struct SecureRandom: RandomNumberGenerator {
 
     package mutating func next() -> UInt64 {
         if words.isEmpty { refill() }
-        // Taken out, so that no number is ever given twice.
+        // Removed, so that no number is returned twice.
         return words.popLast() ?? SystemRandomNumberGenerator.number()
     }
 

@@ -1,12 +1,12 @@
 internal import CLinux
 import Glibc
 
-/// A system call that failed.
+/// The failure of a system call.
 package struct SystemError: Error, Equatable, Sendable {
-    /// The number from errno.h.
+    /// The error number from errno.h.
     package let errno: Int32
 
-    /// The call, as its man page is named.
+    /// The call, named as its manual page.
     package let call: String
 
     package init(errno: Int32, call: String) {
@@ -14,13 +14,13 @@ package struct SystemError: Error, Equatable, Sendable {
         self.call = call
     }
 
-    /// What the C library says about the number.
+    /// The C library's description of the error.
     package var reason: String { String(cString: strerror(errno)) }
 
-    /// Whether somebody else listens on the address.
+    /// Whether another socket has the address.
     package var isAddressInUse: Bool { errno == EADDRINUSE }
 
-    /// Whether a name was already taken.
+    /// Whether the name exists already.
     package var isExisting: Bool { errno == EEXIST }
 }
 
@@ -28,9 +28,9 @@ extension SystemError: CustomStringConvertible {
     package var description: String { "\(call): \(reason)" }
 }
 
-/// The one funnel for system calls: EINTR is retried, everything else is the caller's to judge.
+/// Runs a system call: EINTR is retried, every other error is thrown.
 ///
-/// - Returns: what the call returned, never negative.
+/// - Returns: the call's result, never negative.
 @discardableResult
 package func system<T: SignedInteger & Sendable>(_ call: String, _ body: () -> T) throws(SystemError) -> T {
     while true {
@@ -41,7 +41,7 @@ package func system<T: SignedInteger & Sendable>(_ call: String, _ body: () -> T
     }
 }
 
-/// As `system`, for descriptors that don't block: nothing when the call would have to wait.
+/// As `system`, for non-blocking descriptors; nil if the call would block.
 package func nonBlocking<T: SignedInteger & Sendable>(_ call: String, _ body: () -> T) throws(SystemError) -> T? {
     while true {
         let result = body()
@@ -52,10 +52,10 @@ package func nonBlocking<T: SignedInteger & Sendable>(_ call: String, _ body: ()
     }
 }
 
-/// Why a library that could be opened at run time is not used.
+/// The reason why an optional library is not used.
 package enum LibraryRefusal: Error, Equatable, Sendable {
-    /// It is not here, or is of no use on this machine.
+    /// The library is not installed, or is useless on this machine.
     case absent
-    /// It is here and does not do as it must; what, to go behind its name.
+    /// The library does not behave as it must; the reason completes a sentence that begins with its name.
     case unfit(String)
 }

@@ -1,29 +1,29 @@
-/// How long things took, from any thread: so many took up to so long. One that is added while it is read may be in the count and not
-/// yet in the sum.
+/// A histogram of durations, for any thread. A duration that is added during a read may be in the count but not yet in
+/// the sum.
 package final class DurationHistogram: Sendable {
-    /// What was found at a moment.
+    /// The contents at one moment.
     package struct Reading: Sendable {
-        /// Seconds that the things in a bucket took at most, and how many these and all shorter ones are.
+        /// Upper bound of each bucket in seconds, and the number of durations up to it.
         package let buckets: [(bound: Double, count: UInt64)]
         package let count: UInt64
-        /// Seconds.
+        /// The sum of all durations in seconds.
         package let sum: Double
     }
 
-    /// Seconds: from what a small file takes on a fast disk to what a large one takes on a slow line.
+    /// Bounds in seconds: from a small file on a fast disk to a large one on a slow line.
     package static let bounds = [
         0.000_1, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800,
     ]
 
     private static let nanoseconds = bounds.map { Int64($0 * 1e9) }
 
-    /// One more than bounds: for what is longer.
+    /// One counter for each bound, and one for longer durations.
     private let counters = (0...bounds.count).map { _ in Counter() }
     private let sum = Counter()
 
     package init() {}
 
-    /// - Parameter duration: nanoseconds; what is negative counts as none.
+    /// - Parameter duration: nanoseconds; negative ones count as zero.
     package func add(_ duration: Int64) {
         let bucket = Self.nanoseconds.firstIndex { duration <= $0 } ?? Self.bounds.count
         counters[bucket].add()

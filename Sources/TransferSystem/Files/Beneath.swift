@@ -2,29 +2,29 @@ internal import CLinux
 import Glibc
 import Synchronization
 
-/// Opens what is below a directory, and nothing else, whatever other processes rename meanwhile: no symbolic link is followed, on the
-/// way or at the end, and `..` does not lead out.
+/// Opens entries below a directory, and nothing outside it, whatever other processes rename meanwhile: no symbolic link
+/// is followed, also not at the end, and `..` does not lead out.
 package enum Beneath {
-    /// What openat2(2) must not do on the way.
+    /// Restrictions of openat2(2) while it resolves a path.
     package static let resolve = UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-    /// False when the kernel has no openat2(2), which is older than Linux 5.6.
+    /// Whether the kernel has openat2(2); false before Linux 5.6.
     private static let hasCall = Atomic(true)
 
-    /// Times that the kernel is asked again when names changed while it resolved a path (openat2(2), EAGAIN). Behind these each
-    /// component is opened by itself.
+    /// Most retries if names changed while the kernel resolved a path (openat2(2), EAGAIN). After these, each component
+    /// is opened by itself.
     private static let mostTries = 64
 
     /// - Parameters:
     ///   - path: components with slashes between them; `.` is the directory itself.
     ///   - directory: an open directory.
-    ///   - flags: as for open(2), without `O_CREAT`; the descriptor is closed when a program is started.
-    /// - Throws: ELOOP or ENOTDIR for a symbolic link, EXDEV for what is not below the directory, EINVAL for a path with a zero byte,
-    ///   and what open(2) says.
+    ///   - flags: flags of open(2), without `O_CREAT`; `O_CLOEXEC` is added.
+    /// - Throws: ELOOP or ENOTDIR for a symbolic link, EXDEV for a path that leads outside the directory, EINVAL for a
+    ///   path with a zero byte, and errors of open(2).
     package static func open(
         _ path: String, below directory: Int32, _ flags: Int32
     ) throws(SystemError) -> Descriptor {
-        // The kernel would take the bytes in front of the zero for the whole path.
+        // The kernel would end the path at the zero byte.
         guard !path.utf8.contains(0) else { throw SystemError(errno: EINVAL, call: "openat2") }
         var tries = 0
         while hasCall.load(ordering: .relaxed), tries < mostTries {
@@ -37,7 +37,7 @@ package enum Beneath {
                 switch error.errno {
                 case EAGAIN: tries += 1
                 case ENOSYS: hasCall.store(false, ordering: .relaxed)
-                // Filters of system calls refuse the ones that they do not know, also with this error (seccomp(2)).
+                // Filters of system calls refuse unknown ones, also with this error (seccomp(2)).
                 case EPERM: return try walk(path, below: directory, flags)
                 default: throw error
                 }
@@ -46,7 +46,7 @@ package enum Beneath {
         return try walk(path, below: directory, flags)
     }
 
-    /// The same, without openat2(2): by one call for each component.
+    /// The same without openat2(2), with one call for each component.
     package static func walk(_ path: String, below directory: Int32, _ flags: Int32) throws(SystemError) -> Descriptor {
         let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter {
             $0 != "."

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A path from the root, without links, as far as there is something under it.
+/// An absolute path without symbolic links, as far as it exists.
 package struct CanonicalPath: Sendable {
     package let string: String
 
@@ -8,9 +8,9 @@ package struct CanonicalPath: Sendable {
         string = Self.canonical(path)
     }
 
-    /// Whether it is another path or below that.
+    /// Whether this path equals another one or is below it.
     package func isWithin(_ other: CanonicalPath) -> Bool {
-        // Byte by byte: equal strings can be two names.
+        // Compares bytes, because equal strings can be different names.
         let bytes = string.utf8
         return bytes.elementsEqual(other.string.utf8)
             || bytes.starts(with: (other.string == "/" ? "/" : other.string + "/").utf8)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Where this user's settings, keys and known servers are.
+/// The folder with this user's settings, keys and known servers.
 package enum ConfigurationFolder {
-    /// `$XDG_CONFIG_HOME/transfer`, or `~/.config/transfer` where that is not set (XDG Base Directory Specification); a
+    /// `$XDG_CONFIG_HOME/transfer`, or `~/.config/transfer` if that is not set (XDG Base Directory Specification); a
     /// relative path counts as not set.
     ///
-    /// - Returns: nothing for a user without a home directory; one that is not there is none.
+    /// - Returns: nil for a user without an existing home directory.
     package static var path: String? {
         path(getenv("XDG_CONFIG_HOME").text, home: getenv("HOME").text.flatMap { access($0, F_OK) == 0 ? $0 : nil })
     }
 
-    /// Why there is none, and what to do; a phrase for people.
+    /// The reason why there is no folder, and what to do, as a phrase for users.
     package static var absence: String {
         guard let home = getenv("HOME").text, !home.isEmpty else { return "set HOME or XDG_CONFIG_HOME" }
         let reason =

@@ -1,24 +1,24 @@
 internal import CLinux
 import Glibc
 
-/// Where a file has holes, for whoever reads it. It is asked as it is read: what it says of a place is what was there at that time.
-/// A file that changes meanwhile has to be noticed otherwise.
+/// Finds the holes of a file while it is read. Answers are valid only for the time of the call; a changed file must be
+/// detected in another way.
 package struct FileHoles {
-    /// Bytes that the file takes on its disk; nothing where it has no holes. Where the file system compresses it is less than what
-    /// is in it.
+    /// Bytes that the file occupies on disk, fewer than its contents if the file system compresses; nil for a file
+    /// without holes.
     package let filled: UInt64?
 
     private let size: UInt64
-    /// What is known of the place that was asked about last.
+    /// The run that contains the latest position.
     private var known: Range<UInt64> = 0..<0
     private var isHole = false
-    /// Whether the file system could not be asked.
+    /// Whether the file system cannot answer.
     private var hasFailed = false
 
-    /// lseek(2) with SEEK_DATA or SEEK_HOLE.
+    /// A call of lseek(2) with SEEK_DATA or SEEK_HOLE.
     package typealias Seek = (_ position: UInt64, _ whence: Int32) throws(SystemError) -> UInt64
 
-    /// Bytes that follow each other and are either all in a hole or all data.
+    /// Consecutive bytes that are either all in a hole or all data.
     package struct Run: Equatable, Sendable {
         package let count: UInt64
         package let isHole: Bool
@@ -27,15 +27,15 @@ package struct FileHoles {
             (self.count, self.isHole) = (count, isHole)
         }
 
-        /// As far as anybody knows.
+        /// A run of data whose end is unknown.
         package static let data = Run(count: .max, isHole: false)
     }
 
-    /// Without a call for a file that takes as much as it has bytes, and with one for others.
+    /// Makes no call for a file that occupies as many bytes as its size, and one for others.
     ///
     /// - Parameters:
-    ///   - size: bytes (stat(3type), st_size).
-    ///   - blocks: of 512 bytes (st_blocks).
+    ///   - size: size in bytes (stat(3type), st_size).
+    ///   - blocks: occupied blocks of 512 bytes (st_blocks).
     package init(size: Int, blocks: Int, _ seek: Seek) {
         self.size = UInt64(max(0, size))
         let (space, overflow) = UInt64(max(0, blocks)).multipliedReportingOverflow(by: 512)
@@ -46,14 +46,14 @@ package struct FileHoles {
         filled = space
     }
 
-    /// - Returns: what begins at a place, one byte at least.
+    /// - Returns: the run at a position, at least one byte.
     package mutating func run(at position: UInt64, _ seek: Seek) -> Run {
         guard filled != nil, !hasFailed, position < size else { return .data }
         if !known.contains(position) { look(at: position, seek) }
         return Run(count: known.upperBound - position, isHole: isHole)
     }
 
-    /// What a file system says is anybody's guess: it is never taken for less than one byte, nor for more than the file.
+    /// Asks the file system, whose answer is limited to at least one byte and at most the file.
     private mutating func look(at position: UInt64, _ seek: Seek) {
         do throws(SystemError) {
             let data = try seek(position, clinux_seek_data)
@@ -61,7 +61,7 @@ package struct FileHoles {
             let end = isHole ? data : try seek(position, clinux_seek_hole)
             known = position..<min(max(end, position + 1), size)
         } catch {
-            // There is no more data (lseek(2)).
+            // There is no data after this position (lseek(2)).
             hasFailed = error.errno != ENXIO
             isHole = !hasFailed
             known = position..<size

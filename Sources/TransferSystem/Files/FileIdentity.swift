@@ -1,18 +1,20 @@
 package import Glibc
 
-/// Tells a file from another, and from what it was before, without reading it. Whoever writes to it, or puts another in
-/// its place, changes one of these.
+/// Distinguishes a file from others, and from its earlier states, without reading it: writing to it or replacing it
+/// changes one of these values.
 package struct FileIdentity: Hashable, Sendable {
     package let inode: UInt64
 
-    /// When its attributes, names or content last changed (st_ctim), in nanoseconds since 1970. Programs cannot set it.
+    /// Time of the last change of attributes, names or content (st_ctim), in nanoseconds since 1970. Programs cannot
+    /// set it.
     package let changed: Int64
 
-    /// When its content last changed (st_mtim), in nanoseconds since 1970. A file system whose clock ticks slowly can give
-    /// two changes one `changed`; uploads mostly get an old time of modification, which any write then replaces.
+    /// Time of the last change of content (st_mtim), in nanoseconds since 1970. On a file system with a coarse clock,
+    /// two changes can have the same `changed`; uploads mostly get an old time of modification, which any write
+    /// replaces.
     package let modified: Int64
 
-    /// Bytes.
+    /// Size of the file in bytes.
     package let size: UInt64
 
     package init(inode: UInt64, changed: Int64, modified: Int64, size: UInt64) {
@@ -28,7 +30,7 @@ package struct FileIdentity: Hashable, Sendable {
             modified: status.st_mtim.wrappedNanoseconds, size: UInt64(clamping: status.st_size))
     }
 
-    /// - Parameter descriptor: of the file, open.
+    /// - Parameter descriptor: an open descriptor of the file.
     package init(of descriptor: Int32) throws(SystemError) {
         var status = stat()
         try system("fstat") { fstat(descriptor, &status) }
@@ -37,6 +39,6 @@ package struct FileIdentity: Hashable, Sendable {
 }
 
 extension timespec {
-    /// Only to be compared: a client can give its file any time at all, and this one wraps after 292 years.
+    /// For comparisons only: a client can set any time, and this one wraps after 292 years.
     fileprivate var wrappedNanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
 }

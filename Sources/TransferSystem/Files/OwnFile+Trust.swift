@@ -1,18 +1,19 @@
 import Glibc
 import Synchronization
 
-/// Whether files that decide something can be written by others: a configuration, whose commands are run, and lists of keys.
+/// Checks that other users cannot write security-relevant files: a configuration, whose commands are run, and lists of
+/// keys.
 package enum FileTrust {
-    /// Why such a file is not believed.
+    /// The reason why such a file is not trusted.
     package struct Fault: Error, Equatable, Sendable {
         package enum Reason: Equatable, Sendable {
-            /// It belongs to this user, who is neither the one who asks nor the superuser.
+            /// The file belongs to this user ID, which is neither the present user's nor root's.
             case owner(UInt32)
-            /// Others can write it.
+            /// Other users can write the file.
             case writable
-            /// It cannot be looked at.
+            /// The file or folder cannot be examined.
             case unknown
-            /// A server stores what its clients send in this folder.
+            /// A server stores its clients' uploads in this folder.
             case served
         }
 
@@ -22,29 +23,31 @@ package enum FileTrust {
         package let reason: Reason
     }
 
-    /// Whether such files are believed whoever can write them. Set once, before any is read.
+    /// Whether to trust such files without a check. Set once, before any is read.
     package static var isWaived: Bool {
         get { waived.load(ordering: .relaxed) }
         set { waived.store(newValue, ordering: .relaxed) }
     }
     private static let waived = Atomic(false)
 
-    /// The file that a server keeps locked in the directory that it stores in: `DirectoryLock`, below the path of the directory.
+    /// The file that a server keeps locked in its directory (`DirectoryLock`), as a path below the directory.
     package static let lockOfServedDirectory = ".transfer/lock"
 
-    /// The flag that sets it.
+    /// The flag that sets `isWaived`.
     package static let flagName = "insecure-permissions"
 
-    /// As ssh(1) does with its configuration, and sshd(8) with the keys of users: file and folder belong to this user or to the superuser,
-    /// and nobody else can write them, nor the folders above as far as the home of this user. Where links stand for it, this is asked of
-    /// what they lead to and of the folders that they are in.
+    /// Applies the rules of ssh(1) to its configuration, and of sshd(8) to keys of users: file and folder belong to
+    /// this user or to root, and no other user can write them, nor the folders above up to the user's home. If symbolic
+    /// links are involved, this applies to the link's targets and to the folders that contain the links.
+    ///
+    /// A file in a directory in which a server stores uploads is not trusted either, because clients of that server could
+    /// have sent it.
     ///
     /// - Parameters:
-    ///   - path: of a file that was read.
-    ///   - home: of this user; nil for one without.
-    /// A file in a directory that a server stores in is not believed either, because clients of that server could have sent it.
+    ///   - path: path of the file that was read.
+    ///   - home: home of this user; nil without one.
     ///
-    /// - Throws: if another user or a client of a server can write the file, or put another one in its place.
+    /// - Throws: `Fault` if another user or a client of a server can write or replace the file.
     package static func check(_ path: String, home: String? = home) throws(Fault) {
         guard !isWaived else { return }
         let top = home.map { CanonicalPath($0) }
@@ -52,7 +55,7 @@ package enum FileTrust {
         while true {
             try checkFolders(of: next, within: home, top)
             guard let link = try target(of: next) else { break }
-            // As many as the kernel follows (path_resolution(7)).
+            // The kernel follows as many (path_resolution(7)).
             guard links < 40 else { throw Fault(path: next, isFolder: false, reason: .unknown) }
             (next, links) = (link, links + 1)
         }
@@ -72,7 +75,7 @@ package enum FileTrust {
         } while folder != "/" && folder != "."
     }
 
-    /// The folder that something lies in, and those above it up to the home of this user: as they are written, each of which may be a link.
+    /// Checks the folder of a path and those above it up to the user's home, as written; each may be a link.
     private static func checkFolders(of path: String, within home: String?, _ top: CanonicalPath?) throws(Fault) {
         var folder = OwnFile.folder(of: path)
         try check(folder, isFolder: true)
@@ -82,8 +85,8 @@ package enum FileTrust {
         }
     }
 
-    /// - Returns: what a link says, from the folder that it is in; nil for what is none.
-    /// - Throws: for a link of another user: whoever made it decides where it leads.
+    /// - Returns: the target of a link, relative to the link's folder; nil for any other file.
+    /// - Throws: `Fault` for a link of another user, who decides where it leads.
     private static func target(of path: String) throws(Fault) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw Fault(path: path, isFolder: false, reason: .unknown) }
@@ -98,13 +101,13 @@ package enum FileTrust {
         return text.hasPrefix("/") ? text : "\(OwnFile.folder(of: path))/\(text)"
     }
 
-    /// Where HOME says that this user's is.
+    /// The user's home according to HOME.
     package static var home: String? { getenv("HOME").flatMap { String(validatingCString: $0) } }
 
     private static func check(_ path: String, isFolder: Bool) throws(Fault) {
         var status = stat()
         guard stat(path, &status) == 0 else { throw Fault(path: path, isFolder: isFolder, reason: .unknown) }
-        // In a folder with the sticky bit others only change what is theirs.
+        // In a folder with the sticky bit, other users can change only their own files.
         let isShared = isFolder && status.st_mode & S_ISVTX != 0
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw Fault(path: path, isFolder: isFolder, reason: .owner(status.st_uid))

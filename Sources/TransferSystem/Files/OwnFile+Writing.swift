@@ -5,14 +5,14 @@ extension OwnFile {
     /// Makes the names in a folder durable.
     typealias FolderSync = (String) throws(SystemError) -> Void
 
-    /// Writes a file that only its owner can read, durably and all at once: who reads it finds all of it or what was
-    /// there before. A new name that cannot be made durable goes again: the kernel tells of a failed sync once, and whoever
-    /// found the file later would take it for one that stays.
+    /// Writes a file that only its owner can read, durably and atomically: a reader finds the whole new content or the
+    /// old. If a new name cannot be made durable, it is removed again: the kernel reports a failed sync only once, and
+    /// a later reader would believe that the file stays.
     ///
     /// - Parameters:
-    ///   - path: in a folder that is there.
-    ///   - replaces: whether a file of that name is replaced.
-    /// - Returns: whether it was written; never false when it replaces.
+    ///   - path: path in an existing folder.
+    ///   - replaces: whether to replace an existing file.
+    /// - Returns: whether it was written; always true if it replaces.
     package static func write(_ content: [UInt8], to path: String, replaces: Bool) throws(SystemError) -> Bool {
         try write(content, to: path, replaces: replaces, sync: sync(folder:))
     }
@@ -20,7 +20,7 @@ extension OwnFile {
     static func write(
         _ content: [UInt8], to path: String, replaces: Bool, sync: FolderSync
     ) throws(SystemError) -> Bool {
-        // A name of its own: two processes may make the same file at the same time.
+        // A random name, because two processes may write the same file at the same time.
         let draft = "\(path).\(UInt64.random(in: .min ... .max)).new"
         defer { unlink(draft) }
         try fill(draft, content, syncs: true)
@@ -31,7 +31,7 @@ extension OwnFile {
                 try system("link") { link(draft, path) }
             } catch {
                 guard error.isExisting else { throw error }
-                // Whoever made it may have been killed before it was durable.
+                // The other process may have ended before it made the name durable.
                 try sync(folder(of: path))
                 return false
             }
@@ -39,17 +39,17 @@ extension OwnFile {
         do throws(SystemError) {
             try sync(folder(of: path))
         } catch {
-            // Not one that somebody else has put in its place.
+            // Not if another process has replaced it.
             if !replaces, identity(of: path)?.inode == identity(of: draft)?.inode { unlink(path) }
             throw error
         }
         return true
     }
 
-    /// Writes a file that only its owner can read, as `write` does, but leaves it to `sync` and `sync(folder:)` to make it
-    /// durable, together with others: until then a power cut may leave nothing of it, or some.
+    /// Writes a file that only its owner can read, as `write` does, but leaves it to `sync` and `sync(folder:)` to make
+    /// it durable together with others: until then a power cut may lose it or parts of it.
     ///
-    /// - Returns: whether it was written; never false when it replaces.
+    /// - Returns: whether it was written; always true if it replaces.
     package static func writeUnsynced(
         _ content: [UInt8], to path: String, replaces: Bool
     ) throws(SystemError) -> Bool {
@@ -65,15 +65,15 @@ extension OwnFile {
         return true
     }
 
-    /// Makes a file that is there durable, and not its name.
+    /// Makes the content of an existing file durable, but not its name.
     package static func sync(_ path: String) throws(SystemError) {
         let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) })
         let number = file.number
         try system("fsync") { fsync(number) }
     }
 
-    /// Makes a folder that only its owner can enter, and those above it that are missing, as mkdir(1) does with `-p`, and
-    /// makes their names durable: a key is lost with the folder that it is in.
+    /// Makes a folder that only its owner can enter, and missing ones above it, as mkdir(1) does with `-p`, and makes
+    /// their names durable: a key is lost with its folder.
     package static func makeFolder(_ path: String) throws(SystemError) {
         try makeFolder(path, sync: sync(folder:))
     }
@@ -86,13 +86,13 @@ extension OwnFile {
         guard try makeOneFolder(path, sync) else { throw SystemError(errno: ENOENT, call: "mkdir") }
     }
 
-    /// - Returns: false when the folder that it would be in is missing.
+    /// - Returns: false if the parent folder is missing.
     private static func makeOneFolder(_ path: String, _ sync: FolderSync) throws(SystemError) -> Bool {
         let code = mkdir(path, 0o700) == 0 ? 0 : errno
         guard code != ENOENT else { return false }
         guard code == 0 || code == EEXIST else { throw SystemError(errno: code, call: "mkdir") }
         do throws(SystemError) {
-            // Also of one that was there: whoever made it may have been killed before it was durable.
+            // Also for an existing one: the process that made it may have ended before it made the name durable.
             try sync(folder(of: path))
         } catch {
             if code == 0 { rmdir(path) }
@@ -116,7 +116,7 @@ extension OwnFile {
         try system("fsync") { fsync(number) }
     }
 
-    /// Keeps everybody else who asks for the same out of a folder while `body` runs.
+    /// Runs `body` with an exclusive lock on a folder, which other processes must request in the same way.
     package static func withLock<Value>(
         on folder: String, _ body: () throws(SystemError) -> Value
     ) throws(SystemError) -> Value {
@@ -131,7 +131,7 @@ extension OwnFile {
         return Descriptor(try system("open") { clinux_openat(AT_FDCWD, folder, flags, 0) })
     }
 
-    /// The folder that a path is in.
+    /// The parent folder of a path.
     package static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

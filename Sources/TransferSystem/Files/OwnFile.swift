@@ -1,32 +1,32 @@
 internal import CLinux
 import Glibc
 
-/// A small file of this program as it was read at once: a key, or a list of who may do what.
+/// A small file of this program, such as a key or an access list, as it was read.
 package struct OwnFile: Sendable {
-    /// At most as much as was asked for.
+    /// The content, up to the limit.
     package let content: [UInt8]
 
-    /// Whether there is more in it than was asked for.
+    /// Whether the file is longer than the limit.
     package let isLonger: Bool
 
-    /// What tells it from what it is after a change.
+    /// The file's identity when it was read, which changes with the file.
     package let identity: FileIdentity
 
     private let mode: UInt32
     private let owner: UInt32
 
-    /// Whether nobody but its owner can read or write it.
+    /// Whether only its owner can read or write it.
     package var isPrivate: Bool { mode & 0o077 == 0 }
 
-    /// Whether nobody but its owner can write it, and that is who runs this program or the superuser.
+    /// Whether only its owner can write it, and that is this user or root.
     package var isGuarded: Bool { mode & 0o022 == 0 && (owner == geteuid() || owner == 0) }
 
-    /// Reads a file. A pipe is not waited for.
+    /// Reads a regular file, without waiting if the path is a pipe.
     ///
     /// - Parameters:
-    ///   - limit: bytes to read.
-    ///   - followsLink: whether a link at its end is followed.
-    /// - Returns: nothing when there is no such file.
+    ///   - limit: most bytes to read.
+    ///   - followsLink: whether to follow a symbolic link at the end of the path.
+    /// - Returns: nil if the file does not exist.
     package init?(reading path: String, atMost limit: Int, followsLink: Bool = false) throws(SystemError) {
         do throws(SystemError) {
             let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLink ? 0 : clinux_o_nofollow)
@@ -44,8 +44,7 @@ package struct OwnFile: Sendable {
         }
     }
 
-    /// What tells the file at `path` from what it was before; nothing where there is none, or where that cannot be
-    /// said.
+    /// The identity of the file at `path`; nil if it does not exist or cannot be examined.
     package static func identity(of path: String) -> FileIdentity? {
         var status = stat()
         return lstat(path, &status) == 0 ? FileIdentity(status) : nil

@@ -1,29 +1,29 @@
 internal import CLinux
 import Glibc
 
-/// Lets every thread of the process confine itself: Landlock and `no_new_privs` belong to a thread and those that it
-/// starts, and by the time that a server has opened everything it has many.
+/// Confines every thread of the process: Landlock and `no_new_privs` apply to a thread and those that it starts, and a
+/// server has many threads by the time that it has opened everything.
 enum AllThreads {
-    /// One call at a time: what threads answer is kept in one place.
+    /// One call at a time, because threads answer in one shared place.
     private static let lock = Locked(())
 
-    /// How long a thread may take to answer, in nanoseconds: it may be waiting for a disk.
+    /// Most nanoseconds that a thread may take to answer: it may be waiting for a disk.
     private static let patience: Int64 = 5_000_000_000
 
-    /// - Parameter ruleset: of Landlock, or -1 for `no_new_privs` alone.
-    /// - Throws: what a thread said, or ETIMEDOUT.
+    /// - Parameter ruleset: descriptor of Landlock's rules, or -1 for `no_new_privs` only.
+    /// - Throws: the error of a thread, or ETIMEDOUT.
     static func confine(_ ruleset: Int32) throws(SystemError) {
         try lock.withLock { _ throws(SystemError) in
             var before = sigaction()
             try system("sigaction") { clinux_prepare_confinement(ruleset, &before) }
-            // Where this throws the handler stays: a thread that is asked and answers late would end the process.
+            // If this throws, the handler stays: a thread that answers late would otherwise end the process.
             try confineOthers()
             try system("landlock_restrict_self") { clinux_confine_thread(ruleset) }
             try system("sigaction") { sigaction(SIGSYS, &before, nil) }
         }
     }
 
-    /// Until a look at all threads finds no new one: those that aren't confined yet can start others that aren't.
+    /// Repeats until no new thread is found, because unconfined threads can start more.
     private static func confineOthers() throws(SystemError) {
         guard let threads = opendir("/proc/self/task") else { throw SystemError(errno: errno, call: "opendir") }
         defer { closedir(threads) }
@@ -52,7 +52,7 @@ enum AllThreads {
 
     private static func confine(thread: Int32) throws(SystemError) {
         guard clinux_ask_for_confinement(getpid(), thread) == 0 else {
-            // It has ended.
+            // The thread has ended.
             guard errno == ESRCH else { throw SystemError(errno: errno, call: "tgkill") }
             return
         }

@@ -1,17 +1,17 @@
 import CLinux
 import Glibc
 
-/// Tells one run of the kernel from the next: what its page cache holds is gone with it.
+/// Identifies one run of the kernel; unsynced pages are lost when it ends.
 package enum BootID {
-    /// Of the running kernel (random(4), boot_id); "unknown" where it doesn't say.
+    /// The ID of the running kernel (random(4), boot_id); "unknown" if it cannot be read.
     package static var current: String {
         do throws(SystemError) { return try read() ?? unknown } catch { return unknown }
     }
 
-    /// Never taken for another run than the present one.
+    /// Counts as the present run.
     package static let unknown = "unknown"
 
-    /// 32 hexadecimal digits and 4 dashes, and a line feed behind.
+    /// Characters of an ID: 32 hexadecimal digits and 4 dashes; a line feed follows.
     private static let length = 36
 
     private static func read() throws(SystemError) -> String? {

@@ -1,15 +1,15 @@
 package import Glibc
 
-/// This program, started once more with the same arguments. `/proc/self/exe` is the very file that runs, whatever has
-/// taken its name since.
+/// A child process with this program and the same arguments. `/proc/self/exe` is the running file itself, even if its
+/// name belongs to another one now.
 package struct ChildProcess: Sendable {
-    /// How a process ended.
+    /// The way in which a process ended.
     package enum End: Equatable, Sendable {
         case exited(Int32)
         case killed(by: Int32)
 
         init(_ status: Int32) {
-            // wait(2): the low seven bits are the signal, and none stands for an exit.
+            // wait(2): the low seven bits are the signal, and zero means an exit.
             self = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: status & 0x7F)
         }
     }
@@ -19,20 +19,20 @@ package struct ChildProcess: Sendable {
     package let number: pid_t
 
     /// - Parameters:
-    ///   - descriptors: that it gets, under the same numbers; of the others those that are not closed on exec.
-    ///   - blocked: signals that it begins with blocked.
+    ///   - descriptors: inherited under the same numbers, besides those that are not closed on exec.
+    ///   - blocked: signals that are blocked in the child at first.
     package init(passing descriptors: [Int32], blocked: [Int32]) throws(SystemError) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // To itself: that only takes the flag away by which it would be closed.
+        // Duplicating a descriptor to itself clears its close-on-exec flag.
         for number in descriptors { posix_spawn_file_actions_adddup2(&actions, number, number) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var mask = SignalQueue.set(blocked)
         posix_spawnattr_setsigmask(&attributes, &mask)
-        // A group of its own: what a terminal sends comes to this process, which passes it on, once.
+        // A separate process group: the terminal's signals reach only this process, which forwards each once.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
         var process = pid_t()
@@ -41,7 +41,7 @@ package struct ChildProcess: Sendable {
         number = process
     }
 
-    /// - Returns: nothing while it runs.
+    /// - Returns: nil while it is running.
     package func end() -> End? {
         var status: Int32 = 0
         while true {
@@ -51,7 +51,7 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// Sends it a signal; it must not have been waited for.
+    /// Sends a signal; the end of the process must not have been collected yet.
     package func send(_ signal: Int32) {
         kill(number, signal)
     }

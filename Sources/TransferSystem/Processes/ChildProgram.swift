@@ -2,22 +2,22 @@ import Glibc
 
 /// Runs another program, without a shell, and waits for it.
 package enum ChildProgram {
-    /// Looked for as a shell does (posix_spawnp(3)): a name without a slash in the folders of PATH. It has no arguments, no
-    /// signal blocked, a text on its standard input, and this process's standard error for its output.
+    /// Runs a program found as by a shell (posix_spawnp(3)): a name without a slash is searched in PATH. It gets no
+    /// arguments, no blocked signals, a text on standard input, and this process's standard error as output.
     ///
-    /// - Parameter input: what it can read.
-    /// - Returns: how it ended.
-    /// - Throws: why it could not be started.
+    /// - Parameter input: the text on its standard input.
+    /// - Returns: the way in which it ended.
+    /// - Throws: the reason why it could not be started.
     package static func run(_ program: String, input: [UInt8]) throws(SystemError) -> ChildProcess.End {
         var ends: [Int32] = [-1, -1]
         try system("pipe") { pipe(&ends) }
         let source = Descriptor(ends[0])
         let sink = Descriptor(ends[1])
-        // Another program that is started between these has the ends, too, which only keeps this one waiting for it.
+        // Another program started in between inherits the pipe, which only makes this one wait for its end.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let process = try start(program, reading: source.number)
         closeEnd(source)
-        // Who reads nothing of it has ended, or ends.
+        // Fails if the program has ended without reading everything.
         try? writeAll(input, to: sink.number)
         closeEnd(sink)
         var status: Int32 = 0

@@ -1,27 +1,27 @@
 internal import CLinux
 import Glibc
 
-/// Gives up, for the whole process and for ever, what it doesn't need once it has opened everything: files outside some
-/// directories, new sockets, and privileges of other programs. The kernel holds it to that, whatever takes it over
+/// Restricts the whole process permanently, once it has opened everything: no files outside some directories, no new
+/// sockets, no privileges of other programs. The kernel enforces this even if an attacker controls the process
 /// (landlock(7), `no_new_privs` of prctl(2)).
 package struct Confinement: ~Copyable {
-    /// How far the kernel could help.
+    /// The restrictions that the kernel supports.
     package enum Outcome: Equatable, Sendable {
-        /// By Landlock of that version, which says what it can restrict.
+        /// Confined by Landlock; the version determines what it can restrict.
         case confined(version: Int)
-        /// No new privileges, and that is all; the text says why.
+        /// Only `no_new_privs`; the text has the reason.
         case unprivileged(String)
     }
 
-    /// The first version that lets files be linked and renamed from one directory to another, which publishing does.
+    /// The first version that permits linking and renaming between directories, which publishing needs.
     private static let leastVersion = 2
 
     private let version: Int
-    /// Nothing where there is an obstacle.
+    /// Descriptor of the rules; nil if there is an obstacle.
     private let rules: Int32?
     private let obstacle: String?
 
-    /// Nothing is allowed yet, and nothing restricted.
+    /// Creates rules that permit nothing; they restrict nothing until `enforce`.
     package init() {
         version = Int(clinux_landlock_version())
         let code = errno
@@ -40,32 +40,32 @@ package struct Confinement: ~Copyable {
         if let rules { close(rules) }
     }
 
-    /// Allows files and directories below a directory to be read, written, made and removed. Not to be executed, nor to be
-    /// links or devices.
+    /// Permits reading, writing, creating and removing files and directories below a directory, but no execution, links
+    /// or devices.
     ///
-    /// - Parameter directory: open, in whatever way.
+    /// - Parameter directory: a descriptor of any kind.
     package func allowFiles(below directory: Int32) throws(SystemError) {
         try allow(LandlockRights(version: version).storing, directory)
     }
 
-    /// The same by its path.
+    /// The same for a directory given by its path.
     package func allowFiles(below path: String) throws(SystemError) {
         let directory = Descriptor(
             try system("open") { clinux_openat(AT_FDCWD, path, clinux_o_path | clinux_o_directory | O_CLOEXEC, 0) })
         try allowFiles(below: directory.number)
     }
 
-    /// Allows files below a directory to be removed.
+    /// Permits removing files below a directory.
     package func allowRemoving(below path: String) throws(SystemError) {
         let directory = Descriptor(
             try system("open") { clinux_openat(AT_FDCWD, path, clinux_o_path | clinux_o_directory | O_CLOEXEC, 0) })
         try allow(LandlockRights.removing, directory.number)
     }
 
-    /// Allows a file to be read, if it is there.
+    /// Permits reading a file, if it exists.
     ///
-    /// - Parameter isReplaceable: whether that also goes for what may take its place: for all files below its folder, and
-    ///   where it is a link, below that of the file that it leads to. Never for those below the root.
+    /// - Parameter isReplaceable: whether a file that replaces it is also permitted: all files below its folder and,
+    ///   for a symbolic link, below that of the target; never all below the root.
     package func allowReading(_ path: String, isReplaceable: Bool) throws(SystemError) {
         guard let resolved = realpath(path, nil) else { return }
         defer { free(resolved) }
@@ -87,8 +87,8 @@ package struct Confinement: ~Copyable {
         try system("landlock_add_rule") { clinux_landlock_allow(rules, directory, rights) }
     }
 
-    /// Lets what the kernel says of processes be read. From time to time Dispatch, under Swift's concurrency, looks there
-    /// whether its threads get on, and ends the process when it can't (libdispatch, src/event/workqueue.c).
+    /// Permits reading the kernel's information on processes. Dispatch, under Swift's concurrency, sometimes reads
+    /// there whether its threads make progress, and ends the process if it can't (libdispatch, src/event/workqueue.c).
     private func allowReadingOfThreads() throws(SystemError) {
         let processes = clinux_openat(AT_FDCWD, "/proc", clinux_o_path | clinux_o_directory | O_CLOEXEC, 0)
         guard processes >= 0 else { return }
@@ -96,9 +96,9 @@ package struct Confinement: ~Copyable {
         try allow(LandlockRights.readFile, directory.number)
     }
 
-    /// Confines every thread of the process, and with them all that will be started.
+    /// Confines every thread of the process, and all that will be started.
     ///
-    /// - Throws: when some thread could not be; others may be.
+    /// - Throws: `SystemError` if a thread could not be confined; others may be.
     package func enforce() throws(SystemError) -> Outcome {
         try allowReadingOfThreads()
         try AllThreads.confine(rules ?? -1)

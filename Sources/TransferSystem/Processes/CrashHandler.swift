@@ -1,24 +1,24 @@
 internal import CLinux
 import Glibc
 
-/// Lets this process write where it was when a signal ends it: a trap of Swift, a fault of memory, an abort.
+/// Makes this process write a report when a signal ends it: a trap of Swift, a memory fault, an abort.
 package enum CrashHandler {
-    /// Bytes of what is written at most: 128 frames and the lines about a hundred libraries.
+    /// Most bytes of a report: 128 frames and the lines about a hundred libraries.
     package static let longestReport = 64 << 10
 
     /// To be called on the main thread, before others are started.
     ///
-    /// - Parameter descriptor: to write to; stays open.
+    /// - Parameter descriptor: file for the report; stays open.
     package static func install(writingTo descriptor: Int32) throws(SystemError) {
         try system("sigaction") { clinux_crash_prepare(descriptor) }
     }
 
-    /// Memory that another process can write its report to, and no more than that.
+    /// Makes a memory file for another process's report, of fixed size.
     package static func makeFile() throws(SystemError) -> Descriptor {
         Descriptor(try system("memfd_create") { clinux_crash_file(longestReport) })
     }
 
-    /// Whether a descriptor is such memory: nothing else that a process is likely to have is sealed like it.
+    /// Whether a descriptor is such a file, by its seals, which other files are unlikely to have.
     package static func isFile(_ number: Int32) -> Bool {
         // F_GET_SEALS; F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW (fcntl(2)).
         // The kernel may add others (vm.memfd_noexec).
@@ -26,7 +26,7 @@ package enum CrashHandler {
         return seals >= 0 && seals & (1 | 2 | 4) == 1 | 2 | 4
     }
 
-    /// What was written to such memory.
+    /// The report in such a file.
     package static func report(in file: borrowing Descriptor) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: longestReport)
         let number = file.number

@@ -1,9 +1,9 @@
-/// The bits of linux/landlock.h, as far as a version of Landlock knows them: a kernel refuses those that it doesn't know.
+/// Rights of linux/landlock.h that a version of Landlock knows: a kernel refuses unknown ones.
 struct LandlockRights {
-    /// What is forbidden to all files and directories that no rule allows it for.
+    /// Rights that are forbidden for all files and directories without a rule.
     let files: UInt64
 
-    /// Binding and connecting TCP sockets, from version 4 on. Sockets that listen already are not touched.
+    /// Binding and connecting TCP sockets, from version 4 on. Sockets that already listen are not affected.
     let network: UInt64
 
     /// Abstract Unix sockets and signals to processes outside, from version 6 on.
@@ -26,14 +26,14 @@ struct LandlockRights {
         (1, (1 << 13) - 1), (2, refer), (3, truncate), (5, 1 << 15),
     ]
 
-    /// - Parameter version: of the running kernel.
+    /// - Parameter version: Landlock's version in the running kernel.
     init(version: Int) {
         files = Self.added.filter { $0.version <= version }.reduce(0) { $0 | $1.rights }
         network = version >= 4 ? 0b11 : 0
         scopes = version >= 6 ? 0b11 : 0
     }
 
-    /// What a store does.
+    /// Rights that a store needs.
     var storing: UInt64 {
         files
             & (Self.writeFile | Self.readFile | Self.readDirectory | Self.removing | Self.removingDirectories

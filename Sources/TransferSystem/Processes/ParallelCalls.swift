@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// Calls `body` with every number below `count`, on up to `threads` threads at once, this one included, and returns
-/// when all calls have. Worth its threads where each call mostly waits for a disk that does better with many at a time.
+/// Calls `body` with every number below `count`, on up to `threads` threads including this one, and returns after all
+/// calls. Useful if each call mostly waits for a disk that handles many requests at a time better.
 package func inParallel(on threads: Int, _ count: Int, _ body: @Sendable (Int) -> Void) {
     withoutActuallyEscaping(body) { body in
         let work = ParallelWork(count: count, body: body)
         var others: [pthread_t] = []
         for _ in 1..<max(1, min(threads, count)) {
             var thread = pthread_t()
-            // With fewer threads it only takes longer.
+            // Fewer threads only take longer.
             guard pthread_create(&thread, nil, runParallelWork, Unmanaged.passUnretained(work).toOpaque()) == 0 else {
                 break
             }

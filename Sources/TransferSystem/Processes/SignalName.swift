@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the signals that end a process are called.
+/// Names of the signals that end a process.
 package enum SignalName {
     private static let names: [Int32: String] = [
         SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL", SIGTRAP: "SIGTRAP",
@@ -10,6 +10,6 @@ package enum SignalName {
         SIGXFSZ: "SIGXFSZ", SIGSYS: "SIGSYS",
     ]
 
-    /// The number, where it has no name here.
+    /// The name of a signal, or its number if it has none here.
     package static func of(_ signal: Int32) -> String { names[signal] ?? "signal \(signal)" }
 }

@@ -1,17 +1,18 @@
 internal import CLinux
 import Glibc
 
-/// Signals that wait to be read instead of interrupting. For a program of one thread: they have to be blocked in all.
+/// Signals that are read from a descriptor instead of interrupting. For single-threaded programs, because they must be
+/// blocked in all threads.
 package struct SignalQueue: ~Copyable {
     package struct Arrival: Sendable {
         package let number: Int32
-        /// Whether a program has sent it; otherwise the kernel has (sigaction(2), si_code).
+        /// Whether a program has sent it; otherwise the kernel did (sigaction(2), si_code).
         package let isSent: Bool
     }
 
     private let descriptor: Descriptor
 
-    /// Blocks them.
+    /// Blocks the signals and begins to queue them.
     package init(_ numbers: [Int32]) throws(SystemError) {
         var set = Self.set(numbers)
         pthread_sigmask(SIG_BLOCK, &set, nil)
@@ -19,10 +20,10 @@ package struct SignalQueue: ~Copyable {
             try system("signalfd") { signalfd(-1, &set, Int32(SFD_CLOEXEC | SFD_NONBLOCK)) })
     }
 
-    /// Can be read when one waits.
+    /// Descriptor that is readable when a signal waits.
     package var number: Int32 { descriptor.number }
 
-    /// - Returns: nothing when none waits.
+    /// - Returns: nil if no signal waits.
     package func next() -> Arrival? {
         var info = signalfd_siginfo()
         let size = MemoryLayout<signalfd_siginfo>.size
@@ -37,7 +38,7 @@ package struct SignalQueue: ~Copyable {
         return set
     }
 
-    /// Whether the process was started so that a signal does nothing, as nohup(1) does with SIGHUP.
+    /// Whether the process was started with the signal ignored, as nohup(1) does with SIGHUP.
     package static func isIgnored(_ number: Int32) -> Bool {
         var present = sigaction()
         sigaction(number, nil, &present)
