@@ -3,8 +3,7 @@ internal import COpenSSL
 /// Base64 with padding (RFC 4648, section 4), without line ends.
 package enum Base64 {
     package static func encode(_ bytes: [UInt8]) -> String {
-        // Four digits for three bytes, and a NUL (EVP_EncodeBlock(3)).
-        // Trap: keys and digests are encoded, of some dozens of bytes, and pieces of content that were cut for it.
+        // Trap: the bytes are keys and digests of some dozens of bytes, and pieces of content that were cut for it.
         let digits = [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { buffer, count in
             count = Int(EVP_EncodeBlock(buffer.baseAddress, bytes, Int32(bytes.count)))
         }
@@ -13,8 +12,8 @@ package enum Base64 {
 
     /// - Parameters:
     ///   - text: padding may be missing.
-    ///   - longest: digits that are worth decoding; by default 1,024, far more than any key has.
-    /// - Returns: nothing for what `encode` would not write, for no digits, and for more.
+    ///   - longest: most digits; by default 1,024, far more than any key has.
+    /// - Returns: nil for text that `encode` would not write, for an empty text, and for too many digits.
     package static func decode(_ text: some StringProtocol, longest: Int = 1024) -> [UInt8]? {
         let digits = Array(text.utf8) + [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.utf8.count % 4) % 4)
         let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
@@ -23,10 +22,10 @@ package enum Base64 {
         let bytes = [UInt8](unsafeUninitializedCapacity: digits.count) { buffer, count in
             let decoded = Int(EVP_DecodeBlock(buffer.baseAddress, digits, Int32(digits.count)))
             isValid = decoded >= padding
-            // It counts the padding as bytes.
+            // OpenSSL counts the padding as bytes.
             count = isValid ? decoded - padding : 0
         }
-        // OpenSSL forgives spaces and bits that are left over.
+        // OpenSSL accepts spaces and unused bits that are not zero.
         return isValid && encode(bytes).utf8.elementsEqual(digits) ? bytes : nil
     }
 }

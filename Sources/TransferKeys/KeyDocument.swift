@@ -1,13 +1,12 @@
-/// Ed25519 keys as OpenSSL writes them to files: DER (RFC 8410) in PEM (RFC 7468). There is only one way to write one,
-/// so nothing else is taken.
+/// Ed25519 keys as OpenSSL writes them to files: DER (RFC 8410) in PEM (RFC 7468). Each key has only one form, so
+/// nothing else is accepted.
 enum KeyDocument {
-    /// What stands before the 32 bytes of a private key: PKCS #8 version 1, the algorithm 1.3.101.112, two octet
-    /// strings.
+    /// The DER bytes before a private key: PKCS #8 version 1, the algorithm 1.3.101.112, two octet strings.
     static let privatePrefix: [UInt8] = [
         0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
     ]
 
-    /// What stands before the 32 bytes of a public key: the algorithm 1.3.101.112 and a bit string.
+    /// The DER bytes before a public key: the algorithm 1.3.101.112 and a bit string.
     static let publicPrefix: [UInt8] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
 
     static let privateLabel = "PRIVATE KEY"
@@ -18,7 +17,7 @@ enum KeyDocument {
         "-----BEGIN \(label)-----\n\(Base64.encode(prefix + key.bytes))\n-----END \(label)-----\n"
     }
 
-    /// - Returns: nothing when the text is not one key with that label and prefix.
+    /// - Returns: nil unless the text is exactly one key with this label and prefix.
     static func key(_ text: String, _ label: String, _ prefix: [UInt8]) -> Bytes32? {
         let lines = text.utf8.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
         guard lines.count == 3, lines[0].elementsEqual("-----BEGIN \(label)-----".utf8),

@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-/// What people compare a public key by, in the form that ssh uses: `SHA256:` and the digest of the key in base64, without
-/// padding.
+/// A fingerprint by which people compare public keys, in ssh's form: `SHA256:` and the digest of the key in Base64
+/// without padding.
 public struct KeyFingerprint: Hashable, Sendable {
     private static let prefix = "SHA256:"
 
@@ -12,15 +12,15 @@ public struct KeyFingerprint: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// - Parameter key: of an Ed25519 key the 32 bytes, of any other the SubjectPublicKeyInfo in DER.
+    /// - Parameter key: the 32 bytes of an Ed25519 key; for any other key its SubjectPublicKeyInfo in DER.
     package init(of key: [UInt8]) {
         var digest = Bytes32()
         var size = UInt32(Bytes32.count)
         let status = digest.withUnsafeMutableBytes {
             EVP_Digest(key, key.count, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), &size, EVP_sha256(), nil)
         }
-        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no input
-        // is judged.
+        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; every
+        // input is valid.
         precondition(status == 1 && size == Bytes32.count, "OpenSSL has no SHA-256")
         self.digest = digest
     }
@@ -29,9 +29,9 @@ public struct KeyFingerprint: Hashable, Sendable {
         self.init(of: key.raw.bytes)
     }
 
-    /// Reads what `description` writes.
+    /// Reads the text of `description`.
     ///
-    /// - Returns: nothing for anything else.
+    /// - Returns: nil for any other text.
     public init?(_ text: some StringProtocol) {
         guard text.hasPrefix(Self.prefix), let bytes = Base64.decode(text.dropFirst(Self.prefix.utf8.count)),
             let digest = Bytes32(bytes)
@@ -41,10 +41,10 @@ public struct KeyFingerprint: Hashable, Sendable {
 }
 
 extension KeyFingerprint: CustomStringConvertible {
-    /// The text for people.
+    /// The text with its prefix, for people.
     public var description: String { Self.prefix + digits }
 
-    /// What stands behind the colon.
+    /// The digits after the colon.
     package var digits: String {
         String(Substring(Base64.encode(digest.bytes).utf8.prefix { $0 != UInt8(ascii: "=") }))
     }

@@ -3,9 +3,9 @@ import TransferModel
 import TransferSystem
 
 extension KeyPair {
-    /// Why there is no key pair.
+    /// The reason why a key pair cannot be read or made.
     package struct Fault: Error, Equatable, Sendable {
-        /// A sentence that says what to do.
+        /// A sentence for the user that says what to do.
         package let message: String
 
         package init(message: String) {
@@ -13,15 +13,15 @@ extension KeyPair {
         }
     }
 
-    /// How to speak of the file of a key pair.
+    /// Wording of messages about a file with a key pair.
     package struct Wording: Sendable {
-        /// What it is, such as `The server's identity`.
+        /// Name of the key, such as `The server's identity`.
         package let name: String
         /// Completes "can be read or written by others, who could then".
         package let harm: String
-        /// A sentence: what to do when others may have read it.
+        /// A sentence with advice if other users may have read it.
         package let remedy: String
-        /// A sentence: what to do when it is damaged.
+        /// A sentence with advice if it is damaged.
         package let repair: String
 
         package init(name: String, harm: String, remedy: String, repair: String) {
@@ -32,18 +32,18 @@ extension KeyPair {
         }
     }
 
-    /// A file that is larger is no key.
+    /// Most bytes of a file; no key is larger.
     private static let longestFile = 4096
 
-    /// Reads a key pair, or makes it durably where there is none. A file that is no key, or that others can read, is
-    /// never replaced: somebody may know its owner by it.
+    /// Reads a key pair, or makes one durably if the file does not exist. A file without a key, or one that other users
+    /// can read, is never replaced, because others may know the owner by that key.
     ///
-    /// - Parameter path: of a file, the last component no link, in a folder that is there.
-    /// - Returns: the key pair, and whether it was made now.
+    /// - Parameter path: path in an existing folder; its last component must not be a symbolic link.
+    /// - Returns: the key pair, and whether it is new.
     package static func open(_ path: String, _ wording: Wording) throws(Fault) -> (pair: KeyPair, isNew: Bool) {
         if let pair = try find(path, wording) { return (pair, false) }
         let pair = KeyPair()
-        // Another process may have made one meanwhile: then that is the one.
+        // Another process may have made one meanwhile, which is then used.
         if try pair.write(to: path, replaces: false, wording) { return (pair, true) }
         guard let pair = try find(path, wording) else {
             throw Fault(wording, path, "is being made and removed by others at the same time")
@@ -51,7 +51,7 @@ extension KeyPair {
         return (pair, false)
     }
 
-    /// - Returns: nothing when there is no such file.
+    /// - Returns: nil if the file does not exist.
     package static func find(_ path: String, _ wording: Wording) throws(Fault) -> KeyPair? {
         let file: OwnFile?
         do throws(SystemError) {
@@ -73,8 +73,8 @@ extension KeyPair {
 
     /// Writes the pair durably to a file that only its owner can read.
     ///
-    /// - Parameter replaces: whether a file of that name is replaced.
-    /// - Returns: whether it was written; never false when it replaces.
+    /// - Parameter replaces: whether to replace an existing file.
+    /// - Returns: whether it was written; always true if it replaces.
     package func write(to path: String, replaces: Bool, _ wording: Wording) throws(Fault) -> Bool {
         let text = KeyDocument.pem(KeyDocument.privateLabel, KeyDocument.privatePrefix, secret)
         do throws(SystemError) {

@@ -1,35 +1,35 @@
 internal import COpenSSL
 
-/// An Ed25519 key pair: a server signs its receipts with one, and a client shows who it is.
+/// An Ed25519 key pair, with which a server signs receipts and a client authenticates.
 ///
-/// `@unchecked Sendable`: `pair` is never changed after it was made, and OpenSSL lets threads share a key that is only
-/// read (openssl-threads(7)).
+/// `@unchecked Sendable`: `pair` never changes, and OpenSSL lets threads share a key that is only read
+/// (openssl-threads(7)).
 package final class KeyPair: @unchecked Sendable {
-    /// What others know it by.
+    /// The public key of the pair.
     package let key: PublicKey
 
     private let pair: OpaquePointer
 
-    /// A new one, from OpenSSL's generator of secrets.
+    /// Makes a key pair with OpenSSL's secure generator.
     package convenience init() {
         // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
         guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_ED25519, nil) else { preconditionFailure("out of memory") }
         defer { EVP_PKEY_CTX_free(context) }
         var pair: OpaquePointer?
         let status = EVP_PKEY_keygen_init(context) == 1 ? EVP_PKEY_keygen(context, &pair) : 0
-        // Trap: the kernel has random bytes for every process that runs (getrandom(2)); only commands and starting
-        // servers get here.
+        // Trap: the kernel provides random bytes for every running process (getrandom(2)); only commands and starting
+        // servers call this.
         guard status == 1, let pair else { preconditionFailure("OpenSSL makes no Ed25519 keys") }
         self.init(owning: pair)
     }
 
-    /// - Parameter secret: the seed (RFC 8032, section 5.1.5).
+    /// - Parameter secret: the 32-byte seed (RFC 8032, section 5.1.5).
     package convenience init(secret: Bytes32) {
         let pair = secret.withUnsafeBytes {
             EVP_PKEY_new_raw_private_key(
                 EVP_PKEY_ED25519, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
         }
-        // Trap: RFC 8032 takes any 32 bytes for a seed; only memory could be missing.
+        // Trap: RFC 8032 accepts any 32 bytes as a seed; only memory could be missing.
         guard let pair else { preconditionFailure("any 32 bytes are a key") }
         self.init(owning: pair)
     }
@@ -43,10 +43,10 @@ package final class KeyPair: @unchecked Sendable {
         EVP_PKEY_free(pair)
     }
 
-    /// The seed.
+    /// The seed, which must be kept secret.
     package var secret: Bytes32 { Self.raw { EVP_PKEY_get_raw_private_key(pair, $0, &$1) } }
 
-    /// - Returns: 64 bytes.
+    /// - Returns: a signature of 64 bytes.
     package func sign(_ message: [UInt8]) -> [UInt8] {
         // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
         guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
@@ -67,7 +67,7 @@ package final class KeyPair: @unchecked Sendable {
         let status = bytes.withUnsafeMutableBytes {
             body($0.baseAddress?.assumingMemoryBound(to: UInt8.self), &size)
         }
-        // Trap: the key was made by the two initializers above.
+        // Trap: one of the two initializers above has made the key.
         precondition(status == 1 && size == Bytes32.count, "an Ed25519 key has 32 bytes")
         return bytes
     }

@@ -1,12 +1,12 @@
 import TransferModel
 
-/// A public key as people give it: a fingerprint, or the key itself in one of several forms.
+/// A public key as a user writes it: a fingerprint, or the key itself in one of several forms.
 package enum KeyPattern: Equatable, Sendable {
     case fingerprint(String)
     case key(PublicKey)
 
-    /// - Parameter text: a fingerprint (`SHA256:…`), 64 hexadecimal digits, 32 or 44 bytes in base64, or PEM.
-    /// - Returns: nothing when it is none of these.
+    /// - Parameter text: a fingerprint (`SHA256:…`), 64 hexadecimal digits, 32 or 44 bytes in Base64, or PEM.
+    /// - Returns: nil for any other text.
     package init?(_ text: String) {
         let prefix = "SHA256:"
         if text.hasPrefix(prefix) {

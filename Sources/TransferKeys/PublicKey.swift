@@ -1,28 +1,28 @@
 internal import COpenSSL
 import TransferModel
 
-/// A public Ed25519 key (RFC 8032): what a server or a client is known by.
+/// A public Ed25519 key (RFC 8032), which identifies a server or a client.
 public struct PublicKey: Hashable, Sendable {
-    /// As RFC 8032 writes it.
+    /// The key in the encoding of RFC 8032.
     package let raw: Bytes32
 
     package init(_ raw: Bytes32) {
         self.raw = raw
     }
 
-    /// - Returns: nothing unless there are 32 bytes.
+    /// - Returns: nil unless there are 32 bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         guard let raw = Bytes32(bytes) else { return nil }
         self.raw = raw
     }
 
-    /// Bytes of a signature.
+    /// Size of a signature in bytes.
     package static let signatureSize = 64
 
-    /// 64 hexadecimal digits.
+    /// The key as 64 hexadecimal digits.
     public var hexadecimal: String { String(hexadecimal: raw.bytes) }
 
-    /// For people to compare; see `KeyFingerprint`.
+    /// The fingerprint, by which people compare keys; see `KeyFingerprint`.
     public var fingerprint: String { KeyFingerprint(of: self).description }
 
     /// - Returns: whether the key's owner signed the message.
@@ -41,6 +41,6 @@ public struct PublicKey: Hashable, Sendable {
 }
 
 extension PublicKey: CustomStringConvertible {
-    /// The fingerprint.
+    /// The text of `fingerprint`, for people.
     public var description: String { fingerprint }
 }
