@@ -1,7 +1,7 @@
 internal import TransferKeys
 
-/// Takes one of this target's own records apart from the front: whole numbers in network byte order, one field after the other.
-/// Every field is checked against what is left.
+/// Reads the records of this target: whole numbers in network byte order, one field after the other. Every field is
+/// checked against the remaining bytes.
 struct RecordReader {
     private var rest: ArraySlice<UInt8>
 
@@ -9,7 +9,7 @@ struct RecordReader {
         rest = Array(bytes)[...]
     }
 
-    /// - Parameter count: of others, and checked here.
+    /// - Parameter count: may come from a peer; it is checked here.
     mutating func bytes(_ count: Int) throws(SealingError) -> ArraySlice<UInt8> {
         guard count >= 0, count <= rest.count else { throw .malformed("A record ends in the middle of a field.") }
         defer { rest = rest.dropFirst(count) }
@@ -25,7 +25,7 @@ struct RecordReader {
         return bytes
     }
 
-    /// What is left, to the end.
+    /// Takes all bytes that remain.
     mutating func remainder() -> ArraySlice<UInt8> {
         defer { rest = [] }
         return rest

@@ -1,35 +1,35 @@
-/// Why something cannot be sealed or opened.
+/// The reason why content cannot be sealed or opened.
 package enum SealingError: Error, Equatable, Sendable {
-    /// Not a file of the age format.
+    /// The content is not a file of the age format.
     case notSealed
-    /// A form of it that is not read here; what, to begin a sentence with.
+    /// An unsupported form of the format; the text begins a sentence.
     case unsupported(String)
-    /// Bytes or a text that nobody may write so; a sentence.
+    /// Bytes or a text that the format forbids; the text is a sentence.
     case malformed(String)
-    /// Beyond a limit; a sentence.
+    /// A limit is exceeded; the text is a sentence.
     case tooLarge(String)
-    /// None of the keys opens it.
+    /// None of the reader's keys opens the file.
     case notForYou
-    /// It authenticates nothing that follows: changed, or cut off in the middle of a chunk.
+    /// A chunk was changed or cut off, so that it cannot be authenticated.
     case damaged
-    /// It ends before its last chunk.
+    /// The file ends before its last chunk.
     case truncated
-    /// Something follows the last chunk.
+    /// Bytes follow the last chunk.
     case trailingData
     /// A public key of low order, with which no secret can be agreed on.
     case weakKey
-    /// Signed by somebody else than it should be, or changed since.
+    /// The signature is by another key than expected, or the content was changed since.
     case wrongSigner
-    /// A state was made for another source, or for others to open.
+    /// A state belongs to another source or to other recipients.
     case otherSource
-    /// It has come to its end already.
+    /// The sealer or opener is finished already.
     case ended
-    /// A library or the kernel refused what it refuses only for want of memory; the call.
+    /// A call of a library or the kernel failed that fails only without memory; the name of the call.
     case failed(String)
 }
 
 extension SealingError {
-    /// A sentence for people.
+    /// A sentence for the user.
     package var message: String {
         switch self {
         case .notSealed: "It is not sealed: it does not begin as an age file does."

@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// ChaCha20-Poly1305 (RFC 8439) under one key. OpenSSL's context is made once and gets only a new nonce for each chunk: looking
-/// the algorithm up and expanding the key again would be a good part of the work.
+/// ChaCha20-Poly1305 (RFC 8439) with one key. OpenSSL's context is made once and gets only a new nonce for each chunk,
+/// because looking up the algorithm and expanding the key again would be a large part of the work.
 ///
 /// It belongs to one task at a time.
 final class ChunkCipher {
-    /// Bytes of the code behind each chunk.
+    /// Bytes of the authentication tag after each chunk.
     static let tagSize = 16
 
     enum Direction: Int32 {
@@ -16,7 +16,7 @@ final class ChunkCipher {
     private let context: OpaquePointer
     private let direction: Direction
 
-    /// - Parameter key: 32 bytes.
+    /// - Parameter key: must have 32 bytes.
     init(_ direction: Direction, key: SecretBytes) throws(SealingError) {
         self.direction = direction
         context = try OpenSSL.made(EVP_CIPHER_CTX_new(), "EVP_CIPHER_CTX_new")
@@ -30,9 +30,9 @@ final class ChunkCipher {
         EVP_CIPHER_CTX_free(context)
     }
 
-    /// Encrypts `input` to the front of `output`, with its tag behind it.
+    /// Encrypts `input` to the beginning of `output`, followed by the tag.
     ///
-    /// - Parameter output: 16 bytes more than `input`, or longer.
+    /// - Parameter output: at least 16 bytes longer than `input`.
     func seal(
         _ input: UnsafeRawBufferPointer, _ nonce: ChunkNonce, into output: UnsafeMutableRawBufferPointer
     ) throws(SealingError) {
@@ -44,10 +44,10 @@ final class ChunkCipher {
         try OpenSSL.check(status, "EVP_CIPHER_CTX_ctrl")
     }
 
-    /// Decrypts `input`, with the tag at its end, to the front of `output`.
+    /// Decrypts `input`, whose tag is at its end, to the beginning of `output`.
     ///
-    /// - Parameter output: as much as `input` without its tag, or longer. Unless all is well it is overwritten.
-    /// - Returns: whether it is what was sealed under this key and this nonce.
+    /// - Parameter output: at least as long as `input` without its tag. Overwritten if authentication fails.
+    /// - Returns: whether it was sealed with this key and nonce.
     func open(
         _ input: UnsafeRawBufferPointer, _ nonce: ChunkNonce, into output: UnsafeMutableRawBufferPointer
     ) throws(SealingError) -> Bool {
@@ -58,7 +58,7 @@ final class ChunkCipher {
         let tag = input.baseAddress.map { UnsafeMutableRawPointer(mutating: $0 + size) }
         let status = EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagSize), tag)
         try OpenSSL.check(status, "EVP_CIPHER_CTX_ctrl")
-        // The only answer that tells of the input and not of OpenSSL.
+        // Only this failure depends on the input and not on OpenSSL.
         guard (try? finish()) != nil else {
             OPENSSL_cleanse(output.baseAddress, size)
             return false
@@ -71,7 +71,7 @@ final class ChunkCipher {
     ) throws(SealingError) {
         let status = EVP_CipherInit_ex(context, nil, nil, nil, nonce.bytes, direction.rawValue)
         try OpenSSL.check(status, "EVP_CipherInit_ex")
-        // An empty chunk is its tag alone; without an address OpenSSL would take it for data that is only authenticated.
+        // An empty chunk consists of its tag; a null address would mean associated data to OpenSSL.
         guard !input.isEmpty else { return }
         guard let size = Int32(exactly: input.count) else { throw .failed("EVP_CipherUpdate") }
         var written: Int32 = 0

@@ -1,11 +1,11 @@
 internal import COpenSSL
 internal import TransferKeys
 
-/// Keys and codes made with SHA-256, as the age format has them.
+/// Keys and codes made with SHA-256, as in the age format.
 enum HashedKeys {
     /// HKDF-SHA-256 (RFC 5869) with 32 bytes of output.
     ///
-    /// - Parameter salt: may be empty, which is the same as 32 zeros (RFC 5869, section 2.2).
+    /// - Parameter salt: may be empty, which equals 32 zeros (RFC 5869, section 2.2).
     static func derive(from secret: SecretBytes, salt: [UInt8], info: String) throws(SealingError) -> SecretBytes {
         let context = try OpenSSL.made(EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nil), "EVP_PKEY_CTX_new_id")
         defer { EVP_PKEY_CTX_free(context) }
@@ -30,7 +30,7 @@ enum HashedKeys {
         }
     }
 
-    /// HMAC-SHA-256 (RFC 2104).
+    /// The HMAC-SHA-256 (RFC 2104) of the bytes.
     static func code(of bytes: some Collection<UInt8>, under key: SecretBytes) throws(SealingError) -> Bytes32 {
         let bytes = Array(bytes)
         var code = Bytes32()
@@ -46,7 +46,7 @@ enum HashedKeys {
         return code
     }
 
-    /// SHA-256.
+    /// The SHA-256 digest of the bytes.
     static func digest(of bytes: [UInt8]) throws(SealingError) -> Bytes32 {
         var digest = Bytes32()
         var size: UInt32 = 0
@@ -57,7 +57,7 @@ enum HashedKeys {
         return digest
     }
 
-    /// The same time wherever the first difference is (CRYPTO_memcmp(3)).
+    /// Compares in constant time (CRYPTO_memcmp(3)).
     static func isEqual(_ a: Bytes32, _ b: Bytes32) -> Bool {
         a.withUnsafeBytes { a in b.withUnsafeBytes { b in CRYPTO_memcmp(a.baseAddress, b.baseAddress, a.count) == 0 } }
     }

@@ -1,19 +1,19 @@
 internal import COpenSSL
 
-/// Where every answer of OpenSSL is looked at.
+/// Checks every result of OpenSSL.
 enum OpenSSL {
-    /// - Throws: `failed` with the name of the call unless it succeeded, which is 1.
+    /// - Throws: `failed` with the name of the call unless the status is 1, which means success.
     static func check(_ status: Int32, _ call: String) throws(SealingError) {
         guard status == 1 else { throw failure(call) }
     }
 
-    /// - Throws: `failed` with the name of the call where nothing was made.
+    /// - Throws: `failed` with the name of the call if the result is nil.
     static func made<Made>(_ made: Made?, _ call: String) throws(SealingError) -> Made {
         guard let made else { throw failure(call) }
         return made
     }
 
-    /// What a thread's queue of errors still has would be taken for an error of the next TLS session on it
+    /// Clears the thread's queue of errors, because the next TLS session on it would take them for its own
     /// (SSL_get_error(3)).
     static func failure(_ call: String) -> SealingError {
         ERR_clear_error()
@@ -22,11 +22,11 @@ enum OpenSSL {
 }
 
 extension UnsafeRawBufferPointer {
-    /// As OpenSSL wants it.
+    /// The address in the type that OpenSSL needs.
     var octets: UnsafePointer<UInt8>? { baseAddress?.assumingMemoryBound(to: UInt8.self) }
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// As OpenSSL wants it.
+    /// The address in the type that OpenSSL needs.
     var octets: UnsafeMutablePointer<UInt8>? { baseAddress?.assumingMemoryBound(to: UInt8.self) }
 }

@@ -1,16 +1,16 @@
 internal import COpenSSL
 import Glibc
 
-/// A few bytes that nobody may see, in memory of their own, which is overwritten before it is given back. An array would leave
-/// copies behind wherever it grew or was shared.
+/// Secret bytes in memory of their own, which is overwritten before it is freed. An array would leave copies behind
+/// when it grows or is shared.
 ///
-/// `@unchecked Sendable`: the bytes are written before the initializer returns, and only read afterwards.
+/// `@unchecked Sendable`: the bytes are written before the initialiser returns, and only read afterwards.
 final class SecretBytes: @unchecked Sendable {
     private let memory: UnsafeMutableRawBufferPointer
 
     var count: Int { memory.count }
 
-    /// - Parameter fill: gets zeros to write over.
+    /// - Parameter fill: overwrites zeros with the secret.
     init(
         count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(SealingError) -> Void
     ) throws(SealingError) {
@@ -29,7 +29,7 @@ final class SecretBytes: @unchecked Sendable {
         memory.deallocate()
     }
 
-    /// New ones, from the kernel's generator.
+    /// Makes random bytes with the kernel's generator.
     ///
     /// - Parameter count: at most 256 (getentropy(3)).
     static func random(_ count: Int) throws(SealingError) -> SecretBytes {
@@ -44,11 +44,11 @@ final class SecretBytes: @unchecked Sendable {
         try body(UnsafeRawBufferPointer(memory))
     }
 
-    /// The same time whatever the difference is (CRYPTO_memcmp(3)).
+    /// Compares in constant time (CRYPTO_memcmp(3)).
     func hasSameBytes(as other: SecretBytes) -> Bool {
         count == other.count && CRYPTO_memcmp(memory.baseAddress, other.memory.baseAddress, count) == 0
     }
 
-    /// Whether they are zeros and nothing else; in a time that does not depend on them.
+    /// Whether all bytes are zero, computed in constant time.
     var isZero: Bool { memory.reduce(0, |) == 0 }
 }

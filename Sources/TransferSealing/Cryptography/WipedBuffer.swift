@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Room for one chunk, filled from the front, and overwritten before it is given back: plaintext goes through it.
+/// Memory for one chunk of plaintext, filled from the front, and overwritten before it is freed.
 ///
 /// It belongs to one task at a time.
 final class WipedBuffer {
@@ -20,15 +20,15 @@ final class WipedBuffer {
     var isEmpty: Bool { count == 0 }
     var isFull: Bool { count == memory.count }
 
-    /// All of it, whatever is in it.
+    /// The whole memory, whatever it contains.
     var room: UnsafeMutableRawBufferPointer { memory }
 
-    /// What is in it; valid until it changes.
+    /// The content; valid until it changes.
     var content: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
-    /// Takes as many bytes as there is room for.
+    /// Appends as many bytes as there is room for.
     ///
-    /// - Returns: how many.
+    /// - Returns: the number of appended bytes.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(memory.count - count))
         UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: part)
@@ -36,7 +36,7 @@ final class WipedBuffer {
         return part.count
     }
 
-    /// Takes nothing for its content; what was there is overwritten by what comes.
+    /// Makes the buffer empty without overwriting the memory, which the next content does.
     func clear() {
         count = 0
     }

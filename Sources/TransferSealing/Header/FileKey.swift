@@ -1,31 +1,31 @@
 internal import TransferKeys
 
-/// The secret that one sealed file is encrypted with, and that its header has once for each recipient.
+/// The secret key of one sealed file, which its header contains once for each recipient.
 struct FileKey: Sendable {
-    /// age, "File key": 128 bits.
+    /// Bytes of the key: 128 bits (age, "File key").
     static let size = 16
 
     let secret: SecretBytes
 
-    /// A new one, from the kernel's generator. Never used for a second file.
+    /// Makes a key with the kernel's generator. Never used for a second file.
     static func random() throws(SealingError) -> FileKey { FileKey(secret: try SecretBytes.random(size)) }
 
-    /// - Parameter secret: `size` bytes.
+    /// - Parameter secret: must have `size` bytes.
     init(secret: SecretBytes) {
         self.secret = secret
     }
 
-    /// What vouches for a header (age, "Header MAC").
+    /// The code that authenticates a header (age, "Header MAC").
     ///
-    /// - Parameter text: the header as far as behind `---`.
+    /// - Parameter text: the header up to `---`, inclusive.
     func code(ofHeader text: some Collection<UInt8>) throws(SealingError) -> Bytes32 {
         let key = try HashedKeys.derive(from: secret, salt: [], info: "header")
         return try HashedKeys.code(of: text, under: key)
     }
 
-    /// What the chunks are encrypted with (age, "Payload").
+    /// The key of the chunks (age, "Payload").
     ///
-    /// - Parameter nonce: 16 bytes.
+    /// - Parameter nonce: 16 bytes from the file.
     func payloadKey(_ nonce: [UInt8]) throws(SealingError) -> SecretBytes {
         try HashedKeys.derive(from: secret, salt: nonce, info: "payload")
     }
@@ -34,6 +34,6 @@ struct FileKey: Sendable {
 extension FileKey: CustomStringConvertible, CustomReflectable {
     var description: String { "FileKey(...)" }
 
-    /// Not the secret, which `dump` and failed tests would print.
+    /// Omits the secret, which `dump` and failed tests would print.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,6 +1,6 @@
 internal import TransferKeys
 
-/// Reads a header however its bytes are cut. It takes exactly those of the header, and looks at each once.
+/// Reads a header wherever its bytes are cut. It consumes exactly the header and examines each byte once.
 ///
 /// ```
 /// version ──► between ──"-> …"──► body ──full line──► body
@@ -22,10 +22,10 @@ package struct HeaderScanner: ~Copyable {
 
     package init() {}
 
-    /// Takes bytes from `consumed` on, and advances it.
+    /// Reads bytes from `consumed` on, and advances it.
     ///
-    /// - Returns: the header, or nothing while more is needed; then all of `input` was taken.
-    /// - Throws: `notSealed`, `unsupported`, `malformed`, `tooLarge`. Nothing is taken any more then.
+    /// - Returns: the header; nil if more bytes are needed, and then all of `input` is consumed.
+    /// - Throws: `notSealed`, `unsupported`, `malformed`, `tooLarge`. The scanner must not be used afterwards.
     package mutating func scan(
         _ input: RawSpan, consumed: inout Int
     ) throws(SealingError) -> SealedHeader? {
@@ -53,7 +53,7 @@ package struct HeaderScanner: ~Copyable {
         return nil
     }
 
-    /// What begins otherwise is refused at its first byte that differs.
+    /// Refuses other content at its first byte that differs.
     private func checkVersion() throws(SealingError) {
         guard !SealedHeader.version.starts(with: bytes) else { return }
         let (name, armor) = ("age-encryption.org/", "-----BEGIN AGE ")
@@ -105,7 +105,8 @@ package struct HeaderScanner: ~Copyable {
         guard !stanzas.isEmpty, digits.first == UInt8(ascii: " "),
             let code = UnpaddedBase64.decode(digits.dropFirst()).flatMap({ Bytes32($0) })
         else { throw .malformed("The last line of the header is not as it must be.") }
-        // Whoever knows a passphrase takes what it opens for the sender's (age, "scrypt recipient stanza").
+        // A reader takes content that a passphrase opens as sent by the person who knows it (age, "scrypt recipient
+        // stanza").
         guard stanzas.count == 1 || !stanzas.contains(where: { $0.arguments.first == "scrypt" }) else {
             throw .malformed("A passphrase and other recipients are in one header.")
         }

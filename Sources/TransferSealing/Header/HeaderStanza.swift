@@ -1,16 +1,16 @@
-/// One recipient's part of a header, of whatever type: some words, and bytes.
+/// One recipient's part of a header, of any type: words, and bytes.
 struct HeaderStanza: Equatable, Sendable {
-    /// One or more, none empty, of visible characters of ASCII.
+    /// One or more words of visible ASCII, none empty.
     let arguments: [String]
     var body: [UInt8] = []
 
-    /// Characters of a whole line of the body. A shorter one, which may be empty, ends it.
+    /// Characters of a full line of the body. A shorter one, which may be empty, ends the body.
     static let lineLength = 64
 
-    /// Bytes that such a line stands for.
+    /// Bytes that a full line encodes.
     private static let lineBytes = lineLength / 4 * 3
 
-    /// With the line feed behind its last line.
+    /// The stanza's lines, each with its line feed.
     var text: String {
         var text = "-> \(arguments.joined(separator: " "))\n"
         var rest = body[...]

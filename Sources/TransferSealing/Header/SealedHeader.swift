@@ -1,40 +1,41 @@
 internal import TransferKeys
 
-/// What stands before the encrypted content: the file key once for each recipient, and a code over all of it (age, "Header").
+/// The header before the encrypted content: the file key, wrapped for each recipient, and a code over all of it (age,
+/// "Header").
 ///
-/// Whoever reads one without a key, as a server does, learns how many recipients there are, and nothing else of them.
+/// A reader without a key, such as a server, learns only the number of recipients.
 package struct SealedHeader: Equatable, Sendable {
-    /// All of it, up to and with its last line feed.
+    /// The whole header, including its last line feed.
     package let bytes: [UInt8]
 
     let stanzas: [HeaderStanza]
 
     private let code: Bytes32
 
-    /// Bytes of the longest header that is written or read. It is kept in memory until it is whole, so it cannot be any length;
-    /// 64 KiB is what age's own chunks take, and has room for 668 recipients of 98 bytes.
+    /// Most bytes of a header. It is kept in memory until it is complete; 64 KiB is the size of age's chunks, enough
+    /// for 668 recipients of 98 bytes.
     package static let longest = 64 << 10
 
-    /// Stanzas of any type in a header that is read: each takes memory of its own, and each of type X25519 some 50 µs for every
-    /// key that is tried.
+    /// Most stanzas of any type in a header that is read: each needs memory, and each of type X25519 some 50 µs for
+    /// every key that is tried.
     package static let mostStanzas = 1024
 
-    /// Recipients of a header that is written: 50 KB, which leaves room for other readers' tighter limits.
+    /// Most recipients of a header that is written: 50 KB, which respects tighter limits of other readers.
     package static let mostRecipients = 512
 
     static let version = Array("age-encryption.org/v1\n".utf8)
     static let end = Array("---".utf8)
 
-    /// Writes one.
+    /// Writes a header for a new file key.
     ///
     /// - Parameters:
-    ///   - fileKey: never used before.
+    ///   - fileKey: must not have been used before.
     ///   - recipients: 1 to `mostRecipients`.
     init(_ fileKey: FileKey, for recipients: [SealingRecipient]) throws(SealingError) {
         try self.init(fileKey, for: recipients) { () throws(SealingError) in try SealingKey() }
     }
 
-    /// - Parameter ephemeral: makes a key for one stanza; only tests give one.
+    /// - Parameter ephemeral: makes the key of one stanza; only tests pass one.
     init(
         _ fileKey: FileKey, for recipients: [SealingRecipient], ephemeral: () throws(SealingError) -> SealingKey
     ) throws(SealingError) {
@@ -51,18 +52,18 @@ package struct SealedHeader: Equatable, Sendable {
         self.init(bytes: text + Array(" \(UnpaddedBase64.encode(code.bytes))\n".utf8), stanzas, code)
     }
 
-    /// - Parameter bytes: as a `HeaderScanner` has read them.
+    /// - Parameter bytes: the header, as read by a `HeaderScanner`.
     init(bytes: [UInt8], _ stanzas: [HeaderStanza], _ code: Bytes32) {
         (self.bytes, self.stanzas, self.code) = (bytes, stanzas, code)
     }
 
-    /// Takes the file key out.
+    /// Unwraps the file key.
     ///
-    /// - Parameter keys: of the reader; all are tried.
-    /// - Throws: `notForYou`, `malformed`, `weakKey`, and `damaged` when the code is not that of this header.
+    /// - Parameter keys: keys of the reader; all are tried.
+    /// - Throws: `notForYou`, `malformed`, `weakKey`, and `damaged` if the code does not match the header.
     func fileKey(_ keys: [SealingKey]) throws(SealingError) -> FileKey {
         var wrapped: [WrappedFileKey] = []
-        // All of them before any is tried: what is wrong with one is wrong for everybody.
+        // All are parsed before any is tried, so that a malformed one is refused for every reader.
         for stanza in stanzas {
             if let one = try WrappedFileKey(stanza) { wrapped.append(one) }
         }
@@ -76,12 +77,12 @@ package struct SealedHeader: Equatable, Sendable {
         throw .notForYou
     }
 
-    /// Whether the code at its end was made with that key.
+    /// Whether the code at the end was made with this key.
     func isVouchedFor(by fileKey: FileKey) throws(SealingError) -> Bool {
         let last = bytes.dropLast(Self.codeLength)
         return HashedKeys.isEqual(try fileKey.code(ofHeader: last), code)
     }
 
-    /// Characters behind `---`: a space, 32 bytes in base64, a line feed.
+    /// Characters after `---`: a space, 32 bytes in Base64, a line feed.
     private static let codeLength = 1 + 43 + 1
 }

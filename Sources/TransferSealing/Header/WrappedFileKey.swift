@@ -1,6 +1,6 @@
 internal import TransferKeys
 
-/// The file key as a stanza of type X25519 has it: encrypted with a key that only the recipient, and who made it, can agree on
+/// The file key in a stanza of type X25519: encrypted with a key on which only the sender and the recipient can agree
 /// (age, "X25519 recipient stanza").
 struct WrappedFileKey {
     static let type = "X25519"
@@ -8,11 +8,11 @@ struct WrappedFileKey {
     private static let info = "age-encryption.org/v1/X25519"
     private static let size = FileKey.size + ChunkCipher.tagSize
 
-    /// The public half of a key that was made for this stanza alone.
+    /// The public half of a key that is used only for this stanza.
     private let share: Bytes32
     private let body: [UInt8]
 
-    /// - Parameter ephemeral: new for each recipient and each file; only tests give one.
+    /// - Parameter ephemeral: new for each recipient and file; only tests pass one.
     init(
         _ fileKey: FileKey, for recipient: SealingRecipient, ephemeral: SealingKey
     ) throws(SealingError) {
@@ -27,14 +27,14 @@ struct WrappedFileKey {
         body = sealed.withUnsafeBytes { Array($0) }
     }
 
-    /// - Returns: nothing for a stanza of another type, which is to be passed over.
-    /// - Throws: `malformed` for one of this type that is not as it must be: no header may have such a one.
+    /// - Returns: nil for a stanza of another type, which must be ignored.
+    /// - Throws: `malformed` for an invalid stanza of this type, which no header may contain.
     init?(_ stanza: HeaderStanza) throws(SealingError) {
         guard stanza.arguments.first == Self.type else { return nil }
         guard stanza.arguments.count == 2,
             let share = UnpaddedBase64.decode(stanza.arguments[1].utf8).flatMap({ Bytes32($0) })
         else { throw .malformed("A recipient in the header has no key of 32 bytes.") }
-        // Longer ones could be made to open with many keys at once (age: "partitioning oracle attacks").
+        // Longer ones could be made to open with many keys (age: "partitioning oracle attacks").
         guard stanza.body.count == Self.size else {
             throw .malformed("A file key in the header is not one of 16 bytes.")
         }
@@ -45,8 +45,8 @@ struct WrappedFileKey {
         HeaderStanza(arguments: [Self.type, UnpaddedBase64.encode(share.bytes)], body: body)
     }
 
-    /// - Returns: nothing when it is wrapped for others.
-    /// - Throws: `weakKey`.
+    /// - Returns: nil if it is wrapped for other recipients.
+    /// - Throws: `weakKey` for a share of low order.
     func unwrapped(_ key: SealingKey) throws(SealingError) -> FileKey? {
         let agreed = try key.agree(with: share)
         let cipher = try ChunkCipher(.opening, key: Self.key(agreed, share, key.recipient))

@@ -1,10 +1,10 @@
-/// Bech32 (BIP 173) with its first checksum, as age writes keys: a prefix, `1`, and bytes as digits of five bits with a checksum
-/// of 30 bits, all of one case.
+/// Bech32 (BIP 173) with its original checksum, as age writes keys: a prefix, `1`, and bytes as digits of five bits
+/// with a checksum of 30 bits, all in one case.
 enum Bech32 {
-    /// The digits from 0 to 31.
+    /// The digits for 0 to 31.
     private static let digits = Array("qpzry9x8gf2tvdw0s3jn54khce6mua7l".utf8)
 
-    /// What a digit stands for, by its byte; 255 for what is none.
+    /// Value of each byte as a digit; 255 for other bytes.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, digit) in digits.enumerated() { values[Int(digit)] = UInt8(value) }
@@ -13,25 +13,25 @@ enum Bech32 {
 
     private static let checksumSize = 6
 
-    /// Characters that are worth looking at: more than any key has, and as long as BIP 173 allows.
+    /// Most characters, as in BIP 173; more than any key has.
     private static let longest = 90
 
-    /// - Parameter prefix: small letters, and what has no case.
-    /// - Returns: in small letters.
+    /// - Parameter prefix: no upper case letters.
+    /// - Returns: the text in lower case.
     static func encode(_ prefix: String, _ bytes: [UInt8]) -> String {
         text(prefix, groups: regroup(bytes, from: 8, to: 5) + padding(bytes))
     }
 
-    /// - Parameter data: five bits each.
+    /// - Parameter data: values of five bits.
     static func text(_ prefix: String, groups data: [UInt8]) -> String {
         let checksum = checksum(of: spread(prefix.utf8) + data + [UInt8](repeating: 0, count: checksumSize))
         let tail = (0..<checksumSize).map { UInt8(truncatingIfNeeded: checksum >> UInt32(25 - 5 * $0) & 31) }
         return prefix + "1" + String(decoding: (data + tail).map { digits[Int($0 & 31)] }, as: UTF8.self)
     }
 
-    /// Reads what `encode` writes, in letters of either case, but not of both.
+    /// Reads what `encode` writes, in either case, but not mixed.
     ///
-    /// - Returns: the prefix as it is written, and the bytes; nothing for anything else.
+    /// - Returns: the prefix as written, and the bytes; nil for any other text.
     static func decode(_ text: String) -> (prefix: String, bytes: [UInt8])? {
         let characters = Array(text.utf8)
         guard characters.count <= longest, characters.allSatisfy({ 33...126 ~= $0 }), hasOneCase(characters),
@@ -44,7 +44,7 @@ enum Bech32 {
         else { return nil }
         let groups = Array(data.dropLast(checksumSize))
         let bytes = regroup(groups, from: 5, to: 8)
-        // Bits that are left over must be zero, and fewer than a digit has.
+        // Unused bits must be zero, and fewer than in a digit.
         guard regroup(bytes, from: 8, to: 5) + padding(bytes) == groups else { return nil }
         return (String(decoding: characters[..<mark], as: UTF8.self), bytes)
     }
@@ -59,7 +59,7 @@ enum Bech32 {
         UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
     }
 
-    /// Whole groups only.
+    /// Regroups bits and drops an incomplete last group.
     private static func regroup(_ groups: [UInt8], from: UInt32, to: UInt32) -> [UInt8] {
         var (regrouped, bits, held): ([UInt8], UInt32, UInt32) = ([], 0, 0)
         for group in groups {
@@ -73,19 +73,19 @@ enum Bech32 {
         return regrouped
     }
 
-    /// The digit for the bits that whole digits have left over, if there are any.
+    /// The digit for the bits after the last whole digit, if any.
     private static func padding(_ bytes: [UInt8]) -> [UInt8] {
         let over = bytes.count * 8 % 5
         guard over > 0, let last = bytes.last else { return [] }
         return [last << UInt8(5 - over) & 31]
     }
 
-    /// The prefix as the checksum sees it: the high bits, a zero, the low bits.
+    /// The prefix in the form that the checksum covers: the high bits, a zero, the low bits.
     private static func spread(_ prefix: some Collection<UInt8>) -> [UInt8] {
         prefix.map { $0 >> 5 } + [0] + prefix.map { $0 & 31 }
     }
 
-    /// The remainder of the code's polynomial; zero for a right text that has its checksum.
+    /// The remainder of the code's polynomial; zero for a valid text with its checksum.
     private static func checksum(of values: [UInt8]) -> UInt32 {
         let generator: [UInt32] = [0x3B6A_57B2, 0x2650_8E6D, 0x1EA1_19FA, 0x3D42_33DD, 0x2A14_62B3]
         var remainder: UInt32 = 1

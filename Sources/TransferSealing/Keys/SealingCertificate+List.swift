@@ -1,19 +1,19 @@
 package import TransferKeys
 
 extension SealingCertificate {
-    /// Machines of one person that can be sealed for: a server keeps 1,024 bytes for each person (docs/reference/protocol.md,
-    /// `introduce`).
+    /// Most certificates, one for each machine, of one person: a server stores 1,024 bytes for each person
+    /// (docs/reference/protocol.md, `introduce`).
     package static let mostTogether = 7
 
-    /// Where the identity stands in one.
+    /// Range of the identity's key in a certificate.
     private static let ownerRange = 1 + Bytes32.count..<1 + 2 * Bytes32.count
 
-    /// Those of one person, one behind the other, as a server gives them.
+    /// Reads the certificates of one person, concatenated, as a server sends them.
     ///
-    /// What is none, or is not signed by the identity that it names, is left out: anybody can write a list, and who an identity
-    /// belongs to none of them says.
+    /// Entries that are malformed, or not signed by the identity that they name, are left out. Anyone can write a list,
+    /// and none proves to whom an identity belongs.
     ///
-    /// - Returns: one for each identity, the newest; at most `mostTogether`, in their order.
+    /// - Returns: the newest certificate of each identity; at most `mostTogether`, in order.
     package static func list(_ bytes: [UInt8]) -> [SealingCertificate] {
         var list: [SealingCertificate] = []
         for start in stride(from: 0, to: min(bytes.count, mostTogether * size), by: size) {
@@ -30,7 +30,7 @@ extension SealingCertificate {
         return list
     }
 
-    /// Those of a list that certain identities have signed, as they say. Nothing is verified: who seals does that.
+    /// Filters a list by the identities that the entries name. Nothing is verified; the client that seals does that.
     package static func list(_ bytes: [UInt8], of owners: [PublicKey]) -> [UInt8] {
         var kept: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: size) {
@@ -41,10 +41,10 @@ extension SealingCertificate {
         return kept
     }
 
-    /// The list that a person's machine publishes: its own in place of the one that it had before, and those of the others,
-    /// of which the oldest go where there is no room.
+    /// The list that a person's machine publishes: its own certificate instead of its earlier one, and those of the
+    /// other machines, of which the oldest are dropped if there is no room.
     ///
-    /// - Parameter others: what there was until now.
+    /// - Parameter others: certificates that were published before.
     package func added(to others: [SealingCertificate]) -> [UInt8] {
         let kept = others.filter { $0.owner != owner }.sorted { $0.issued > $1.issued }.prefix(Self.mostTogether - 1)
         return ([self] + kept).flatMap(\.encoded)

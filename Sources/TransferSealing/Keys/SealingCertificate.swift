@@ -1,41 +1,41 @@
 package import TransferKeys
 package import TransferModel
 
-/// What ties a `SealingRecipient` to a person: the X25519 key, signed by the Ed25519 identity that the person is known by. It
-/// goes through the server, which can neither make one nor change it.
+/// A certificate that binds a `SealingRecipient` to a person: the X25519 key, signed by the person's Ed25519 identity.
+/// It passes through the server, which can neither make nor change one.
 ///
-/// There is none that is not verified. A server may give an older one than it has: who keeps the `fingerprint` of the last
-/// one notices, and `issued` says which of two is newer.
+/// Every instance is verified. A server may send an older certificate than its latest: clients that keep the last
+/// `fingerprint` notice it, and `issued` tells which is newer.
 package struct SealingCertificate: Hashable, Sendable {
-    /// What is sealed for.
+    /// The public key to seal for.
     package let recipient: SealingRecipient
 
-    /// Who has signed.
+    /// The identity that has signed.
     package let owner: PublicKey
 
-    /// When, by the clock of the owner.
+    /// Time of the signature, by the owner's clock.
     package let issued: UTCTime
 
     private let signature: [UInt8]
 
-    /// The only one so far. It is signed, and stands first.
+    /// Version of the format, the only one so far: the first byte, which is signed.
     private static let version: UInt8 = 1
 
-    /// In front of what is signed: nobody signs for another purpose what begins so.
+    /// Prefix of the signed bytes, unique to this purpose.
     private static let domain = Array("transfer sealing certificate v1\n".utf8)
 
-    /// Bytes of every one: version, X25519 key, Ed25519 key, seconds since 1970, signature.
+    /// Bytes of a certificate: version, X25519 key, Ed25519 key, seconds since 1970, signature.
     package static let size = 1 + Bytes32.count + Bytes32.count + 8 + PublicKey.signatureSize
 
-    /// Signs.
+    /// Makes and signs a certificate.
     package init(_ recipient: SealingRecipient, by owner: KeyPair, at issued: UTCTime) {
         (self.recipient, self.owner, self.issued) = (recipient, owner.key, issued)
         signature = owner.sign(Self.message(recipient, owner.key, issued))
     }
 
-    /// Reads what `encoded` gives, and verifies it.
+    /// Reads an `encoded` certificate, and verifies it.
     ///
-    /// - Parameter owner: the identity of whom it should be.
+    /// - Parameter owner: the identity that must have signed it.
     /// - Throws: `malformed`, `unsupported`, `weakKey`, `wrongSigner`.
     package init(decoding bytes: [UInt8], of owner: PublicKey) throws(SealingError) {
         guard bytes.first == nil || bytes.first == Self.version else {
@@ -55,10 +55,10 @@ package struct SealingCertificate: Hashable, Sendable {
         }
     }
 
-    /// `size` bytes.
+    /// The certificate as `size` bytes.
     package var encoded: [UInt8] { Self.fields(recipient, owner, issued) + signature }
 
-    /// What is pinned and shown: that of the X25519 key.
+    /// Fingerprint of the X25519 key, which is pinned and displayed.
     package var fingerprint: KeyFingerprint { recipient.fingerprint }
 
     private static func message(_ recipient: SealingRecipient, _ owner: PublicKey, _ issued: UTCTime) -> [UInt8] {

@@ -6,7 +6,7 @@ extension SealingKey {
     /// The name of the file in the user's own folder.
     package static let fileName = "sealing.key"
 
-    /// A file that is larger has more in it than a key and some lines about it.
+    /// Most bytes of the file: a key and some lines of comments.
     private static let longestFile = 4096
 
     private static let wording = KeyPair.Wording(
@@ -14,17 +14,17 @@ extension SealingKey {
         remedy: "If nobody has, run 'chmod 600' on it; otherwise move it away, and a new key is made.",
         repair: "Put the file back from a backup: what was sealed for it can be opened with nothing else.")
 
-    /// Reads a key, or makes one durably where there is none. A file that has no key, or that others can read, is never
-    /// replaced: what was sealed for it could not be opened any more.
+    /// Reads a key, or makes one durably if the file does not exist. A file without a key, or one that other users can
+    /// read, is never replaced, because content sealed for that key could not be opened any more.
     ///
-    /// The file is one that age(1) takes with `-i`: comments, and one line with the secret. Only its owner can read it.
+    /// The file has the form for `age -i`: comments, and one line with the secret. Only its owner can read it.
     ///
-    /// - Parameter path: of a file, the last component no link, in a folder that is there.
-    /// - Returns: the key, and whether it was made now.
+    /// - Parameter path: path in an existing folder; its last component must not be a symbolic link.
+    /// - Returns: the key, and whether it is new.
     package static func open(_ path: String) throws(KeyPair.Fault) -> (key: SealingKey, isNew: Bool) {
         if let key = try find(path) { return (key, false) }
         let key = try made(path) { () throws(SealingError) in try SealingKey() }
-        // Another process may have made one meanwhile: then that is the one.
+        // Another process may have made one meanwhile, which is then used.
         if try key.write(to: path) { return (key, true) }
         guard let key = try find(path) else {
             throw KeyPair.Fault(wording, path, "is being made and removed by others at the same time")
@@ -32,7 +32,7 @@ extension SealingKey {
         return (key, false)
     }
 
-    /// - Returns: nothing when there is no such file.
+    /// - Returns: nil if the file does not exist.
     package static func find(_ path: String) throws(KeyPair.Fault) -> SealingKey? {
         let file: OwnFile?
         do throws(SystemError) {
@@ -51,7 +51,7 @@ extension SealingKey {
         return try made(path) { () throws(SealingError) in try SealingKey(text: line) }
     }
 
-    /// - Returns: whether it was written; false where there is such a file.
+    /// - Returns: whether it was written; false if the file exists.
     private func write(to path: String) throws(KeyPair.Fault) -> Bool {
         let secret = try Self.made(path) { () throws(SealingError) in try text }
         let lines =
@@ -64,7 +64,7 @@ extension SealingKey {
         }
     }
 
-    /// The one line that is no comment.
+    /// The only line that is not a comment; nil for any other number of lines.
     private static func secretLine(_ content: [UInt8]) -> String? {
         let lines = content.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
             .filter { $0.first != UInt8(ascii: "#") }

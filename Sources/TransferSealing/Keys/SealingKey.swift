@@ -1,34 +1,34 @@
 internal import COpenSSL
 package import TransferKeys
 
-/// An X25519 key pair (RFC 7748): who has it opens what was sealed for its recipient.
+/// An X25519 key pair (RFC 7748), which opens content sealed for its recipient.
 ///
-/// Its secret is in OpenSSL's memory, which is overwritten when it is freed.
+/// The secret is in OpenSSL's memory, which is overwritten when it is freed.
 ///
-/// `@unchecked Sendable`: `pair` is never changed after it was made, and OpenSSL lets threads share a key that is only
-/// read (openssl-threads(7)).
+/// `@unchecked Sendable`: `pair` never changes, and OpenSSL lets threads share a key that is only read
+/// (openssl-threads(7)).
 package final class SealingKey: @unchecked Sendable {
-    /// What others seal for.
+    /// The public half, for which others seal.
     package let recipient: SealingRecipient
 
     private let pair: OpaquePointer
 
-    /// In front of the digits of a secret (age, "The X25519 recipient type").
+    /// Prefix of a secret key (age, "The X25519 recipient type").
     static let prefix = "age-secret-key-"
 
-    /// A new one, from the kernel's generator.
+    /// Makes a key with the kernel's generator.
     package convenience init() throws(SealingError) {
         try self.init(SecretBytes.random(Bytes32.count))
     }
 
-    /// - Parameter secret: any 32 bytes.
+    /// - Parameter secret: may be any 32 bytes.
     package convenience init(secret: Bytes32) throws(SealingError) {
         try self.init(SecretBytes(secret.bytes))
     }
 
-    /// Reads what `text` gives, which is what age-keygen(1) writes: large letters only.
+    /// Reads the text of a secret key, as written by age-keygen(1): upper case only.
     ///
-    /// - Throws: `malformed`.
+    /// - Throws: `malformed` for any other text.
     package convenience init(text: String) throws(SealingError) {
         guard let (prefix, bytes) = Bech32.decode(text), prefix == Self.prefix.uppercased(),
             bytes.count == Bytes32.count
@@ -44,7 +44,7 @@ package final class SealingKey: @unchecked Sendable {
         let status = share.withUnsafeMutableBytes { [pair = self.pair] in
             EVP_PKEY_get_raw_public_key(pair, $0.octets, &size)
         }
-        // A share that was made of a secret and the base point is never one of low order.
+        // A share computed from the base point is never of low order.
         recipient = SealingRecipient(unchecked: share)
         try OpenSSL.check(status, "EVP_PKEY_get_raw_public_key")
     }
@@ -53,7 +53,7 @@ package final class SealingKey: @unchecked Sendable {
         EVP_PKEY_free(pair)
     }
 
-    /// `AGE-SECRET-KEY-1…`, to be kept and never shown.
+    /// `AGE-SECRET-KEY-1…`, to be stored and never displayed.
     package var text: String {
         get throws(SealingError) {
             let secret = try SecretBytes(count: Bytes32.count) { (memory) throws(SealingError) in
@@ -65,10 +65,10 @@ package final class SealingKey: @unchecked Sendable {
         }
     }
 
-    /// The secret that only both have (RFC 7748, section 6.1).
+    /// The secret that only the two sides can compute (RFC 7748, section 6.1).
     ///
-    /// - Parameter share: the other's public key.
-    /// - Throws: `weakKey` when all of it would be zero.
+    /// - Parameter share: the public key of the other side.
+    /// - Throws: `weakKey` if the secret would be zero.
     func agree(with share: Bytes32) throws(SealingError) -> SecretBytes {
         let other = share.withUnsafeBytes { EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, $0.octets, $0.count) }
         let peer = try OpenSSL.made(other, "EVP_PKEY_new_raw_public_key")
@@ -79,7 +79,7 @@ package final class SealingKey: @unchecked Sendable {
         try OpenSSL.check(EVP_PKEY_derive_set_peer(context, peer), "EVP_PKEY_derive_set_peer")
         let agreed = try SecretBytes(count: Bytes32.count) { (memory) throws(SealingError) in
             var size = memory.count
-            // OpenSSL refuses a secret of zeros itself, and has no other reason to refuse.
+            // OpenSSL refuses a secret of zeros, and has no other reason to fail.
             guard EVP_PKEY_derive(context, memory.octets, &size) == 1, size == memory.count else {
                 _ = OpenSSL.failure("EVP_PKEY_derive")
                 throw .weakKey

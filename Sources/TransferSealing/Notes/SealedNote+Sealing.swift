@@ -2,21 +2,22 @@ internal import TransferKeys
 internal import TransferModel
 
 extension SealedNote {
-    /// Notes are as long as a multiple of this many bytes: a path of up to 325 makes no difference in length.
+    /// Notes are padded to a multiple of so many bytes: paths of up to 325 bytes do not change the length.
     package static let block = 512
 
-    /// Bytes of a note that is not sealed, at most: those of the longest path (`Limits.path`), and the others, in whole blocks.
+    /// Most bytes of an unsealed note: with the longest path (`Limits.path`), in whole blocks.
     static let longestContent = (fixedSize + Limits.path + block - 1) / block * block
 
-    /// Version, kind, what is there, size, time, permissions, digest, tag, sender, length of the path, signature.
+    /// Bytes besides the path: version, kind, presence, size, time, permissions, digest, tag, sender, length of the
+    /// path, signature.
     private static let fixedSize =
         1 + 1 + 1 + 8 + 12 + 2 + Bytes32.count + Bytes32.count + Bytes32.count + 2 + PublicKey.signatureSize
 
-    /// Bytes of a sealed note at most: what is worth receiving.
+    /// Most bytes of a sealed note.
     package static let longest =
         SealedHeader.longest + SealedLayout.nonceSize + longestContent + ChunkCipher.tagSize
 
-    /// An age file, with secrets of its own; each call gives another one.
+    /// Seals the note as an age file with new secrets, so that each call returns another one.
     package func sealed(for recipients: [SealingRecipient]) throws(SealingError) -> [UInt8] {
         var content = fields + signature
         let over = content.count % Self.block
@@ -28,11 +29,11 @@ extension SealedNote {
         return output
     }
 
-    /// Opens what `sealed` gives, and verifies it.
+    /// Opens and verifies a sealed note.
     ///
-    /// - Parameter keys: of the recipient; all are tried.
-    /// - Throws: what `Opener` does, and `wrongSigner`. Whether the sender is who the server says, and the tag that of the
-    ///   content, is for the caller to compare.
+    /// - Parameter keys: keys of the recipient; all are tried.
+    /// - Throws: errors of `Opener`, and `wrongSigner`. The caller must compare the sender with the server's statement,
+    ///   and the tag with that of the content.
     package init(opening bytes: [UInt8], with keys: [SealingKey]) throws(SealingError) {
         guard bytes.count <= Self.longest else { throw .tooLarge("The note is longer than \(Self.longest) bytes.") }
         var content: [UInt8] = []
@@ -69,7 +70,7 @@ extension SealedNote {
             path, kind, content, modified: modified, permissions: permissions, of: tag, by: sender, signature)
     }
 
-    /// What may be missing. There is one way to write each, so that a note has one form.
+    /// Reads the optional fields. Each has only one encoding, so that a note has one form.
     private static func details(
         _ reader: inout RecordReader
     ) throws(SealingError) -> (size: UInt64, modified: Timestamp?, permissions: UInt16?) {

@@ -1,54 +1,55 @@
 package import TransferKeys
 package import TransferModel
 
-/// What the server must not know of a sealed file, and the recipient must: how it is called, what it is, how long its content
-/// is, and who sends it. The sealed content itself is the original and nothing else, so that `age -d` gives it back; this
-/// travels beside it, as a small age file of its own.
+/// Metadata of a sealed file that the recipient needs and the server must not know: its name, kind, length and sender.
+/// The sealed file itself contains only the original content, so that `age -d` restores it; the note is sent beside it
+/// as a small age file.
 ///
-/// It is signed by the sender and names its content twice: by the digest of the content, and by the `SealedTag` of the file that
-/// has it. So a server can neither attach it to another file nor write one in somebody's name, and a recipient, who has the file
-/// key, cannot put other content behind the same header. Anybody can seal for a known key, so only the note says who did.
+/// The sender signs it, and it identifies its content by two values: the digest of the content and the `SealedTag` of
+/// the sealed file. So a server can neither attach it to another file nor forge one, and a recipient, who has the file
+/// key, cannot put other content behind the same header. Anyone can seal for a known key, so only the note proves who
+/// did.
 package struct SealedNote: Hashable, Sendable {
-    /// Where the sender had it, from what was pushed on.
+    /// Path on the sender's machine, relative to what was pushed.
     package let path: RelativePath
 
     package let kind: ContentKind
 
-    /// Bytes of content.
+    /// Size of the content in bytes.
     package let size: UInt64
 
-    /// Of the content, made with `digestFunction`.
+    /// Digest of the content, made with `digestFunction`.
     package let digest: Digest
 
-    /// When the content last changed, at the sender's.
+    /// Time of modification at the sender; nil if unknown.
     package let modified: Timestamp?
 
-    /// Permission bits that it has there, 0 to `mostPermissions`.
+    /// Permission bits at the sender, 0 to `mostPermissions`; nil if unknown.
     package let permissions: UInt16?
 
-    /// Of the content that it is about.
+    /// Tag of the sealed file that it belongs to.
     package let tag: SealedTag
 
-    /// Who has signed.
+    /// The sender, who has signed the note.
     package let sender: PublicKey
 
     private(set) var signature: [UInt8]
 
-    /// In front of what is signed: nobody signs for another purpose what begins so.
+    /// Prefix of the signed bytes, unique to this purpose.
     static let domain = Array("transfer sealed note v2\n".utf8)
 
-    /// The hash function for the digests in notes; collision resistant (FIPS 180-4).
+    /// Hash function of digests in notes; collision resistant (FIPS 180-4).
     package static let digestFunction = DigestFunction.sha256
 
-    /// Reading, writing and executing, for all three; set-uid and its kin are nothing to send.
+    /// Read, write and execute for owner, group and others; set-user-ID and similar bits are never sent.
     package static let mostPermissions: UInt16 = 0o777
 
-    /// Signs.
+    /// Makes and signs a note.
     ///
     /// - Parameters:
-    ///   - content: size and digest; the digest made with `digestFunction`.
-    ///   - modified: nil also for what a clock cannot say.
-    ///   - permissions: bits beyond `mostPermissions` are left out.
+    ///   - content: size and digest; the digest must be made with `digestFunction`.
+    ///   - modified: an impossible time counts as nil.
+    ///   - permissions: bits beyond `mostPermissions` are dropped.
     package init(
         _ path: RelativePath, _ kind: ContentKind, _ content: Content, modified: Timestamp? = nil,
         permissions: UInt16? = nil, of tag: SealedTag, by sender: KeyPair
@@ -60,9 +61,9 @@ package struct SealedNote: Hashable, Sendable {
         signature = sender.sign(Self.domain + fields)
     }
 
-    /// As it was read; verified here.
+    /// Makes a note that was read, and verifies it.
     ///
-    /// - Throws: `wrongSigner`.
+    /// - Throws: `wrongSigner` if the signature does not match.
     init(
         _ path: RelativePath, _ kind: ContentKind, _ content: Content, modified: Timestamp?, permissions: UInt16?,
         of tag: SealedTag, by sender: PublicKey, _ signature: [UInt8]
@@ -73,13 +74,14 @@ package struct SealedNote: Hashable, Sendable {
         guard sender.verifies(signature, of: Self.domain + fields) else { throw .wrongSigner }
     }
 
-    /// Whether it has no more nanoseconds than a second does.
+    /// Whether the nanoseconds are less than a second.
     static func isTime(_ time: Timestamp) -> Bool { time.nanoseconds < 1_000_000_000 }
 
-    /// The first byte. Notes of version 1 had no digest of the content, so other content could be put in its place.
+    /// Version, the first byte. Notes of version 1 had no digest of the content, so that other content could replace
+    /// it.
     static let version: UInt8 = 2
 
-    /// Which of the fields that may be missing are there; those that are not are zeros, so that they take the same room.
+    /// Flags for optional fields; absent ones are zeros, so that they take the same space.
     struct Presence: OptionSet {
         let rawValue: UInt8
         static let modified = Presence(rawValue: 2)
@@ -94,7 +96,7 @@ package struct SealedNote: Hashable, Sendable {
         return presence
     }
 
-    /// What is signed, and stands first in the note.
+    /// The signed fields, at the beginning of the note.
     var fields: [UInt8] {
         var bytes = [Self.version, kind.rawValue, presence.rawValue]
         bytes.append(bigEndian: size)
@@ -103,7 +105,7 @@ package struct SealedNote: Hashable, Sendable {
         bytes.append(bigEndian: permissions ?? 0)
         bytes += digest.bytes + tag.digest.bytes + sender.raw.bytes
         let name = Array(path.string.utf8)
-        // A path is far shorter than this number goes (`Limits.path`).
+        // Paths are much shorter than the largest 16-bit number (`Limits.path`).
         bytes.append(bigEndian: UInt16(truncatingIfNeeded: name.count))
         return bytes + name
     }
@@ -112,10 +114,10 @@ package struct SealedNote: Hashable, Sendable {
 extension SealedNote {
     /// Size and digest of the content that a note is about.
     package struct Content: Hashable, Sendable {
-        /// Bytes.
+        /// Size of the content in bytes.
         package let size: UInt64
 
-        /// Made with `SealedNote.digestFunction`.
+        /// Digest of the content, made with `SealedNote.digestFunction`.
         package let digest: Digest
 
         package init(size: UInt64, digest: Digest) { (self.size, self.digest) = (size, digest) }

@@ -1,6 +1,7 @@
 package import TransferKeys
 
-/// Names one sealed file: the digest of its header and nonce, which no other file has. Everybody who has the file can reckon it.
+/// Identifies one sealed file: the digest of header and nonce, which no other file has. Anyone with the file can
+/// compute it.
 package struct SealedTag: Hashable, Sendable {
     package let digest: Bytes32
 

@@ -1,5 +1,5 @@
-/// Opens an age file that comes piece by piece. Nothing comes out that was not authenticated; but what came out is the whole
-/// content only when `finish` has returned.
+/// Opens an age file that arrives in pieces. Only authenticated content is returned; but it is complete only after
+/// `finish` has returned.
 ///
 /// ```
 /// header ──► nonce ──► payload ──finish──► ended
@@ -19,20 +19,20 @@ package final class Opener {
     private let limit: UInt64
     private var state = State.header(HeaderScanner())
 
-    /// What the note of this file names it by; there when header and nonce are.
+    /// The file's tag, as in its note; nil until header and nonce have arrived.
     package private(set) var tag: SealedTag?
 
     /// - Parameters:
-    ///   - keys: all are tried.
-    ///   - limit: bytes of content, such as a note has named.
+    ///   - keys: keys of the reader; all are tried.
+    ///   - limit: most bytes of content, such as the size in a note.
     package init(_ keys: [SealingKey], atMost limit: UInt64 = .max) {
         (self.keys, self.limit) = (keys, limit)
     }
 
-    /// Takes all of `input`, the next piece of the file, and appends what is certain of the content.
+    /// Consumes the next piece of the file, and appends the content that is authenticated.
     ///
-    /// - Throws: `notSealed`, `unsupported`, `malformed`, `weakKey`, `notForYou`, `damaged`, `trailingData`, `tooLarge`. What was
-    ///   appended before is content nevertheless.
+    /// - Throws: `notSealed`, `unsupported`, `malformed`, `weakKey`, `notForYou`, `damaged`, `trailingData`,
+    ///   `tooLarge`. Content appended before remains valid.
     package func open(_ input: RawSpan, into output: inout [UInt8]) throws(SealingError) {
         do throws(SealingError) {
             var consumed = 0
@@ -45,9 +45,9 @@ package final class Opener {
         }
     }
 
-    /// Ends the file, and appends the rest of the content.
+    /// Ends the file, and appends the remaining content.
     ///
-    /// - Throws: `truncated` when something is missing, and the others.
+    /// - Throws: `truncated` if a part is missing, and the errors of `open`.
     package func finish(into output: inout [UInt8]) throws(SealingError) {
         do throws(SealingError) {
             try end(into: &output)

@@ -1,23 +1,24 @@
-/// Opens the chunks behind header and nonce, whichever way they are cut. What comes out was authenticated, chunk by chunk.
+/// Opens the chunks after header and nonce, wherever they are cut. Each chunk is authenticated before its content is
+/// returned.
 ///
 /// It belongs to one task at a time.
 final class PayloadOpener {
     private let cipher: ChunkCipher
     private var chunk: UInt64 = 0
-    /// Content that may yet come out.
+    /// Bytes of content that may still follow.
     private var allowance: UInt64
 
-    /// A chunk that awaits what follows it: only then is it known whether it is the last.
+    /// A chunk that waits until it is known whether it is the last.
     private let pending = WipedBuffer(capacity: SealedLayout.sealedChunkSize)
     private let opened = WipedBuffer(capacity: SealedLayout.chunkSize)
 
-    /// - Parameter limit: bytes of content.
+    /// - Parameter limit: most bytes of content.
     init(key: SecretBytes, atMost limit: UInt64) throws(SealingError) {
         cipher = try ChunkCipher(.opening, key: key)
         allowance = limit
     }
 
-    /// Takes all of `input` and appends what is certain of it.
+    /// Consumes `input` and appends the content that is authenticated.
     func open(_ input: UnsafeRawBufferPointer, into output: inout [UInt8]) throws(SealingError) {
         var rest = input[...]
         while !rest.isEmpty {
@@ -35,12 +36,12 @@ final class PayloadOpener {
         }
     }
 
-    /// Opens the last chunk, behind which nothing came.
+    /// Opens the last chunk, after the end of the file.
     func finish(into output: inout [UInt8]) throws(SealingError) {
         let last = pending.content
         guard last.count >= ChunkCipher.tagSize else { throw .truncated }
         try open(chunk: last, isLast: true, into: &output)
-        // Only the last chunk of no content at all is empty (age, "Payload").
+        // Only the single chunk of empty content is empty (age, "Payload").
         guard last.count > ChunkCipher.tagSize || chunk == 1 else { throw .damaged }
     }
 
@@ -58,7 +59,7 @@ final class PayloadOpener {
         chunk &+= 1
     }
 
-    /// A chunk that is whole, but the last where it should not be, or not the last where it should, says what has happened.
+    /// Finds out why a chunk does not open: whether it is intact but unexpectedly the last, or not the last.
     private func fault(of input: UnsafeRawBufferPointer, isLast: Bool) throws(SealingError) -> SealingError {
         let other = ChunkNonce(chunk: chunk, isLast: !isLast)
         guard try cipher.open(input, other, into: opened.room) else { return .damaged }

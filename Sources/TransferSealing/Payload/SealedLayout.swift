@@ -1,6 +1,6 @@
 internal import TransferModel
 
-/// Where what is of a sealed file: how long it is for so much content, and the other way round.
+/// Layout of a sealed file: sizes of content and file, and positions.
 ///
 /// ```
 /// | header | nonce, 16 | chunk 0: 64 KiB, tag 16 | … | last chunk: up to 64 KiB, tag 16 |
@@ -9,31 +9,31 @@ package struct SealedLayout: Equatable, Sendable {
     /// Bytes of content in each chunk but the last (age, "Payload").
     package static let chunkSize = 64 << 10
 
-    /// Bytes of a whole chunk with its tag.
+    /// Bytes of a full chunk with its tag.
     package static let sealedChunkSize = chunkSize + ChunkCipher.tagSize
 
     static let nonceSize = 16
 
-    /// Bytes of content that have room in an upload behind the longest header.
+    /// Most bytes of content in an upload with the longest header.
     static let mostContent =
         Limits.uploadSize / UInt64(sealedChunkSize) * UInt64(chunkSize) - UInt64(SealedHeader.longest)
 
-    /// Bytes of content.
+    /// Size of the content in bytes.
     package let contentSize: UInt64
 
-    /// Bytes of the whole sealed file; at most `Limits.uploadSize`, as of every upload.
+    /// Size of the sealed file in bytes; at most `Limits.uploadSize`.
     package let sealedSize: UInt64
 
     /// Bytes before the first chunk: header and nonce.
     package let leadSize: UInt64
 
-    /// At least one, which is empty where there is no content.
+    /// Number of chunks, at least one, which is empty for empty content.
     package let chunks: UInt64
 
     /// - Parameters:
-    ///   - contentSize: bytes.
-    ///   - headerSize: bytes, at most `SealedHeader.longest`.
-    /// - Throws: `tooLarge` when the sealed file would be longer than any upload.
+    ///   - contentSize: size of the content in bytes.
+    ///   - headerSize: size of the header in bytes, at most `SealedHeader.longest`.
+    /// - Throws: `tooLarge` if the sealed file would be longer than any upload.
     package init(contentSize: UInt64, headerSize: Int) throws(SealingError) {
         let leadSize = UInt64(max(0, headerSize)) + UInt64(Self.nonceSize)
         let chunks = max(1, Self.quotient(contentSize, Self.chunkSize))
@@ -54,26 +54,26 @@ package struct SealedLayout: Equatable, Sendable {
         let chunked = sealedSize - leadSize
         let chunks = Self.quotient(chunked, Self.sealedChunkSize)
         let tags = chunks * UInt64(ChunkCipher.tagSize)
-        // The last chunk has a tag, and content unless it is the only one.
+        // The last chunk has a tag, and is empty only if it is the only one.
         let last = chunked - (chunks - 1) * UInt64(Self.sealedChunkSize)
         guard last > ChunkCipher.tagSize || chunks == 1 && last == ChunkCipher.tagSize else { throw .truncated }
         (self.contentSize, self.sealedSize, self.leadSize, self.chunks) = (chunked - tags, sealedSize, leadSize, chunks)
     }
 
-    /// Where sealing goes on.
+    /// The position at which sealing continues.
     package struct Position: Equatable, Sendable {
-        /// Counted from 0.
+        /// Index of the chunk, from 0.
         package let chunk: UInt64
-        /// The byte of the content that its chunk begins with: the first one to read.
+        /// Offset of the chunk's content: the first byte to read.
         package let contentOffset: UInt64
-        /// Bytes of what is sealed from there on that are there already: of the chunk, or of header and nonce before it.
+        /// Bytes of the chunk, or of header and nonce, that exist already.
         package let skipped: Int
-        /// Whether header and nonce are still to come, as far as they are not skipped.
+        /// Whether header and nonce must still be written, apart from the skipped bytes.
         package let hasLead: Bool
     }
 
-    /// - Parameter offset: bytes of the sealed file that are there already.
-    /// - Throws: `tooLarge` for an offset behind its end.
+    /// - Parameter offset: bytes of the sealed file that exist already.
+    /// - Throws: `tooLarge` for an offset behind the end.
     package func position(ofSealed offset: UInt64) throws(SealingError) -> Position {
         guard offset <= sealedSize else { throw .tooLarge("There are more bytes than the sealed file has.") }
         guard offset >= leadSize else {
@@ -85,7 +85,7 @@ package struct SealedLayout: Equatable, Sendable {
             chunk: chunk, contentOffset: chunk * UInt64(Self.chunkSize), skipped: Int(offset - start), hasLead: false)
     }
 
-    /// Rounded up; without the overflow that adding first would have.
+    /// The quotient rounded up, without overflow.
     private static func quotient(_ size: UInt64, _ part: Int) -> UInt64 {
         let (whole, rest) = size.quotientAndRemainder(dividingBy: UInt64(part))
         return rest == 0 ? whole : whole + 1

@@ -1,37 +1,37 @@
-/// Seals content that comes piece by piece, into the bytes of an age file, from the start or from anywhere in it.
+/// Seals content that arrives in pieces as an age file, from the beginning or from any position.
 ///
 /// It holds 128 KiB and belongs to one task at a time. After an error every call throws it again.
 package final class Sealer {
-    /// The byte of the content that `seal` takes first.
+    /// Offset of the first byte of content that `seal` needs.
     package let contentOffset: UInt64
 
-    /// What the note of this file names it by.
+    /// The file's tag, for its note.
     package let tag: SealedTag
 
     private let cipher: ChunkCipher
-    /// Content that may yet come.
+    /// Bytes of content that may still follow.
     private var remaining: UInt64
-    /// Whether all of it has to.
+    /// Whether all these bytes must follow.
     private let isExact: Bool
     private var chunk: UInt64
-    /// Header and nonce, as far as they were not given.
+    /// Bytes of header and nonce that are not yet written.
     private var lead: ArraySlice<UInt8>
-    /// Bytes of the next sealed chunk that are there already.
+    /// Bytes of the next sealed chunk that exist already.
     private var skipped: Int
     private var failure: SealingError?
 
-    /// Content that awaits what follows it: only then is it known whether it is the last.
+    /// Content that waits until it is known whether it is the last.
     private let pending = WipedBuffer(capacity: SealedLayout.chunkSize)
     private let sealed = WipedBuffer(capacity: SealedLayout.sealedChunkSize)
 
-    /// Goes on with a sealed file, or begins it.
+    /// Begins or continues a sealed file.
     ///
     /// - Parameters:
-    ///   - source: as it is now.
-    ///   - recipients: those of the state.
-    ///   - offset: bytes of the sealed file that are there already. What comes out begins right behind them, and `seal` takes
-    ///     content from `contentOffset` on, up to 64 KiB before that place.
-    /// - Throws: `otherSource` when the state was made for another one, `tooLarge` for an offset behind the end.
+    ///   - source: the present state of the source.
+    ///   - recipients: the recipients of the state.
+    ///   - offset: bytes of the sealed file that exist already. The output begins directly behind them, and `seal`
+    ///     needs content from `contentOffset` on, up to 64 KiB before that position.
+    /// - Throws: `otherSource` if the state belongs to another source, `tooLarge` for an offset behind the end.
     package convenience init(
         _ state: SealingState, sealing source: SealingSource, for recipients: [SealingRecipient],
         from offset: UInt64 = 0
@@ -40,15 +40,15 @@ package final class Sealer {
         try self.init(state, from: offset)
     }
 
-    /// Seals what is read only once, such as standard input, with secrets that are used for nothing else. An interrupted one
-    /// begins again, with a sealer of its own.
+    /// Seals a source that can be read only once, such as standard input, with secrets of its own. An interrupted one
+    /// begins again with another sealer.
     package convenience init(streamFor recipients: [SealingRecipient]) throws(SealingError) {
         let none = SealingSource(size: 0, context: [])
         let state = try SealingState(sealing: none, for: recipients)
         try self.init(state, from: 0, allowance: SealedLayout.mostContent)
     }
 
-    /// - Parameter allowance: bytes of content at most, where nobody knows how many will come.
+    /// - Parameter allowance: most bytes of content if the size is unknown.
     init(_ state: SealingState, from offset: UInt64, allowance: UInt64? = nil) throws(SealingError) {
         let position = try state.layout.position(ofSealed: offset)
         tag = try state.tag
@@ -61,9 +61,9 @@ package final class Sealer {
         skipped = position.hasLead ? 0 : position.skipped
     }
 
-    /// Takes all of `input`, the next piece of the content, and appends what can be sealed of it.
+    /// Consumes the next piece of content, and appends what can be sealed.
     ///
-    /// - Throws: `otherSource` when there is more than the source has.
+    /// - Throws: `otherSource` if there is more content than the source has.
     package func seal(_ input: RawSpan, into output: inout [UInt8]) throws(SealingError) {
         try whileItGoesWell { () throws(SealingError) in
             guard input.byteCount <= remaining else {
@@ -92,9 +92,9 @@ package final class Sealer {
         }
     }
 
-    /// Appends the last chunk. Nothing can be sealed any more then.
+    /// Appends the last chunk. No content may follow.
     ///
-    /// - Throws: `otherSource` when there was less than the source has.
+    /// - Throws: `otherSource` if there was less content than the source has.
     package func finish(into output: inout [UInt8]) throws(SealingError) {
         try whileItGoesWell { () throws(SealingError) in
             guard remaining == 0 || !isExact else { throw .otherSource }
@@ -126,7 +126,7 @@ package final class Sealer {
         try cipher.seal(content, ChunkNonce(chunk: chunk, isLast: isLast), into: sealed.room)
         output += sealed.room.prefix(content.count + ChunkCipher.tagSize).dropFirst(skipped)
         skipped = 0
-        // No file has as many chunks as a number: contents end long before.
+        // No file is long enough to overflow this.
         chunk &+= 1
     }
 }

@@ -2,17 +2,17 @@ internal import TransferKeys
 internal import TransferModel
 
 extension SealingState {
-    /// The only one so far; the first byte.
+    /// Version of the format, the only one so far; the first byte.
     private static let version: UInt8 = 1
 
-    /// Bytes that are always there: version, binding, size, file key, nonce, length of the header, digest.
+    /// Bytes besides the header: version, binding, size, file key, nonce, length of the header, digest.
     private static let fixedSize =
         1 + Bytes32.count + 8 + FileKey.size + SealedLayout.nonceSize + 4 + Bytes32.count
 
-    /// Bytes of the longest: what is worth reading of its file.
+    /// Most bytes of a state and its file.
     package static let longest = fixedSize + SealedHeader.longest
 
-    /// All of it, secrets included, with a digest at the end that tells of torn writes.
+    /// The whole state, secrets included, with a digest at the end that reveals torn writes.
     package var encoded: [UInt8] {
         get throws(SealingError) {
             var bytes = [Self.version] + binding.bytes
@@ -25,13 +25,13 @@ extension SealingState {
         }
     }
 
-    /// Reads what `encoded` gives, for the same source and the same recipients.
+    /// Reads an `encoded` state, for the same source and recipients.
     ///
     /// - Parameters:
-    ///   - source: as it is now.
-    ///   - recipients: in any order.
-    /// - Throws: `otherSource` when it was made for another one; `damaged`, `malformed`, `unsupported` for what cannot be used.
-    ///   After any of them a new state is made.
+    ///   - source: the present state of the source.
+    ///   - recipients: may be in any order.
+    /// - Throws: `otherSource` if it belongs to another source; `damaged`, `malformed`, `unsupported` if it is
+    ///   unusable. Then a new state is made.
     package init(
         decoding bytes: [UInt8], sealing source: SealingSource, for recipients: [SealingRecipient]
     ) throws(SealingError) {
