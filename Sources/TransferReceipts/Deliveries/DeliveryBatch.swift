@@ -1,36 +1,36 @@
 package import TransferKeys
 import TransferProtocol
 
-/// Delivery receipts that one signature covers: those that one `settle` frame names, in its order.
+/// Delivery receipts under one signature: those of one `settle` frame, in its order.
 package enum DeliveryBatch {
-    /// Receipts of one signature at most: as many as a `settle` frame names. Bounds the inclusion path to 8 hashes.
+    /// Most receipts under one signature, as in a `settle` frame. Limits the inclusion path to 8 hashes.
     package static let most = SettleRequest.mostDeliveries
 
-    /// What the recipient says to the server.
+    /// Makes the recipient's signature for the server.
     ///
     /// - Parameters:
     ///   - receipts: 1 to `most`, all with this key.
-    ///   - key: the recipient's.
-    /// - Returns: 64 bytes.
+    ///   - key: the recipient's key pair.
+    /// - Returns: a signature of 64 bytes.
     package static func sign(_ receipts: [DeliveryReceipt], with key: KeyPair) -> [UInt8] {
-        // Trap: a recipient signs what it has made itself, with its own key, in batches that it has divided by this limit.
+        // Trap: a recipient signs its own receipts with its own key, in batches that it has divided by this limit.
         precondition(isBatch(receipts, of: key.key), "a batch of \(receipts.count) delivery receipts")
         let hasher = TreeHasher()
         return key.sign(message(MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)))
     }
 
-    /// What the server keeps and shows.
+    /// Makes the lines that the server stores and lists.
     ///
     /// - Parameters:
     ///   - receipts: in the order in which the recipient has named them.
-    ///   - signature: the recipient's.
-    /// - Returns: for each its line, without an end of line, of `SignedDeliveryReceipt.longestLine` bytes at most; nothing unless
-    ///   there are 1 to `most` of one recipient and the signature is that recipient's over exactly these.
+    ///   - signature: the recipient's signature.
+    /// - Returns: one line for each receipt, without a line end, of at most `SignedDeliveryReceipt.longestLine` bytes;
+    ///   nil unless there are 1 to `most` of one recipient and the signature is valid for exactly these.
     package static func lines(_ receipts: [DeliveryReceipt], signature: [UInt8]) -> [[UInt8]]? {
         signed(receipts, signature: signature)?.map(\.jsonBytes)
     }
 
-    /// The same, as receipts: all good.
+    /// The same as verified receipts.
     package static func signed(_ receipts: [DeliveryReceipt], signature: [UInt8]) -> [SignedDeliveryReceipt]? {
         guard let recipient = receipts.first?.recipient, isBatch(receipts, of: recipient) else { return nil }
         let hasher = TreeHasher()

@@ -1,8 +1,7 @@
 import TransferKeys
 import TransferModel
 
-/// The parts of a signed delivery receipt as they were read, before anybody has looked whether they make sense. What is
-/// nothing could not be understood.
+/// The fields of a signed delivery receipt as read, not yet validated. Unreadable ones are nil.
 struct DeliveryFields {
     var version: UInt64 = 0
     var delivery: UploadID?
@@ -19,7 +18,7 @@ struct DeliveryFields {
 }
 
 extension DeliveryReceipt {
-    /// - Throws: `malformed`.
+    /// - Throws: `malformed` for an invalid field.
     fileprivate init(_ fields: DeliveryFields) throws(ReceiptFault) {
         guard let delivery = fields.delivery else { throw .malformed("no delivery") }
         guard let name = try? RelativePath(fields.name) else { throw .malformed("no name") }
@@ -34,8 +33,8 @@ extension DeliveryReceipt {
 }
 
 extension SignedDeliveryReceipt {
-    /// Reads what `json` writes and nothing else: members in another order, spaces and other spellings are refused, so
-    /// that every reader sees what was signed. Nothing is verified.
+    /// Reads only what `json` writes: members in another order, spaces and other spellings are refused, so that every
+    /// reader sees what was signed. Verifies nothing.
     ///
     /// - Throws: `malformed` or `unknownVersion`.
     package init(json line: [UInt8]) throws(ReceiptFault) {

@@ -1,7 +1,7 @@
 public import TransferKeys
 public import TransferModel
 
-/// What a recipient says of one delivery: that this content is on stable storage where it keeps it. By itself a claim;
+/// A recipient's statement about one delivery: that it has stored this content durably. By itself only a claim;
 /// `SignedDeliveryReceipt` has the proof.
 public struct DeliveryReceipt: Sendable {
     /// The upload that was delivered.
@@ -13,30 +13,30 @@ public struct DeliveryReceipt: Sendable {
     /// The sender's name on the server.
     public let from: String
 
-    /// What the sender calls the content.
+    /// The path that the sender has chosen for the content.
     public let name: RelativePath
 
-    /// What it is.
+    /// The kind of the content.
     public let kind: ContentKind
 
-    /// Bytes of content.
+    /// Size of the content in bytes.
     public let size: UInt64
 
-    /// Computed by the recipient from what it keeps.
+    /// Digest that the recipient computed of what it has stored.
     public let digest: Digest
 
-    /// When the receipt was made, by the recipient's clock.
+    /// Time of the receipt, by the recipient's clock.
     public let time: ReceiptTime
 
-    /// Whose receipt it is.
+    /// The key of the recipient who has signed.
     public let recipient: PublicKey
 
-    /// The server that the delivery came through; zeros for one without a key.
+    /// The server of the delivery; zeros if it has no key.
     public let server: ServerKey
 
-    /// - Throws: `malformed` for what no receipt can say: a name or a path that is empty or takes too much room (see
-    ///   `longestName`, `longestPath`), no delivery, no key, more content than a file can have, or a digest that is not one of
-    ///   content of this size. Such a delivery is settled without a signature.
+    /// - Throws: `malformed` for contents that no receipt can have: an empty or too long name or path (see
+    ///   `longestName`, `longestPath`), no delivery, no key, a size above any file's, or a digest that does not suit
+    ///   the size. Such a delivery is settled without a signature.
     package init(
         delivery: UploadID, to: String, from: String, name: RelativePath, kind: ContentKind, size: UInt64,
         digest: Digest, time: ReceiptTime, recipient: PublicKey, server: ServerKey
@@ -57,25 +57,25 @@ public struct DeliveryReceipt: Sendable {
 }
 
 extension DeliveryReceipt {
-    /// The version of the format.
+    /// Version of the receipt's format.
     static let version: UInt8 = 1
 
-    /// Bytes of a person's name at most, as it stands in the text: eight times what the access lists take, so that nobody who
-    /// is in them goes without receipts.
+    /// Most bytes of a person's name in the text: eight times the limit of access lists, so that everyone in them can
+    /// get receipts.
     package static let longestName = 1 << 10
 
-    /// Bytes of a path at most, as it stands in the text. Every path with nothing in it that is escaped has fewer
-    /// (`Limits.path`); with the rest, a line stays below `SignedDeliveryReceipt.longestLine`.
+    /// Most bytes of a path in the text. A path without escaped characters always has fewer (`Limits.path`); with the
+    /// other fields, a line stays below `SignedDeliveryReceipt.longestLine`.
     package static let longestPath = 4 << 10
 
     private static func fits(_ text: String, _ most: Int) -> Bool {
         guard !text.isEmpty, text.utf8.count <= most else { return false }
-        // Without the quotes. Most are so short that they need not be written to see it.
+        // Without quotes. Most texts are so short that the upper bound is enough.
         return ByteWriter.longestJSON(of: text) - 2 <= most || JSONValue.string(text).text.utf8.count - 2 <= most
     }
 
-    /// The canonical text: one JSON object, its members in this order, without spaces. It is the leaf that the recipient
-    /// signs with others, so not a byte of it may ever change.
+    /// The canonical text: one JSON object with its members in this order and no spaces. It is the leaf that the
+    /// recipient signs together with others, so it must never change.
     package var text: [UInt8] {
         let names = [to, from, name.string].reduce(0) { $0 + ByteWriter.longestJSON(of: $1) }
         return ByteWriter.bytes(capacity: Self.fixedSize + names) { text in
@@ -105,15 +105,15 @@ extension DeliveryReceipt {
         }
     }
 
-    /// Bytes of a text without its names are fewer than this.
+    /// More bytes than a text has without its names.
     private static let fixedSize = 512
 }
 
 extension DeliveryReceipt: Hashable {
-    /// Whether they say the same, byte for byte: equal strings need not be.
+    /// Whether both have the same text, byte for byte; equal strings may differ.
     public static func == (a: DeliveryReceipt, b: DeliveryReceipt) -> Bool { a.text == b.text }
 
-    /// Of the text.
+    /// Hashes the canonical text, as equality compares it.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(text)
     }

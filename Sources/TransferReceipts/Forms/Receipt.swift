@@ -1,57 +1,57 @@
 public import TransferKeys
 public import TransferModel
 
-/// What a server says of one acknowledged upload: that this content was on stable storage under this path at this time.
-/// By itself a claim; `SignedReceipt` has the proof.
+/// A server's statement about one acknowledged upload: that this content was stored durably under this path at this
+/// time. By itself only a claim; `SignedReceipt` has the proof.
 public struct Receipt: Hashable, Sendable {
-    /// Unique for the server, and larger than those of earlier receipts.
+    /// Number of the receipt, unique for the server and larger than those of earlier receipts.
     public let number: UInt64
 
-    /// Chosen by the client.
+    /// ID that the client has chosen.
     public let uploadID: UploadID
 
-    /// Where the content was stored, below the server's directory.
+    /// Path of the content below the server's directory.
     public let path: RelativePath
 
-    /// What it is.
+    /// The kind of the content.
     public let kind: ContentKind
 
-    /// Bytes of content.
+    /// Size of the content in bytes.
     public let size: UInt64
 
-    /// Computed by the server from what it stored.
+    /// Digest that the server computed of what it has stored.
     public let digest: Digest
 
-    /// `committed` or `alreadyStored`.
+    /// The result, `committed` or `alreadyStored`.
     public let result: ResultCode
 
-    /// Who sent it, as the server saw it: the address of the client's end of the connection.
+    /// The sender as the server identified it: the address of the client's end of the connection.
     public let sender: String
 
-    /// When the receipt was made, by the server's clock.
+    /// Time of the receipt, by the server's clock.
     public let time: ReceiptTime
 
-    /// Whose receipt it is.
+    /// The key of the server that has signed.
     public let server: ServerKey
 }
 
 extension Receipt {
-    /// The version of the format.
+    /// Version of the receipt's format.
     static let version: UInt8 = 1
 
-    /// What a receipt can be about.
+    /// The results for which receipts exist.
     static let results: [ResultCode] = [.committed, .alreadyStored]
 
-    /// The canonical text: one JSON object, its members in this order, without spaces. It is the leaf that the server
-    /// signs with others, so not a byte of it may ever change.
+    /// The canonical text: one JSON object with its members in this order and no spaces. It is the leaf that the server
+    /// signs together with others, so it must never change.
     package var text: [UInt8] {
         var ending: ReceiptEnding?
         return text(&ending)
     }
 
-    /// The canonical text.
+    /// Writes the canonical text.
     ///
-    /// - Parameter ending: that of the text before this one; used again where it is the same.
+    /// - Parameter ending: ending of the previous text, which is reused if it is the same.
     func text(_ ending: inout ReceiptEnding?) -> [UInt8] {
         let own = ending.flatMap { $0.fits(self) ? $0 : nil } ?? ReceiptEnding(self)
         ending = own
@@ -62,7 +62,7 @@ extension Receipt {
         }
     }
 
-    /// Bytes of a text without its path and its ending are fewer than this.
+    /// More bytes than a text has without its path and its ending.
     private static let fixedSize = 384
 
     private func appendBeginning(to text: inout ByteWriter) {

@@ -1,8 +1,7 @@
 import TransferKeys
 import TransferModel
 
-/// The parts of a signed receipt as they were read, before anybody has looked whether they make sense. What is nothing
-/// could not be understood.
+/// The fields of a signed receipt as read, not yet validated. Unreadable ones are nil.
 struct ReceiptFields {
     var version: UInt64 = 0
     var number: UInt64 = 0
@@ -41,7 +40,7 @@ extension Receipt {
 extension SignedReceipt {
     /// - Throws: `malformed` or `unknownVersion`.
     ///
-    /// - Parameter ending: of the text of the receipt before it.
+    /// - Parameter ending: ending of the previous receipt's text.
     convenience init(_ fields: ReceiptFields, _ ending: inout ReceiptEnding?) throws(ReceiptFault) {
         let receipt = try Receipt(fields)
         let proof = try ReceiptProof(fields.proof, leaves: Limits.receiptBatch, height: Self.longestInclusion)

@@ -1,36 +1,36 @@
 import TransferKeys
 import TransferModel
 
-/// What leads from a receipt's text to a signature: its place in a Merkle tree (RFC 9162, section 2.1), and what was signed
+/// The path from a receipt's text to a signature: its place in a Merkle tree (RFC 9162, section 2.1), and the signature
 /// of that tree.
 struct ReceiptProof: Hashable, Sendable {
-    /// Which leaf of the tree the receipt is.
+    /// Index of the receipt's leaf in the tree.
     let index: UInt32
 
-    /// Leaves of the tree.
+    /// Number of leaves in the tree.
     let treeSize: UInt32
 
-    /// The hashes beside the way to the root, from the bottom.
+    /// Sibling hashes on the way to the root, from the bottom.
     let inclusion: [Bytes32]
 
-    /// Ed25519, 64 bytes.
+    /// Ed25519 signature of 64 bytes.
     let signature: [UInt8]
 }
 
-/// A proof as it was read, before anybody has looked whether it makes sense.
+/// A proof as read, not yet validated.
 struct ReceiptProofFields {
     var index: UInt64 = 0
     var treeSize: UInt64 = 0
-    /// Nothing where one of them is no hash.
+    /// Sibling hashes; nil if one of them is invalid.
     var inclusion: [Bytes32]? = []
     var signature: [UInt8] = []
 }
 
 extension ReceiptProof {
     /// - Parameters:
-    ///   - leaves: that a tree has at most.
-    ///   - height: hashes of an inclusion path at most.
-    /// - Throws: `malformed`.
+    ///   - leaves: most leaves of a tree.
+    ///   - height: most hashes of an inclusion path.
+    /// - Throws: `malformed` for an invalid field.
     init(_ fields: ReceiptProofFields, leaves: Int, height: Int) throws(ReceiptFault) {
         guard (1...UInt64(leaves)).contains(fields.treeSize), fields.index < fields.treeSize else {
             throw .malformed("no leaf of a tree")
@@ -46,14 +46,14 @@ extension ReceiptProof {
 }
 
 extension ByteWriter {
-    /// Bytes of a line beside the receipt's text: what is always there takes 227 bytes at most.
+    /// Most bytes of a line besides the receipt's text; the fixed part takes up to 227.
     ///
-    /// - Parameter height: hashes of the inclusion path.
+    /// - Parameter height: number of hashes in the inclusion path.
     static func receiptEnvelope(height: Int) -> Int { 256 + 67 * height }
 
-    /// The line of a receipt, without its end: the text as it was signed, and the proof around it.
+    /// Appends the line of a receipt without its end: the signed text and the proof around it.
     ///
-    /// - Parameter forEachOfInclusion: goes through the inclusion path.
+    /// - Parameter forEachOfInclusion: visits the hashes of the inclusion path.
     mutating func append(
         receipt text: [UInt8], index: UInt32, treeSize: UInt32, signature: [UInt8],
         forEachOfInclusion: ((Bytes32) -> Void) -> Void

@@ -3,7 +3,7 @@ import TransferModel
 import TransferProtocol
 
 extension SignedReceipt {
-    /// As it travels in a `result` frame; `docs/reference/protocol.md` has the table.
+    /// The binary form in a `result` frame; `docs/reference/protocol.md` has the table.
     package var encoded: [UInt8] {
         Self.encode(
             receipt, ReceiptProof(index: index, treeSize: treeSize, inclusion: inclusion, signature: signature))
@@ -11,7 +11,8 @@ extension SignedReceipt {
 
     static func encode(_ receipt: Receipt, _ proof: ReceiptProof) -> [UInt8] {
         let texts = receipt.path.string.utf8.count + receipt.sender.utf8.count
-        // What is always there takes 201 bytes at most. No more than is needed: a server keeps these for a while.
+        // The fixed part takes at most 201 bytes. The capacity is no larger than needed, because a server keeps these
+        // for a while.
         return ByteWriter.bytes(capacity: 201 + texts + Bytes32.count * proof.inclusion.count) { bytes in
             bytes.append(byte: Receipt.version)
             bytes.append(bigEndian: receipt.number, size: 8)
@@ -34,13 +35,13 @@ extension SignedReceipt {
         }
     }
 
-    /// Reads what `encoded` writes and nothing else. Nothing is verified.
+    /// Reads only what `encoded` writes. Verifies nothing.
     package convenience init(decoding bytes: [UInt8]) throws(ReceiptFault) {
         var ending: ReceiptEnding?
         try self.init(decoding: bytes, &ending)
     }
 
-    /// - Parameter ending: of the text of the receipt before it.
+    /// - Parameter ending: ending of the previous receipt's text.
     convenience init(decoding bytes: [UInt8], _ ending: inout ReceiptEnding?) throws(ReceiptFault) {
         let fields: ReceiptFields
         do throws(ProtocolFault) {
@@ -77,13 +78,13 @@ extension ReceiptFields {
 }
 
 extension BodyReader {
-    /// An integer of that many bytes. The reader's own `integer` is generic and a call into another module, which takes
-    /// longer than all the rest.
+    /// Reads an integer of so many bytes. The reader's own `integer` is generic and a call into another module, which
+    /// takes longer than everything else here.
     fileprivate mutating func number(_ size: Int) throws(ProtocolFault) -> UInt64 {
         try bytes(size).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// - Returns: nothing for what is not UTF-8.
+    /// - Returns: nil for text that is not UTF-8.
     fileprivate mutating func text() throws(ProtocolFault) -> String? {
         String(validating: try bytes(Int(try number(2))), as: UTF8.self)
     }
@@ -98,15 +99,15 @@ extension BodyReader {
 }
 
 extension ByteWriter {
-    /// Two bytes of length, then the text.
+    /// Appends two bytes of length, then the text.
     fileprivate mutating func append(sized text: String) {
         append(bigEndian: UInt64(text.utf8.count), size: 2)
         append(text)
     }
 }
 
-/// Decodes receipts that come one after the other. Those of one batch have much of their text in common, which is written
-/// only once.
+/// Decodes several receipts in order. Receipts of one batch have much of their text in common, which is written only
+/// once.
 ///
 /// It belongs to one task at a time.
 package final class ReceiptDecoder {
@@ -114,7 +115,7 @@ package final class ReceiptDecoder {
 
     package init() {}
 
-    /// Reads what `SignedReceipt.encoded` is and nothing else. Nothing is verified.
+    /// Reads only what `SignedReceipt.encoded` writes. Verifies nothing.
     package func decode(_ bytes: [UInt8]) throws(ReceiptFault) -> SignedReceipt {
         try SignedReceipt(decoding: bytes, &ending)
     }

@@ -2,10 +2,10 @@ import TransferKeys
 import TransferModel
 
 extension SignedReceipt {
-    /// One JSON object on one line, without an end of line. The receipt's text stands in it as it was signed.
+    /// One JSON object on one line, without a line end. It contains the receipt's text as it was signed.
     public var json: String { String(decoding: jsonBytes, as: UTF8.self) }
 
-    /// As `json`, in UTF-8.
+    /// The text of `json` in UTF-8.
     package var jsonBytes: [UInt8] {
         let capacity = text.count + ByteWriter.receiptEnvelope(height: Self.longestInclusion)
         return ByteWriter.bytes(capacity: capacity) { write(to: &$0) }
@@ -17,11 +17,11 @@ extension SignedReceipt {
             forEachOfInclusion: forEachOfInclusion)
     }
 
-    /// Bytes of the longest line: a path and a sender of nothing but control characters take six times their bytes.
+    /// Most bytes of a line: control characters in path and sender take six times their bytes.
     package static let longestLine = 6 * (Limits.path + Limits.sender) + 4096
 
-    /// Reads what `json` writes and nothing else: members in another order, spaces and other spellings are refused, so
-    /// that every reader sees what was signed. Nothing is verified.
+    /// Reads only what `json` writes: members in another order, spaces and other spellings are refused, so that every
+    /// reader sees what was signed. Verifies nothing.
     package convenience init(json line: [UInt8]) throws(ReceiptFault) {
         guard line.count <= Self.longestLine else { throw .malformed("a line of \(line.count) bytes") }
         var scanner = ReceiptScanner(line)

@@ -1,17 +1,17 @@
 import TransferKeys
 import TransferModel
 
-/// What the receipts of one batch have in common.
+/// Values that all receipts of one batch have in common.
 struct BatchTerms {
-    /// Of the first receipt; the others count up from there.
+    /// Number of the first receipt; the others count up from it.
     let firstNumber: UInt64
     let sender: String
     let time: ReceiptTime
     let server: ServerKey
 
-    /// The receipt of an upload.
+    /// Makes the receipt of an upload.
     ///
-    /// - Parameter index: which of the batch it is.
+    /// - Parameter index: index in the batch.
     func receipt(_ upload: ReceiptIssuer.Acknowledged, at index: Int) -> Receipt {
         Receipt(
             number: firstNumber &+ UInt64(index), uploadID: upload.uploadID, path: upload.path, kind: upload.kind,

@@ -1,33 +1,33 @@
 package import TransferModel
 
-/// Receipts with one signature for all of them.
+/// A batch of receipts under one signature.
 ///
-/// Of their texts, only the hashes are kept: a server has no use for the texts, and those of a large batch would not stay in
+/// Only hashes of their texts are kept: a server does not need the texts, and those of a large batch would not stay in
 /// the processor's cache.
 package struct ReceiptBatch {
-    /// In the order of the tree's leaves.
+    /// The uploads in the order of the tree's leaves.
     let uploads: [ReceiptIssuer.Acknowledged]
     let terms: BatchTerms
     let tree: MerkleTree
 
-    /// Of the tree's size and root.
+    /// Signature over the tree's size and root.
     let signature: [UInt8]
 
     package var count: Int { uploads.count }
 
-    /// What whoever has the results needs to make all receipts.
+    /// The part from which a client that has the results can make all receipts.
     package var signedBatch: SignedBatch {
         SignedBatch(
             number: terms.firstNumber, time: terms.time.milliseconds, count: count, signature: signature,
             sender: terms.sender)
     }
 
-    /// The receipt as it travels in a `result` frame; the same bytes as `signed(_:).encoded`.
+    /// One receipt as in a `result` frame; the same bytes as `signed(_:).encoded`.
     package func encoded(_ index: Int) -> [UInt8] {
         SignedReceipt.encode(terms.receipt(uploads[index], at: index), proof(index))
     }
 
-    /// - Returns: nothing for a number that is none of theirs.
+    /// - Returns: the receipt with this number; nil if it is not in the batch.
     package func encoded(number: UInt64) -> [UInt8]? {
         guard number >= terms.firstNumber, number - terms.firstNumber < UInt64(count) else { return nil }
         return encoded(Int(number - terms.firstNumber))

@@ -1,20 +1,20 @@
 import TransferKeys
 import TransferModel
 
-/// How the texts of receipts end. Those of one batch end alike, so that it is written once for all of them.
+/// The ending of a receipt's text. It is the same in a whole batch, so that it is written only once.
 struct ReceiptEnding {
     private let sender: String
     private let time: ReceiptTime
     private let server: ServerKey
 
-    /// From the comma before the sender on.
+    /// The text from the comma before the sender on.
     let text: [UInt8]
 
     init(_ receipt: Receipt) {
         sender = receipt.sender
         time = receipt.time
         server = receipt.server
-        // What is always there takes 121 bytes.
+        // The fixed part takes 121 bytes.
         text = ByteWriter.bytes(capacity: 121 + ByteWriter.longestJSON(of: receipt.sender)) { text in
             text.append(",\"sender\":")
             text.append(jsonString: receipt.sender)
@@ -26,7 +26,7 @@ struct ReceiptEnding {
         }
     }
 
-    /// Whether the receipt's text ends like this.
+    /// Whether the receipt's text has this ending.
     func fits(_ receipt: Receipt) -> Bool {
         time == receipt.time && server == receipt.server && sender.hasSameBytes(as: receipt.sender)
     }

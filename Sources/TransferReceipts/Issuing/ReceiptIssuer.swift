@@ -2,16 +2,16 @@ import TransferKeys
 package import TransferModel
 import TransferSystem
 
-/// Gives receipts: all of a batch with one signature. Safe to call from any thread.
+/// Issues receipts, one signature for each batch. Safe to call from any thread.
 package final class ReceiptIssuer: Sendable {
-    /// An upload that is on stable storage, as its receipt will name it.
+    /// A durable upload, as its receipt will describe it.
     package struct Acknowledged: Sendable {
         package let uploadID: UploadID
         package let path: RelativePath
         package let kind: ContentKind
         package let size: UInt64
         package let digest: Digest
-        /// `committed` or `alreadyStored`.
+        /// The result, `committed` or `alreadyStored`.
         package let result: ResultCode
 
         package init(
@@ -30,25 +30,25 @@ package final class ReceiptIssuer: Sendable {
     private let numbers: ReceiptNumbers
     private let utc: @Sendable () -> Int64
 
-    /// - Parameter utc: the time in nanoseconds since 1970.
+    /// - Parameter utc: returns the time in nanoseconds since 1970.
     package init(
         _ identity: ServerIdentity, numbers: ReceiptNumbers, utc: @escaping @Sendable () -> Int64 = utcNanoseconds
     ) {
         (self.identity, self.numbers, self.utc) = (identity, numbers, utc)
     }
 
-    /// Whose receipts these are.
+    /// The public key that verifies these receipts.
     package var key: ServerKey { identity.key }
 
-    /// As `ServerIdentity.proof`.
+    /// Proves the key on a connection, as `ServerIdentity.proof` does.
     package func keyProof(on channelBinding: [UInt8]) -> [UInt8] { identity.proof(on: channelBinding) }
 
     /// - Parameters:
     ///   - uploads: 1 to `Limits.receiptBatch`, all durable.
-    ///   - sender: of all of them; cut to its limit.
+    ///   - sender: sender of all uploads; cut to its limit.
     /// - Returns: a receipt for each, in order.
     package func issue(_ uploads: [Acknowledged], sender: String) -> ReceiptBatch {
-        // Trap: the publisher issues for batches that it has limited, and not for none.
+        // Trap: the publisher limits its batches, and never issues an empty one.
         precondition((1...Limits.receiptBatch).contains(uploads.count), "a batch of \(uploads.count) receipts")
         return sign(
             uploads,
@@ -58,13 +58,13 @@ package final class ReceiptIssuer: Sendable {
                 time: ReceiptTime(clamping: UInt64(max(0, utc() / 1_000_000))), server: identity.key))
     }
 
-    /// Makes receipts again that were given before.
+    /// Makes receipts again that were issued before.
     ///
     /// - Parameters:
-    ///   - signedBatch: what was said of them then.
-    ///   - uploads: as they were then, in order.
-    /// - Returns: nothing unless they come out the same, which the signature tells: Ed25519 has one for each text (RFC 8032,
-    ///   section 5.1.6).
+    ///   - signedBatch: the batch that was issued.
+    ///   - uploads: the same uploads in order.
+    /// - Returns: nil unless they are equal to the first ones, which the signature shows: Ed25519 has only one for each
+    ///   text (RFC 8032, section 5.1.6).
     package func issue(again signedBatch: SignedBatch, for uploads: [Acknowledged]) -> ReceiptBatch? {
         guard signedBatch.version == SignedBatch.receiptVersion, uploads.count == signedBatch.count,
             (1...Limits.receiptBatch).contains(uploads.count), let time = ReceiptTime(milliseconds: signedBatch.time)

@@ -1,29 +1,29 @@
 import TransferSystem
 
-/// Numbers for receipts: each is given once, and later ones are larger.
+/// Issues numbers for receipts: each once, and in increasing order.
 ///
-/// A server starts with the microseconds since 1970 and counts up from there. It would take more than a million receipts a
-/// second to count faster than the clock, so the next start begins above all numbers that were given before. Where somebody
-/// may have turned the clock back meanwhile, what was kept of the last start helps. Numbers stay below 2^53 until the year
-/// 2255, so that every reader of JSON can hold them.
+/// A server starts with the microseconds since 1970 and counts up. Counting faster than the clock would need more than
+/// a million receipts a second, so that the next start begins above all issued numbers. If the clock was turned back
+/// meanwhile, the stored number helps. Numbers stay below 2^53 until the year 2255, so that every JSON reader can hold
+/// them.
 package final class ReceiptNumbers: Sendable {
     private struct State {
         var next: UInt64
-        /// What was kept: all numbers given are below.
+        /// The stored number; all issued numbers are below it.
         var kept: UInt64 = 0
     }
 
-    /// Numbers that are kept ahead of those given: a write to disk in a million is nothing, and a start that leaves so many
-    /// out is behind the clock again after a second.
+    /// Distance by which the stored number is ahead: one write for a million numbers costs almost nothing, and a start
+    /// that skips so many is behind the clock again after a second.
     static let step: UInt64 = 1 << 20
 
     private let state: Locked<State>
     private let keep: @Sendable (UInt64) -> Void
 
     /// - Parameters:
-    ///   - first: the first number to give, unless the clock says a larger one: what was kept last.
-    ///   - keep: makes sure that the next start finds the number; called under a lock, and at once.
-    ///   - utc: the time in nanoseconds since 1970.
+    ///   - first: the stored number; the first one issued is at least this one and the clock's.
+    ///   - keep: stores the number for the next start; called at once, under a lock.
+    ///   - utc: returns the time in nanoseconds since 1970.
     package init(
         first: UInt64 = 0, keep: @escaping @Sendable (UInt64) -> Void = { _ in }, utc: () -> Int64 = utcNanoseconds
     ) {
@@ -32,7 +32,7 @@ package final class ReceiptNumbers: Sendable {
         _ = take(0)
     }
 
-    /// - Returns: the first of that many numbers in a row.
+    /// - Returns: the first of so many consecutive numbers.
     package func take(_ count: Int) -> UInt64 {
         state.withLock { state in
             defer { state.next &+= UInt64(count) }

@@ -1,20 +1,20 @@
 public import TransferKeys
 
-/// The key that a server signs receipts with and is known by.
+/// The public key of a server, which identifies it and verifies its receipts.
 public typealias ServerKey = PublicKey
 
-/// The key pair of a server.
+/// The key pair with which a server signs.
 package typealias ServerIdentity = KeyPair
 
 extension ServerIdentity {
     /// The name of the file in the server's own folder.
     package static let fileName = "identity.pem"
 
-    /// Reads the identity of a server, or makes it durably where there is none. A file that is no key, or that others
-    /// can read, is never replaced: it may be what verifies all receipts that were given so far.
+    /// Reads a server's identity, or makes one durably if the file does not exist. A file without a key, or one that
+    /// other users can read, is never replaced, because all earlier receipts may depend on it.
     ///
-    /// - Parameter folder: the server's own; a path of this machine.
-    /// - Returns: the identity, and whether it was made now.
+    /// - Parameter folder: path of the server's own folder on this machine.
+    /// - Returns: the identity, and whether it is new.
     package static func open(in folder: String) throws(Fault) -> (identity: ServerIdentity, isNew: Bool) {
         let made = try open(
             "\(folder)/\(fileName)",
@@ -31,22 +31,22 @@ extension ServerIdentity {
 // MARK: Whose key it is
 
 extension ServerIdentity {
-    /// Proves to the client of one connection that this is the server's own key. The proof is valid on this connection only, so
+    /// Proves to a client that this is the server's own key. The proof is valid on this connection only, so that
     /// another server cannot use it.
     ///
-    /// - Parameter channelBinding: of the connection's TLS (RFC 9266).
+    /// - Parameter channelBinding: that of the connection's TLS (RFC 9266).
     package func proof(on channelBinding: [UInt8]) -> [UInt8] { sign(ServerKey.proofMessage(channelBinding)) }
 }
 
 extension ServerKey {
-    /// In front of what is signed: nobody signs for another purpose what begins so.
+    /// Prefix of the signed bytes, unique to this purpose.
     private static let domain = Array("transfer server key v1\n".utf8)
 
     fileprivate static func proofMessage(_ channelBinding: [UInt8]) -> [UInt8] { domain + channelBinding }
 
     /// - Parameters:
-    ///   - proof: what `ServerIdentity.proof` gives.
-    ///   - channelBinding: of the connection's TLS, on this side.
+    ///   - proof: the proof from `ServerIdentity.proof`.
+    ///   - channelBinding: that of the connection's TLS, on this side.
     package func isProven(by proof: [UInt8], on channelBinding: [UInt8]) -> Bool {
         verifies(proof, of: Self.proofMessage(channelBinding))
     }

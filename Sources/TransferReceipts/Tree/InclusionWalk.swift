@@ -1,15 +1,15 @@
 import TransferKeys
 
-/// The way from a leaf up to the root, one step for each hash of its inclusion path (RFC 9162, section 2.1.3.2).
+/// The way from a leaf to the root, one step for each hash of the inclusion path (RFC 9162, section 2.1.3.2).
 struct InclusionWalk: Equatable {
-    /// The position among the nodes of this height, and that of the last of them.
+    /// Position among the nodes of this height, and the last position.
     private var position: UInt32
     private var last: UInt32
 
-    /// What was computed so far: the leaf's hash at first.
+    /// The hash computed so far: at first that of the leaf.
     private(set) var hash: Bytes32
 
-    /// - Returns: nothing when the tree has no such leaf.
+    /// - Returns: nil if the tree has no such leaf.
     init?(from leaf: Bytes32, index: UInt32, treeSize: UInt32) {
         guard index < treeSize else { return nil }
         position = index
@@ -17,10 +17,10 @@ struct InclusionWalk: Equatable {
         hash = leaf
     }
 
-    /// Whether the next hash would be above the root.
+    /// Whether the walk has reached the root.
     var isAtRoot: Bool { last == 0 }
 
-    /// - Returns: false when the path is longer than the tree is high.
+    /// - Returns: false if the path is longer than the tree's height.
     mutating func step(_ sibling: Bytes32, _ hasher: TreeHasher) -> Bool {
         guard !isAtRoot else { return false }
         if position & 1 == 1 || position == last {

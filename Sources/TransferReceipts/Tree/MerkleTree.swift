@@ -1,14 +1,14 @@
 package import TransferKeys
 
-/// A Merkle tree as in RFC 9162, section 2.1. The RFC divides from the top, at the largest power of two; joining
-/// neighbours from the bottom, an odd one out moving up as it is, gives the same tree.
+/// A Merkle tree (RFC 9162, section 2.1). The RFC divides from the top, at the largest power of two; joining neighbours
+/// from the bottom, where an odd last one moves up unchanged, makes the same tree.
 package struct MerkleTree: Sendable {
-    /// From the leaves' hashes up to the root alone.
+    /// Hashes of each level, from the leaves to the root.
     private let levels: [[Bytes32]]
 
-    /// - Parameter leaves: their hashes; at least one.
+    /// - Parameter leaves: hashes of the leaves; at least one.
     package init(_ leaves: [Bytes32], _ hasher: TreeHasher) {
-        // Trap: issuer and verifier refuse to work on none.
+        // Trap: issuer and verifier refuse empty batches.
         precondition(!leaves.isEmpty, "a tree without leaves")
         var levels = [leaves]
         var level = leaves
@@ -25,12 +25,13 @@ package struct MerkleTree: Sendable {
         }
     }
 
-    /// How many leaves it has.
+    /// Number of leaves in the tree.
     package var size: Int { levels[0].count }
 
     package var root: Bytes32 { levels[levels.count - 1][0] }
 
-    /// What a leaf's hash has to be joined with on its way up to the root, from the bottom (RFC 9162, section 2.1.3.1).
+    /// The hashes with which a leaf's hash is joined on the way to the root, from the bottom (RFC 9162, section
+    /// 2.1.3.1).
     package func inclusionPath(of leaf: Int) -> [Bytes32] {
         var path: [Bytes32] = []
         path.reserveCapacity(levels.count - 1)
@@ -38,7 +39,7 @@ package struct MerkleTree: Sendable {
         return path
     }
 
-    /// Goes through the hashes of an inclusion path.
+    /// Visits the hashes of an inclusion path.
     func forEachOnPath(of leaf: Int, _ body: (Bytes32) -> Void) {
         for height in 0..<levels.count - 1 {
             let sibling = leaf >> height ^ 1

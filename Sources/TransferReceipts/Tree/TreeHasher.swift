@@ -1,15 +1,15 @@
 internal import COpenSSL
 package import TransferKeys
 
-/// The hashes of a Merkle tree (RFC 9162, section 2.1.1), over SHA-256: the first byte tells leaves from nodes, so that
-/// neither can pass for the other.
+/// Computes the hashes of a Merkle tree (RFC 9162, section 2.1.1) with SHA-256: the first byte distinguishes leaves
+/// from nodes, so that neither can pass for the other.
 ///
-/// It belongs to one task at a time and allocates nothing for a hash.
+/// It belongs to one task at a time, and a hash needs no allocation.
 package final class TreeHasher {
     private let context: OpaquePointer
 
-    /// Looked up once for the process; never changed or freed afterwards, and OpenSSL lets threads share it
-    /// (EVP_MD_fetch(3)), hence the `unsafe`.
+    /// Looked up once in the process and never changed or freed; OpenSSL lets threads share it (EVP_MD_fetch(3)), hence
+    /// the `unsafe`.
     nonisolated(unsafe) private static let method: OpaquePointer = {
         // Trap: OpenSSL is linked in with it, and its configuration is not read.
         guard let method = EVP_MD_fetch(nil, "SHA256", nil) else { preconditionFailure("OpenSSL has no SHA-256") }
@@ -26,7 +26,7 @@ package final class TreeHasher {
         EVP_MD_CTX_free(context)
     }
 
-    /// SHA-256(0x00 ‖ content).
+    /// The hash of a leaf: SHA-256(0x00 ‖ content).
     package func leaf(_ content: [UInt8]) -> Bytes32 {
         start()
         withUnsafeBytes(of: UInt8(0)) { update($0) }
@@ -34,7 +34,7 @@ package final class TreeHasher {
         return finish()
     }
 
-    /// SHA-256(0x01 ‖ left ‖ right).
+    /// The hash of a node: SHA-256(0x01 ‖ left ‖ right).
     package func node(_ left: Bytes32, _ right: Bytes32) -> Bytes32 {
         start()
         withUnsafeBytes(of: UInt8(1)) { update($0) }
@@ -45,15 +45,15 @@ package final class TreeHasher {
 
     private func start() {
         let status = EVP_DigestInit_ex2(context, Self.method, nil)
-        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no input
-        // is judged.
+        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; every
+        // input is valid.
         precondition(status == 1, "EVP_DigestInit_ex2 failed")
     }
 
     private func update(_ bytes: UnsafeRawBufferPointer) {
         let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
-        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no input
-        // is judged.
+        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; every
+        // input is valid.
         precondition(status == 1, "EVP_DigestUpdate failed")
     }
 
@@ -62,8 +62,8 @@ package final class TreeHasher {
         let status = hash.withUnsafeMutableBytes {
             EVP_DigestFinal_ex(context, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), nil)
         }
-        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no input
-        // is judged.
+        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; every
+        // input is valid.
         precondition(status == 1, "EVP_DigestFinal_ex failed")
         return hash
     }

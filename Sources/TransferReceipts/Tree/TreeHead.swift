@@ -1,14 +1,14 @@
 import TransferKeys
 import TransferModel
 
-/// What receipts are about. Each kind is signed under a title of its own, so that none passes for another.
+/// The subject of receipts. Each is signed under its own title, so that none passes for another.
 enum ReceiptSubject {
     /// Uploads that a server has stored.
     case uploads
-    /// Deliveries that a recipient has.
+    /// Deliveries that a recipient has stored.
     case deliveries
 
-    /// The first line of what is signed, with its end. Never changes.
+    /// The first line of the signed message, with its end. Never changes.
     fileprivate var title: StaticString {
         switch self {
         case .uploads: "transfer receipts 1\n"
@@ -22,7 +22,7 @@ struct TreeHead {
     let size: UInt32
     let root: Bytes32
 
-    /// What is signed of a tree: three lines that nothing else that is signed with this key begins like.
+    /// The message that is signed: three lines, with a beginning that no other message signed with this key has.
     func message(_ subject: ReceiptSubject) -> [UInt8] {
         // A title has up to 22 bytes, a number ten digits, a hash 64.
         ByteWriter.bytes(capacity: 128) { message in

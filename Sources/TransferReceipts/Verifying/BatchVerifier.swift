@@ -1,24 +1,24 @@
 import TransferKeys
 package import TransferModel
 
-/// Makes the receipts that a server has signed together, from what the client knows of the uploads, and verifies them: with
-/// one look at the signature for all.
+/// Makes the receipts of a signed batch from the client's knowledge of the uploads, and verifies them with a single
+/// check of the signature.
 ///
 /// It belongs to one task at a time.
 package final class BatchVerifier {
     private let server: ServerKey
     private let hasher = TreeHasher()
 
-    /// - Parameter server: whose receipts these have to be.
+    /// - Parameter server: the server that must have signed.
     package init(_ server: ServerKey) {
         self.server = server
     }
 
     /// - Parameters:
-    ///   - signedBatch: what the server says of all of them.
+    ///   - signedBatch: the common part, from the server.
     ///   - uploads: `signedBatch.count` of them, in the order of their results.
-    /// - Returns: a receipt for each, all good.
-    /// - Throws: `notSigned` when the server has signed something else; `unknownVersion`, `malformed`.
+    /// - Returns: a verified receipt for each upload.
+    /// - Throws: `notSigned` if the server has signed something else; `unknownVersion`, `malformed`.
     package func verify(
         _ signedBatch: SignedBatch, of uploads: [ReceiptIssuer.Acknowledged]
     ) throws(ReceiptFault) -> [SignedReceipt] {

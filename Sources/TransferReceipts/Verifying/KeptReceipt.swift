@@ -1,16 +1,16 @@
-/// A line of a file of receipts, of either kind.
+/// A line of a receipts file, of either kind.
 package enum KeptReceipt: Sendable {
-    /// A server's, of an upload.
+    /// A server's receipt of an upload.
     case upload(SignedReceipt)
-    /// A recipient's, of a delivery.
+    /// A recipient's receipt of a delivery.
     case delivery(SignedDeliveryReceipt)
 
-    /// Bytes of the longest line of any kind.
+    /// Most bytes of a line of any kind.
     package static let longestLine = max(SignedReceipt.longestLine, SignedDeliveryReceipt.longestLine)
 
     private static let delivery: StaticString = "{\"receipt\":{\"version\":1,\"delivery\":"
 
-    /// Reads a line in its one canonical form. Nothing is verified.
+    /// Reads a line in its only canonical form. Verifies nothing.
     ///
     /// - Throws: `malformed` or `unknownVersion`.
     package init(json line: [UInt8]) throws(ReceiptFault) {

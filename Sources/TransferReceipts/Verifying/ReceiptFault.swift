@@ -1,23 +1,23 @@
 package import TransferKeys
 
-/// Why something is no good receipt.
+/// The reason why a receipt is not accepted.
 package enum ReceiptFault: Error, Equatable, Sendable {
-    /// It is not written as a receipt is; what is wrong, as a phrase.
+    /// The form is not that of a receipt; the text is a phrase.
     case malformed(String)
-    /// Of a version that this program doesn't know.
+    /// The version is unknown to this program.
     case unknownVersion
-    /// The signature is not that of the server, or of the recipient, or what it covers was changed.
+    /// The signature is not by the server or recipient, or the signed text was changed.
     case notSigned
-    /// Signed by another server.
+    /// Another server has signed it.
     case otherServer(ServerKey)
-    /// A delivery receipt that another recipient has signed.
+    /// Another recipient has signed the delivery receipt.
     case otherRecipient(PublicKey)
-    /// About another upload; what differs, as a phrase.
+    /// The receipt is about another upload; the text is a phrase with the difference.
     case otherUpload(String)
-    /// There is none.
+    /// The server has sent no receipt.
     case missing
 
-    /// For people; no capital at the start and no full stop.
+    /// A phrase for users, without a capital and a full stop.
     package var phrase: String {
         switch self {
         case .malformed(let what): "not a receipt: \(what)"

@@ -6,10 +6,11 @@ import TransferModel
 package final class ReceiptLineBuffer {
     private let space: UnsafeMutableBufferPointer<UInt8>
 
-    /// Bytes collected.
+    /// Number of bytes collected so far.
     package private(set) var count = 0
 
-    /// - Parameter worthwhile: bytes from which on `count` is to be looked at: no more than one receipt is added beyond.
+    /// - Parameter worthwhile: number of bytes from which on the owner takes the lines; at most one more receipt is
+    ///   appended after it.
     package init(worthwhile: Int) {
         space = .allocate(capacity: worthwhile + SignedReceipt.longestLine + 1)
     }
@@ -18,7 +19,7 @@ package final class ReceiptLineBuffer {
         space.deallocate()
     }
 
-    /// Adds a line, with its end.
+    /// Appends a line with its end.
     package func append(_ receipt: SignedReceipt) {
         var line = ByteWriter(UnsafeMutableBufferPointer(rebasing: space[count...]))
         receipt.write(to: &line)
@@ -26,7 +27,7 @@ package final class ReceiptLineBuffer {
         count += line.count
     }
 
-    /// Gives away what was collected.
+    /// Passes the collected bytes to `body`, and begins again.
     package func take(_ body: (UnsafeRawBufferPointer) -> Void) {
         body(UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: space[..<count])))
         count = 0

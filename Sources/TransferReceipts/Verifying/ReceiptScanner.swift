@@ -1,7 +1,7 @@
 import TransferKeys
 import TransferModel
 
-/// Takes the line of a receipt apart. It goes along a line that has exactly the expected form and stops at anything else.
+/// Parses the line of a receipt, which must have exactly the expected form.
 struct ReceiptScanner {
     private let line: [UInt8]
     private var offset = 0
@@ -10,7 +10,7 @@ struct ReceiptScanner {
         self.line = line
     }
 
-    /// Reads all of the line of a server's receipt.
+    /// Reads the whole line of a server's receipt.
     mutating func fields() throws(ReceiptFault) -> ReceiptFields {
         var fields = ReceiptFields()
         try expect("{\"receipt\":{\"version\":")
@@ -33,7 +33,7 @@ struct ReceiptScanner {
         return fields
     }
 
-    /// Reads all of the line of a delivery receipt.
+    /// Reads the whole line of a delivery receipt.
     mutating func deliveryFields() throws(ReceiptFault) -> DeliveryFields {
         var fields = DeliveryFields()
         try expect("{\"receipt\":{\"version\":")
@@ -54,7 +54,7 @@ struct ReceiptScanner {
         return fields
     }
 
-    /// - Returns: nothing unless there are 32 bytes in hexadecimal digits.
+    /// - Returns: nil unless there are 32 bytes in hexadecimal digits.
     private mutating func key(after text: String) throws(ReceiptFault) -> Bytes32? {
         [UInt8](hexadecimal: try string(after: text)).flatMap { Bytes32($0) }
     }
@@ -73,7 +73,7 @@ struct ReceiptScanner {
         return fields
     }
 
-    /// - Returns: nothing when one of them is no hash.
+    /// - Returns: nil if one of them is not a hash.
     private mutating func hashes() throws(ReceiptFault) -> [Bytes32]? {
         var hashes: [Bytes32?] = []
         while peek != UInt8(ascii: "]") {
@@ -133,7 +133,7 @@ struct ReceiptScanner {
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "u"):
             let digits = line[offset...].prefix(4)
-            // Halves of a pair are no scalars; nothing that is escaped needs pairs.
+            // Surrogates are not scalars; no escaped character needs a pair.
             guard digits.count == 4, let value = Hexadecimal.number(digits),
                 let scalar = UnicodeScalar(UInt32(truncatingIfNeeded: value))
             else { throw unexpected }
@@ -145,7 +145,7 @@ struct ReceiptScanner {
 }
 
 extension Digest {
-    /// Reads what `description` writes; nothing for any other text.
+    /// Reads the text of `description`; nil for any other text.
     fileprivate init?(name text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2,

@@ -1,33 +1,33 @@
 import TransferKeys
 
-/// Verifies receipts that come one after the other. Those of one batch share their signature and most of their way to
-/// the root, so each costs little more than the hash of its text.
+/// Verifies several receipts in order. Those of one batch share their signature and most of their way to the root, so
+/// that each costs little more than the hash of one text.
 ///
 /// It belongs to one task at a time.
 package final class ReceiptVerifier {
     private let hasher = TreeHasher()
-    /// The last receipt that was found good, and how far it was before each step on its way and at the end of it.
+    /// The latest verified receipt, and its walk before each step and at the end.
     private var last: SignedLeaf?
     private var lastWalk: [InclusionWalk] = []
-    /// The same of the one that is being verified.
+    /// The same for the receipt that is being verified.
     private var walked: [InclusionWalk] = []
 
     package init() {}
 
-    /// Whether the server that the receipt names has given it, and as it stands. Whether that is a server to be trusted
-    /// is the caller's question.
+    /// Verifies that the server named in the receipt has signed it unchanged. The caller decides whether that server is
+    /// trusted.
     ///
-    /// - Throws: `notSigned`.
+    /// - Throws: `notSigned` if the signature is invalid.
     package func verify(_ signed: SignedReceipt) throws(ReceiptFault) {
         let proof = ReceiptProof(
             index: signed.index, treeSize: signed.treeSize, inclusion: signed.inclusion, signature: signed.signature)
         try verify(SignedLeaf(text: signed.text, proof: proof, signer: signed.receipt.server, subject: .uploads))
     }
 
-    /// Whether the recipient that the receipt names has signed it, and as it stands. Whose key that is, is the caller's
-    /// question.
+    /// Verifies that the recipient's key named in the receipt has signed it unchanged. The caller decides to whom the
+    /// key belongs.
     ///
-    /// - Throws: `notSigned`.
+    /// - Throws: `notSigned` if the signature is invalid.
     package func verify(_ signed: SignedDeliveryReceipt) throws(ReceiptFault) {
         try verify(
             SignedLeaf(
@@ -51,7 +51,7 @@ package final class ReceiptVerifier {
             guard walk.step(sibling, hasher) else { throw .notSigned }
         }
         guard walk.isAtRoot else { throw .notSigned }
-        // The signature over the same root needs no second look.
+        // The signature over the same root was verified before.
         if fellow == nil || lastWalk.last?.hash != walk.hash {
             let message = TreeHead(size: proof.treeSize, root: walk.hash).message(leaf.subject)
             guard leaf.signer.verifies(proof.signature, of: message) else { throw .notSigned }
@@ -61,7 +61,8 @@ package final class ReceiptVerifier {
         last = leaf
     }
 
-    /// Where the way of a good receipt of the same batch came through the same node, if it went on alike from there.
+    /// The height at which the walk of a verified receipt of the batch passed the same node, if the paths are equal
+    /// from there on.
     private func joint(of walk: InclusionWalk, _ path: ArraySlice<Bytes32>, with fellow: ReceiptProof) -> Int? {
         let done = fellow.inclusion.count - path.count
         // Trap: `lastWalk` has one step for each hash of `fellow` and one more.
@@ -70,7 +71,7 @@ package final class ReceiptVerifier {
     }
 }
 
-/// A receipt of either kind as its verification sees it.
+/// A receipt of either kind, reduced to what verification needs.
 private struct SignedLeaf {
     let text: [UInt8]
     let proof: ReceiptProof
