@@ -71,7 +71,7 @@ final class ChunkCipher {
     ) throws(SealingError) {
         let status = EVP_CipherInit_ex(context, nil, nil, nil, nonce.bytes, direction.rawValue)
         try OpenSSL.check(status, "EVP_CipherInit_ex")
-        // An empty chunk consists of its tag; a null address would mean associated data to OpenSSL.
+        // An empty chunk is only a tag; a null address would mean associated data to OpenSSL.
         guard !input.isEmpty else { return }
         guard let size = Int32(exactly: input.count) else { throw .failed("EVP_CipherUpdate") }
         var written: Int32 = 0
