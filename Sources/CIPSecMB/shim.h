@@ -1,16 +1,16 @@
 #ifndef TRANSFER_CIPSECMB_SHIM_H
 #define TRANSFER_CIPSECMB_SHIM_H
 
-// AES-128-GCM of Intel's Multi-Buffer Crypto library for processors with wide AES instructions, as a provider of OpenSSL
-// (provider(7)), so that OpenSSL's TLS uses it: OpenSSL itself has code for them from 3.1 on, and what it has before takes
-// four times as long. The library is opened at run time: nothing needs it, and most processors have no use for it.
+// AES-128-GCM of Intel's Multi-Buffer Crypto library for processors with wide AES instructions, as a provider of
+// OpenSSL (provider(7)), so that OpenSSL's TLS uses it: OpenSSL has such code only from 3.1 on, and its older code
+// takes four times as long. The library is optional and opened at run time, because most processors cannot use it.
 //
-// Releases with one soname have structures of different sizes: the keys of 1.3 take 1,008 bytes, those of 1.4 and 1.5 256
-// more. So their layouts are not known here. They have room to spare, and whether they stay well within it is looked at
-// before the library is used, as are its answers (WideAES.swift).
+// Releases with the same soname have structures of different sizes: the keys of 1.3 take 1,008 bytes, those of 1.4 and
+// 1.5 256 more. So this file does not assume their layouts. The structures get spare room, and before the library is
+// used, a test checks that it stays well inside and gives right results (WideAES.swift).
 //
-// What TLS asks of a cipher, and no more: a nonce of 12 bytes, what is only authenticated before the content, all of the
-// content in one call, a tag of 16 bytes.
+// Only what TLS needs of a cipher: a nonce of 12 bytes, associated data before the content, all content in one call,
+// and a tag of 16 bytes.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,12 +21,12 @@ enum {
     cipsecmb_nonce_size = 12,
     cipsecmb_tag_size = 16,
     cipsecmb_longest_associated = 64,
-    // Room for the library's structures, and how much of it a library may use to be used.
+    // Memory for the library's structures, and the limit up to which it may use it.
     cipsecmb_key_room = 2048,
     cipsecmb_key_limit = 1536,
     cipsecmb_context_room = 256,
     cipsecmb_context_limit = 192,
-    // Keys that each thread has at hand in the library's form, 64 KiB of them.
+    // Expanded keys that each thread keeps, 64 KiB of them.
     cipsecmb_slot_count = 32,
 };
 
@@ -36,7 +36,7 @@ typedef void (*cipsecmb_crypt)(const void *key, void *context, uint8_t *output, 
                                uint64_t tag_count);
 
 struct cipsecmb_library {
-    // Three numbers in the lowest three bytes, the first one highest.
+    // Three numbers in the lowest three bytes, the first one in the highest of these.
     unsigned version;
     cipsecmb_expand expand;
     cipsecmb_crypt encrypt;
@@ -58,26 +58,26 @@ struct cipsecmb_library {
 #include <stdlib.h>
 #include <string.h>
 
-// One direction of a conversation. Most conversations are silent most of the time, so the key is kept as it came: the
-// library's form of it, which it can use, is some eighty times as large, and made again when it is wanted.
+// One direction of a TLS session. Most sessions are idle most of the time, so only the original key is kept: the
+// library's expanded form is some eighty times as large, and is computed again when it is needed.
 struct cipsecmb_cipher {
     const struct cipsecmb_library *library;
-    // Which key of which direction it is, of all that there ever were; 0 without a key.
+    // Serial number of the key among all that this process has set; 0 without a key.
     uint64_t serial;
     uint8_t key[cipsecmb_key_size];
     bool is_encrypting;
     bool has_nonce;
-    // The content was in, so the tag of it is there.
+    // The content was processed, so that its tag is known.
     bool is_through;
     uint8_t nonce[cipsecmb_nonce_size];
     uint8_t associated[cipsecmb_longest_associated];
     size_t associated_count;
-    // When decrypting: the one that came with the content.
+    // The tag that came with the content; only for decryption.
     uint8_t expected[cipsecmb_tag_size];
     uint8_t tag[cipsecmb_tag_size];
 };
 
-// A key in the library's form.
+// A key in the library's expanded form.
 struct cipsecmb_slot {
     _Alignas(64) uint8_t key[cipsecmb_key_room];
     uint64_t serial;
@@ -98,8 +98,8 @@ static void cipsecmb_make_key(void) {
     cipsecmb_has_slots_key = pthread_key_create(&cipsecmb_slots_key, cipsecmb_free_slots) == 0;
 }
 
-// Those that were used last on this thread, which go with it; NULL where there is no memory. A serial comes once, so none is
-// ever taken for another key's.
+// The expanded keys that this thread used last, freed when it ends; NULL without memory. Serials are unique, so that no
+// key is taken for another one.
 static struct cipsecmb_slot *cipsecmb_slots(bool makes) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (pthread_once(&once, cipsecmb_make_key) != 0 || !cipsecmb_has_slots_key) return NULL;
@@ -112,15 +112,15 @@ static struct cipsecmb_slot *cipsecmb_slots(bool makes) {
     return NULL;
 }
 
-// What a thread has at hand of a key that is not used any more goes, where that is this thread. On another one it stays until
-// its place is wanted, or the thread ends.
+// Erases a key that is no longer used, if this thread has its expanded form. On another thread that stays until its
+// slot is reused or the thread ends.
 static void cipsecmb_forget(uint64_t serial) {
     struct cipsecmb_slot *slots = serial ? cipsecmb_slots(false) : NULL;
     struct cipsecmb_slot *slot = slots ? &slots[serial % cipsecmb_slot_count] : NULL;
     if (slot && slot->serial == serial) OPENSSL_cleanse(slot, sizeof *slot);
 }
 
-// NULL where there is no memory.
+// Returns the expanded key; NULL without memory.
 static const uint8_t *cipsecmb_expanded(const struct cipsecmb_cipher *cipher) {
     struct cipsecmb_slot *slots = cipsecmb_slots(true);
     if (!slots) return NULL;
@@ -159,7 +159,7 @@ static int cipsecmb_set_params(void *pointer, const OSSL_PARAM parameters[]) {
     size_t size = 0;
     if (nonce && (!OSSL_PARAM_get_size_t(nonce, &size) || size != cipsecmb_nonce_size)) return 0;
     if (!tag) return 1;
-    // Without bytes it would set the size alone, which is as it is.
+    // Without data this sets only the size, which is fixed.
     if (tag->data_size != cipsecmb_tag_size) return 0;
     if (tag->data) memcpy(cipher->expected, tag->data, cipsecmb_tag_size);
     return 1;
@@ -193,7 +193,7 @@ static int cipsecmb_init_decryption(void *pointer, const unsigned char *key, siz
     return cipsecmb_init(pointer, key, key_size, nonce, nonce_size, parameters, false);
 }
 
-// Without `output` it takes what is only authenticated.
+// Without `output` the input is associated data.
 static int cipsecmb_update(void *pointer, unsigned char *output, size_t *written, size_t room,
                            const unsigned char *input, size_t count) {
     struct cipsecmb_cipher *cipher = pointer;
@@ -209,14 +209,14 @@ static int cipsecmb_update(void *pointer, unsigned char *output, size_t *written
     cipsecmb_crypt crypt = cipher->is_encrypting ? cipher->library->encrypt : cipher->library->decrypt;
     const uint8_t *key = cipsecmb_expanded(cipher);
     if (!key) return 0;
-    // Of use within the call only.
+    // Used only inside the call.
     _Alignas(64) uint8_t context[cipsecmb_context_room];
     crypt(key, context, output, input, count, cipher->nonce, cipher->associated,
           cipher->associated_count, cipher->tag, cipsecmb_tag_size);
     OPENSSL_cleanse(context, sizeof context);
-    // Code for SSE2 on the same thread is slow as long as upper halves are in use (see CISAL).
+    // SSE2 code on the same thread is slow while upper halves of registers are in use (see CISAL).
     if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroupper" ::: "memory");
-    // Never two contents under one nonce.
+    // Prevents two contents under one nonce.
     cipher->has_nonce = false;
     cipher->is_through = true;
     *written = count;
@@ -262,7 +262,7 @@ static int cipsecmb_get_params(OSSL_PARAM parameters[]) {
            cipsecmb_tell_flag(parameters, OSSL_CIPHER_PARAM_CUSTOM_IV);
 }
 
-// The functions have other types each; OpenSSL calls them by their numbers.
+// The functions have different types; OpenSSL calls them by their numbers.
 #define CIPSECMB_FUNCTION(number, function) {number, (void (*)(void))function}
 
 static const OSSL_DISPATCH cipsecmb_functions[] = {
@@ -296,7 +296,7 @@ static const OSSL_DISPATCH cipsecmb_provider[] = {
 
 #undef CIPSECMB_FUNCTION
 
-// Whether the processor has what the library is used for.
+// Whether the processor has the instructions for which the library is used.
 static inline bool cipsecmb_suits_processor(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("vaes") && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f") &&
@@ -305,8 +305,8 @@ static inline bool cipsecmb_suits_processor(void) {
 
 static inline bool cipsecmb_has_avx2(void) { return __builtin_cpu_supports("avx2"); }
 
-// Opens the library at `path`, for ever. False if it is not there or lacks a function. `kind` is the processor that the
-// functions are for: the library's own choice among them would cost 0.3 ms at each start.
+// Opens the library at `path` permanently. False if it is missing or lacks a function. `kind` is the processor for
+// which functions are looked up: the library's own choice would cost 0.3 ms at each start.
 static inline bool cipsecmb_open(const char *path, const char *kind, struct cipsecmb_library *library) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) return false;
@@ -337,7 +337,7 @@ static inline bool cipsecmb_is_filled(const uint8_t *bytes, size_t start, size_t
 
 enum { cipsecmb_trial_room = 16384 };
 
-// Whether the library stays within its limits: it gets far more memory than it will have, filled with `value`.
+// Whether the library stays inside its limits: it gets far more memory than later, filled with `value`.
 static inline bool cipsecmb_keeps_limits(const struct cipsecmb_library *library, uint8_t value) {
     uint8_t *memory = aligned_alloc(64, 2 * cipsecmb_trial_room);
     if (!memory) return false;
@@ -354,7 +354,7 @@ static inline bool cipsecmb_keeps_limits(const struct cipsecmb_library *library,
     return keeps;
 }
 
-// A message to be encrypted both ways.
+// A message that both OpenSSL and the library encrypt.
 struct cipsecmb_message {
     const uint8_t *key;
     const uint8_t *nonce;
@@ -364,7 +364,7 @@ struct cipsecmb_message {
     size_t count;
 };
 
-// As OpenSSL itself encrypts: the content, and behind it the tag.
+// Encrypts with OpenSSL: the content, followed by the tag.
 static inline bool cipsecmb_expect(const EVP_CIPHER *method, struct cipsecmb_message message, uint8_t *sealed) {
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int written = 0;
@@ -378,7 +378,7 @@ static inline bool cipsecmb_expect(const EVP_CIPHER *method, struct cipsecmb_mes
     return is_done;
 }
 
-// The library's way through a message, with the functions that OpenSSL will call. `tag` is read when decrypting.
+// Processes a message with the functions that OpenSSL will call. `tag` is read for decryption.
 static inline bool cipsecmb_run(struct cipsecmb_cipher *cipher, bool is_encrypting, struct cipsecmb_message message,
                                 const uint8_t *input, uint8_t *output, uint8_t *tag) {
     size_t written = 0;
@@ -393,8 +393,8 @@ static inline bool cipsecmb_run(struct cipsecmb_cipher *cipher, bool is_encrypti
     return true;
 }
 
-// Whether the library answers as OpenSSL does, in place and beside it, writes nothing behind, and refuses a tag of which one
-// bit is wrong. `memory` has room for four times the content and 64 bytes.
+// Whether the library's results equal OpenSSL's, in place and not, whether it writes nothing beyond them, and refuses a
+// tag with one wrong bit. `memory` has room for four times the content and 64 bytes.
 static inline bool cipsecmb_answers(const struct cipsecmb_library *library, const EVP_CIPHER *method,
                                     struct cipsecmb_message message, uint8_t *memory) {
     enum { guard = 64 - cipsecmb_tag_size };
@@ -415,7 +415,7 @@ static inline bool cipsecmb_answers(const struct cipsecmb_library *library, cons
     return answers;
 }
 
-// The one that OpenSSL uses; never changed once it does.
+// The library that OpenSSL uses; not changed afterwards.
 static struct cipsecmb_library cipsecmb_used = {0};
 
 static int cipsecmb_start(const OSSL_CORE_HANDLE *core, const OSSL_DISPATCH *offered, const OSSL_DISPATCH **functions,
@@ -427,11 +427,11 @@ static int cipsecmb_start(const OSSL_CORE_HANDLE *core, const OSSL_DISPATCH *off
     return 1;
 }
 
-// Offers the library's cipher to whoever asks for "provider=ipsec-mb", once in a process. OpenSSL's own providers stay what
-// they are. False if it cannot be had.
+// Registers the library's cipher in OpenSSL under "provider=ipsec-mb", once in a process. OpenSSL's own providers stay
+// as they are. False if this fails.
 static inline bool cipsecmb_load(struct cipsecmb_library library) {
     cipsecmb_used = library;
-    // One that was loaded by name is the end of what OpenSSL loads by itself.
+    // After a provider is loaded by name, OpenSSL no longer loads its default by itself.
     return OSSL_PROVIDER_load(NULL, "default") && OSSL_PROVIDER_add_builtin(NULL, "ipsec-mb", cipsecmb_start) &&
            OSSL_PROVIDER_load(NULL, "ipsec-mb");
 }

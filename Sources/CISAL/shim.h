@@ -1,11 +1,11 @@
 #ifndef TRANSFER_CISAL_SHIM_H
 #define TRANSFER_CISAL_SHIM_H
 
-// The part of ISA-L that deflates and inflates, from a shared library opened at run time: Debian has no static one, and
-// the program must start, and start as fast, where there is none. Its header is needed for the layouts of the structures
-// alone. Without it nothing can be opened, and all functions here are stubs.
+// The functions of ISA-L for deflating and inflating, from a shared library opened at run time: Debian has no static
+// one, and the program must start, and as fast, where ISA-L is missing. Its header is needed only for the layouts of
+// structures. Without it nothing can be opened, and all functions here are stubs.
 //
-// Only on x86-64: on AArch64, 2.30 (Debian 12) reads beyond the end of what it takes the Adler-32 of (fixed in 2.31), and
+// Only on x86-64: on AArch64, 2.30 (Debian 12) reads beyond the end of the input of Adler-32 (fixed in 2.31), and
 // releases before 2.32 may refuse intact streams (github.com/intel/isa-l, issue 316).
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// What one call of `cisal_inflate` did; nothing but `is_corrupt` is set when that is.
+// Result of one call of `cisal_inflate`; with `is_corrupt`, the other members are not set.
 struct cisal_step {
     bool is_complete;
     bool is_corrupt;
@@ -38,15 +38,15 @@ struct cisal_library {
 
 #include <isa-l/igzip_lib.h>
 
-// Whether the header has the layouts of releases 2.30 and 2.31, which are the same. The soname does not tell: it is 2 for
-// older layouts as well.
+// Whether the header has the layouts of releases 2.30 and 2.31, which are equal. The soname does not show this: it is 2
+// for older layouts as well.
 static inline bool cisal_knows_layouts(void) {
     return sizeof(struct isal_zstream) == 82384 && offsetof(struct isal_zstream, internal_state.state) == 84 &&
            sizeof(struct inflate_state) == 87368 && offsetof(struct inflate_state, block_state) == 21160 &&
            offsetof(struct inflate_state, tmp_in_size) == 21206;
 }
 
-// Opens the library at `path`, for ever. False if it is not there, lacks a function or may have other layouts.
+// Opens the library at `path` permanently. False if it is missing, lacks a function or may have other layouts.
 static inline bool cisal_open(const char *path, struct cisal_library *library) {
     void *handle = cisal_knows_layouts() ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!handle) return false;
@@ -56,7 +56,7 @@ static inline bool cisal_open(const char *path, struct cisal_library *library) {
     *(void **)&library->inflate_init = dlsym(handle, "isal_inflate_init");
     *(void **)&library->inflate_reset = dlsym(handle, "isal_inflate_reset");
     *(void **)&library->inflate = dlsym(handle, "isal_inflate");
-    // Not called: it is what 2.30 has and older releases, whose layouts may be others, have not.
+    // Not called, but 2.30 has it and older releases, whose layouts may differ, do not.
     void *since_2_30 = dlsym(handle, "isal_deflate_process_dict");
     if (library->deflate_init && library->deflate_reset && library->deflate && library->inflate_init &&
         library->inflate_reset && library->inflate && since_2_30) {
@@ -66,21 +66,21 @@ static inline bool cisal_open(const char *path, struct cisal_library *library) {
     return false;
 }
 
-// ISA-L leaves the upper halves of AVX registers in use, and code built for SSE2 on the same thread then runs at a third of
-// its speed, xxHash's among it, until somebody clears them (Intel's optimization manual, "Mixing AVX code with SSE code").
+// ISA-L leaves the upper halves of AVX registers in use. Code for SSE2 on the same thread, such as xxHash's, then runs
+// at a third of the usual speed until they are cleared (Intel's optimization manual, "Mixing AVX code with SSE code").
 static inline void cisal_clear_upper_halves(void) {
     if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroupper" ::: "memory");
 }
 
-// The buffer that a level needs beside the stream, as large as ISA-L proposes: smaller ones make shorter blocks, which
-// costs up to 5% of the speed on text and 40% on incompressible bytes.
+// The buffer of a level besides the stream, as large as ISA-L proposes: smaller ones make shorter blocks, which costs
+// up to 5% of the speed on text and 40% on incompressible bytes.
 static inline uint32_t cisal_level_buffer_size(uint32_t level) {
     if (level == 1) return ISAL_DEF_LVL1_DEFAULT;
     return level == 2 ? ISAL_DEF_LVL2_DEFAULT : ISAL_DEF_LVL3_DEFAULT;
 }
 
-// Behind each structure of the library, for one whose layout is larger than that of the header: so that it is noticed, and
-// before anything else was written over.
+// Spare bytes behind each structure, in case the library's layout is larger than the header's: they reveal it, and
+// protect other memory.
 enum { cisal_spare = 4096, cisal_spare_byte = 0xA5 };
 
 static inline bool cisal_is_spared(const uint8_t *spare) {
@@ -90,7 +90,7 @@ static inline bool cisal_is_spared(const uint8_t *spare) {
     return true;
 }
 
-// Bytes of memory for deflating at `level` (1...3): the stream, and behind it the level's buffer.
+// Bytes of memory for deflating at `level` (1...3): the stream, followed by the level's buffer.
 static inline size_t cisal_deflate_size(uint32_t level) {
     return sizeof(struct isal_zstream) + cisal_spare + cisal_level_buffer_size(level) + cisal_spare;
 }
@@ -105,7 +105,7 @@ static inline void cisal_deflate_init(struct cisal_library library, void *memory
     library.deflate_init(memory);
 }
 
-// Whether the library has written into its structures alone.
+// Whether the library has written only into its structures.
 static inline bool cisal_deflate_keeps_limits(const void *memory, uint32_t level) {
     const uint8_t *spare = (const uint8_t *)memory + sizeof(struct isal_zstream);
     return cisal_is_spared(spare) && cisal_is_spared(spare + cisal_spare + cisal_level_buffer_size(level));
@@ -120,7 +120,7 @@ static inline uint32_t cisal_deflate(
     stream->level = level;
     stream->level_buf = cisal_level_buffer(memory);
     stream->level_buf_size = cisal_level_buffer_size(level);
-    // Writing the header turns this to IGZIP_ZLIB_NO_HDR, and a reset does not turn it back.
+    // Writing the header changes this to IGZIP_ZLIB_NO_HDR, and a reset does not restore it.
     stream->gzip_flag = IGZIP_ZLIB;
     stream->flush = NO_FLUSH;
     stream->end_of_stream = 1;
@@ -128,7 +128,7 @@ static inline uint32_t cisal_deflate(
     stream->avail_in = input_count;
     stream->next_out = output;
     stream->avail_out = output_count;
-    // Not isal_deflate_stateless: it is no faster, and it wants up to 9 bytes more than the stream takes.
+    // Not isal_deflate_stateless: it is no faster, and needs up to 9 bytes more than the stream.
     int status = library.deflate(stream);
     cisal_clear_upper_halves();
     if (status != COMP_OK || stream->internal_state.state != ZSTATE_END || stream->avail_out > output_count) return 0;
@@ -159,7 +159,7 @@ static inline struct cisal_step cisal_inflate(
     struct cisal_library library, void *memory, const uint8_t *input, uint32_t input_count, void *output,
     uint32_t output_count) {
     struct inflate_state *state = memory;
-    // A window of more than 32 KiB, which RFC 1950 does not allow and ISA-L lets pass.
+    // Refuses a window of more than 32 KiB, which RFC 1950 forbids and ISA-L accepts.
     bool is_first_byte = !state->wrapper_flag && state->tmp_in_size == 0 && input_count > 0;
     if (is_first_byte && input[0] >> 4 > 7) return (struct cisal_step){.is_corrupt = true};
     state->next_in = (uint8_t *)input;
@@ -168,12 +168,12 @@ static inline struct cisal_step cisal_inflate(
     state->avail_out = output_count;
     bool is_damaged = library.inflate(state) != ISAL_DECOMP_OK;
     cisal_clear_upper_halves();
-    // ISA-L forgets that a preset dictionary was asked for when input ends inside the dictionary's checksum.
+    // ISA-L forgets that the stream needs a preset dictionary if the input ends inside the dictionary's checksum.
     bool wants_dictionary = state->block_state == ISAL_ZLIB_DICT;
     bool is_complete = state->block_state == ISAL_BLOCK_FINISH;
-    // It takes input in words, so what follows the stream may be in there already.
+    // ISA-L reads input in words, so that it may hold bytes after the stream.
     bool has_more = is_complete && state->read_in_length >= 8;
-    // Its counts are of no use then: avail_in can have gone below zero.
+    // Its counts are invalid then: avail_in can be below zero.
     if (is_damaged || wants_dictionary || has_more || state->avail_in > input_count || state->avail_out > output_count)
         return (struct cisal_step){.is_corrupt = true};
     return (struct cisal_step){

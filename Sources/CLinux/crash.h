@@ -1,9 +1,9 @@
 #ifndef TRANSFER_CLINUX_CRASH_H
 #define TRANSFER_CLINUX_CRASH_H
 
-// What a process writes about itself when a signal is about to end it: which signal, where, and the way there. In C,
-// because a signal handler may do next to nothing (signal-safety(7)): no allocation, no lock, no Swift. Every step is a
-// system call on numbers and on memory of its own, so a heap or a lock that is broken does not matter.
+// The report that a process writes when a signal is about to end it: which signal, where, and the backtrace. In C,
+// because a signal handler may do almost nothing (signal-safety(7)): no allocation, no lock, no Swift. Every step is a
+// system call on numbers and memory of its own, so that a damaged heap or lock does not matter.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
-// Frames that are written: a recursion that took the whole stack has millions.
+// Most frames to write: a recursion that used the whole stack has millions.
 enum { clinux_crash_frames = 128, clinux_crash_stack_size = 64 << 10 };
 
 static int clinux_crash_output = -1;
@@ -53,14 +53,14 @@ static inline void clinux_crash_address(uint64_t address) {
     clinux_crash_number(address, 16);
 }
 
-// Reads two words of this process's memory; 0 when they cannot be read, where a plain access would be the next fault. The
-// kernel says so when it is to write them to a pipe; containers often forbid process_vm_readv(2).
+// Reads two words of this process's memory; 0 if they cannot be read, where a plain access would be another fault. The
+// kernel reports that when it should write them to a pipe; containers often forbid process_vm_readv(2).
 static inline int clinux_crash_peek(uint64_t address, uint64_t words[2]) {
     return syscall(SYS_write, clinux_crash_pipe[1], (const void *)(uintptr_t)address, 16) == 16
         && syscall(SYS_read, clinux_crash_pipe[0], words, 16) == 16;
 }
 
-// Where it was and the frame pointer then: registers 16 and 10 of sys/ucontext.h on x86-64, 29 on ARM.
+// The program counter and the frame pointer: registers 16 and 10 of sys/ucontext.h on x86-64, 29 on ARM.
 static inline void clinux_crash_registers(const ucontext_t *context, uint64_t *counter, uint64_t *frame) {
 #if defined(__x86_64__)
     *counter = (uint64_t)context->uc_mcontext.gregs[16];
@@ -73,7 +73,7 @@ static inline void clinux_crash_registers(const ucontext_t *context, uint64_t *c
 #endif
 }
 
-// Follows the frame pointers, which Swift keeps: each frame begins with the caller's and the address to return to.
+// Follows the frame pointers, which Swift keeps: each frame begins with the caller's pointer and the return address.
 static inline void clinux_crash_walk(uint64_t counter, uint64_t frame) {
     for (int number = 0; number < clinux_crash_frames; number++) {
         clinux_crash_text("  ");
@@ -82,14 +82,14 @@ static inline void clinux_crash_walk(uint64_t counter, uint64_t frame) {
         uint64_t words[2];
         if (frame % 8 != 0 || !clinux_crash_peek(frame, words) || words[1] == 0) return;
         counter = words[1];
-        // Callers lie above. An asynchronous frame of Swift marks its pointer in bit 60.
+        // Callers have higher addresses. Asynchronous frames of Swift mark their pointers in bit 60.
         uint64_t next = words[0] & ~(1ULL << 60);
         if (next <= frame) return;
         frame = next;
     }
 }
 
-// The lines of /proc/self/maps about code: with them addresses can be found in the files again.
+// Writes the lines of /proc/self/maps about code, with which addresses can be found in the files.
 static inline void clinux_crash_maps(void) {
     int maps = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (maps < 0) return;
@@ -130,13 +130,13 @@ static inline void clinux_crash_report(int number, const siginfo_t *info, const 
     clinux_crash_maps();
 }
 
-// All signals are blocked in here, so a fault of the handler itself ends the process at once. Of several threads that
-// fail together one writes; the others wait for the end.
+// All signals are blocked in here, so that a fault of the handler ends the process at once. If several threads fail
+// together, one writes and the others wait for the end.
 static inline void clinux_crash_on_signal(int number, siginfo_t *info, void *context) {
     if (__atomic_exchange_n(&clinux_crash_begun, 1, __ATOMIC_ACQ_REL) != 0)
         for (;;) pause();
     clinux_crash_report(number, info, (const ucontext_t *)context);
-    // As if there had been no handler: whoever started this process sees the signal, and the kernel writes its core.
+    // As without a handler: the parent process sees the signal, and the kernel writes the core.
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(number, &plain, NULL);
     sigset_t set;
@@ -146,7 +146,7 @@ static inline void clinux_crash_on_signal(int number, siginfo_t *info, void *con
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-// Gives the calling thread a stack for the handler: the one that overflowed has no room for it.
+// Gives the calling thread a stack for the handler, because an overflowed stack has no room for it.
 static inline int clinux_crash_prepare_thread(void) {
     void *stack = mmap(NULL, clinux_crash_stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED) return -1;
@@ -154,7 +154,7 @@ static inline int clinux_crash_prepare_thread(void) {
     return sigaltstack(&other, NULL);
 }
 
-// From now on the process writes to `output` when one of these signals ends it.
+// Makes the process write to `output` when one of these signals ends it.
 static inline int clinux_crash_prepare(int output) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT};
     if (syscall(SYS_pipe2, clinux_crash_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
@@ -167,7 +167,7 @@ static inline int clinux_crash_prepare(int output) {
     return clinux_crash_prepare_thread();
 }
 
-// Anonymous memory of that many bytes for such a report. Whoever writes cannot make it larger (memfd_create(2)).
+// Makes anonymous memory of so many bytes for a report. Writers cannot enlarge it (memfd_create(2)).
 static inline int clinux_crash_file(size_t size) {
     int file = (int)syscall(SYS_memfd_create, "transfer-crash", 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
     if (file < 0) return -1;

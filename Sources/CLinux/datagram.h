@@ -1,29 +1,30 @@
 #ifndef TRANSFER_CLINUX_DATAGRAM_H
 #define TRANSFER_CLINUX_DATAGRAM_H
 
-// Datagrams with what the kernel says about them: the macros of cmsg(3) are nothing that Swift could import.
+// Datagrams with the kernel's metadata, because Swift cannot import the macros of cmsg(3).
 
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-// What a datagram came with. Addresses are in network byte order; one of IPv4 is in the first four bytes.
+// Metadata of a datagram. Addresses are in network byte order; an IPv4 address is in the first four bytes.
 struct clinux_arrival {
     struct sockaddr_storage source;
     socklen_t source_length;
-    // As the sender has written it, and this machine's own for it; the second is not known of IPv6.
+    // The destination in the datagram, and the local address that received it, which is unknown for IPv6.
     unsigned char destination[16];
     unsigned char local[16];
-    // 0 where the kernel doesn't say.
+    // Interface index; 0 if the kernel doesn't report it.
     uint32_t interface;
-    // Those of the IP header, -1 where the kernel doesn't say: the hops that were left, and the byte for its class.
+    // Values of the IP header, -1 if the kernel doesn't report them: the remaining hop limit, and the traffic class
+    // byte.
     int32_t hops;
     int32_t traffic_class;
 };
 
-// From linux/in.h and linux/in6.h. The C library's <netinet/in.h> has them as well, but would make its types, which every
-// target uses, some of this module's.
+// From linux/in.h and linux/in6.h. The C library's <netinet/in.h> has them as well, but would make its types, which
+// every target uses, types of this module.
 enum {
     clinux_ip = 0,
     clinux_ip_tos = 1,
@@ -91,7 +92,7 @@ static inline void clinux_read_control(struct cmsghdr *item, struct clinux_arriv
     }
 }
 
-// recvmsg(2), which never waits.
+// Calls recvmsg(2) without blocking.
 static inline ssize_t clinux_receive_datagram(int fd, void *buffer, size_t size, struct clinux_arrival *arrival) {
     union {
         struct cmsghdr first;
@@ -125,7 +126,8 @@ static inline void *clinux_add_control(struct msghdr *message, int level, int ty
     return item;
 }
 
-// sendmsg(2), which never waits. `local` is the address to send from, in network byte order, or NULL to leave that to the kernel.
+// Calls sendmsg(2) without blocking. `local` is the source address in network byte order, or NULL to let the kernel
+// choose.
 static inline ssize_t clinux_send_datagram(int fd, const void *bytes, size_t size, const struct sockaddr *to,
                                            socklen_t to_length, const unsigned char *local, uint32_t interface,
                                            int hops, int traffic_class) {

@@ -1,11 +1,11 @@
 #ifndef TRANSFER_CLINUX_SHIM_H
 #define TRANSFER_CLINUX_SHIM_H
 
-// What Swift's Glibc module lacks: epoll, eventfd, openat2 and friends, and the function-like macros that Swift cannot
-// import. Each wrapper is one system call and leaves errno alone.
+// Functions that Swift's Glibc module lacks, such as epoll, eventfd and openat2, and function-like macros that Swift
+// cannot import. Each wrapper makes one system call and leaves errno alone.
 //
-// _GNU_SOURCE must not be defined here: glibc then declares some types differently from the Glibc module, and the two
-// modules cannot be imported together. What it would declare is reached through syscall(2) instead.
+// _GNU_SOURCE must not be defined here: glibc would declare some types differently from the Glibc module, and the two
+// modules could not be imported together. The functions that it would declare are called through syscall(2) instead.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +27,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// Of the mount that an open file or directory is reached by (statx(2), STATX_MNT_ID, Linux 5.8); 0 where the kernel doesn't say.
+// ID of the mount through which a file or directory was opened (statx(2), STATX_MNT_ID, Linux 5.8); 0 if the kernel
+// doesn't say.
 static inline uint64_t clinux_mount_id(int fd) {
-    // struct statx has 256 bytes: stx_mask in front and stx_mnt_id at 144. Its header cannot be included beside Glibc's.
+    // struct statx has 256 bytes, with stx_mask at 0 and stx_mnt_id at 144. Its header cannot be included together with
+    // Glibc's.
     unsigned char status[256];
     uint32_t mask;
     uint64_t id;
@@ -56,7 +58,7 @@ static inline int clinux_renameat2(int from, const char *old, int to, const char
 
 // From linux/fs.h, bits/fcntl-linux.h and bits/stat.h, where the plain names need _GNU_SOURCE or are compound macros.
 static const unsigned clinux_rename_noreplace = 1;
-// RENAME_EXCHANGE, the same.
+// RENAME_EXCHANGE, from the same header.
 static const unsigned clinux_rename_exchange = 2;
 static const int clinux_o_tmpfile = __O_TMPFILE | O_DIRECTORY;
 /* lseek(2); glibc shows them only with _GNU_SOURCE. */
@@ -116,7 +118,7 @@ static inline int clinux_sync_file_range(int fd, off_t offset, off_t length, uns
     return (int)syscall(SYS_sync_file_range, fd, offset, length, flags);
 }
 
-// One of the numbers in linux/magic.h. Swift would take `statfs` for the function of that name.
+// Returns one of the numbers in linux/magic.h. Swift would take `statfs` for the function of that name.
 static inline int clinux_file_system_type(int fd, long *type) {
     struct statfs status;
     if (fstatfs(fd, &status) != 0) return -1;
@@ -124,12 +126,12 @@ static inline int clinux_file_system_type(int fd, long *type) {
     return 0;
 }
 
-// The calling process gets the signal when the one that started it ends.
+// Sends the calling process the signal when its parent ends.
 static inline int clinux_end_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
 
-// capget(2), which the C library lacks: those that count now; none where the kernel doesn't say.
+// Effective capabilities by capget(2), which the C library lacks; 0 if the kernel doesn't say.
 static inline uint64_t clinux_effective_capabilities(void) {
-    // linux/capability.h: version 3, and this process; twice effective, permitted and inheritable, the low bits first.
+    // linux/capability.h: version 3, for this process; twice effective, permitted and inheritable, the low bits first.
     uint32_t header[2] = {0x20080522, 0};
     uint32_t sets[6] = {0};
     int saved = errno;
@@ -142,11 +144,12 @@ static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET
 
 static inline int clinux_terminal_size(int fd, struct winsize *size) { return ioctl(fd, TIOCGWINSZ, size); }
 
-// Bytes that the other end's system has not taken (SIOCOUTQ of tcp(7) and unix(7)).
+// Bytes that the peer's system has not acknowledged (SIOCOUTQ of tcp(7) and unix(7)).
 static inline int clinux_unacknowledged(int fd, int *count) { return ioctl(fd, SIOCOUTQ, count); }
 
-// Milliseconds since data last came over a TCP connection: tcpi_last_data_recv of struct tcp_info (linux/tcp.h, which cannot be
-// included beside Glibc's), 52 bytes behind its start. IPPROTO_TCP is 6, TCP_INFO 11; the structure only ever grows.
+// Milliseconds since data last arrived on a TCP connection: tcpi_last_data_recv of struct tcp_info, at offset 52
+// (linux/tcp.h, which cannot be included together with Glibc's). IPPROTO_TCP is 6, TCP_INFO 11; the structure only ever
+// grows.
 static inline int clinux_since_data(int fd, uint32_t *milliseconds) {
     uint32_t words[14];
     socklen_t size = sizeof words;
@@ -155,10 +158,10 @@ static inline int clinux_since_data(int fd, uint32_t *milliseconds) {
     return 0;
 }
 
-// Of a TCP connection, by struct tcp_info as above: the shortest round trip and the smoothed one in microseconds (tcpi_min_rtt,
-// tcpi_rtt), the segments that were sent again (tcpi_total_retrans), the bytes that the other end has (tcpi_bytes_acked), and the
-// microseconds in which there was something to send (tcpi_busy_time), in which the other end's window held it back
-// (tcpi_rwnd_limited), and the buffer here (tcpi_sndbuf_limited).
+// Measurements of a TCP connection in struct tcp_info as above: the shortest and the smoothed round trip in
+// microseconds (tcpi_min_rtt, tcpi_rtt), retransmitted segments (tcpi_total_retrans), acknowledged bytes
+// (tcpi_bytes_acked), and the microseconds in which there was something to send (tcpi_busy_time), in which the peer's
+// window limited it (tcpi_rwnd_limited), and in which the local buffer did (tcpi_sndbuf_limited).
 struct clinux_link {
     uint32_t least_round_trip, round_trip, sent_again;
     uint64_t acknowledged, busy, window_limited, buffer_limited;
@@ -178,8 +181,8 @@ static inline int clinux_read_link(int fd, struct clinux_link *link) {
     return 0;
 }
 
-// landlock(7). The numbers are those of linux/landlock.h, which is older than the kernel on many systems; the structures
-// only ever grow, and a kernel takes a longer one than it knows as long as the rest is zero.
+// landlock(7). The numbers are those of linux/landlock.h, which is older than the kernel on many systems. The
+// structures only ever grow, and a kernel accepts a longer one than it knows if the rest is zero.
 static inline int clinux_landlock_version(void) { return (int)syscall(444, NULL, 0, 1); }
 
 static inline int clinux_landlock_create(uint64_t files, uint64_t network, uint64_t scoped) {
@@ -197,9 +200,10 @@ static inline int clinux_landlock_allow(int ruleset, int directory, uint64_t rig
     return (int)syscall(445, ruleset, 1, &rule, 0);
 }
 
-// Holds the calling thread, and all that it will start, to the rules; only to no_new_privs when there are none.
+// Confines the calling thread, and all that it will start, to the rules; without rules only to no_new_privs.
 //
-// The thread sanitizer must not look into what threads do in the handler below: some are its own and unknown to it.
+// The thread sanitizer must not observe what threads do in the handler below, because it does not know some of its own
+// threads.
 #define CLINUX_UNOBSERVED __attribute__((disable_sanitizer_instrumentation))
 
 CLINUX_UNOBSERVED static inline int clinux_confine_thread(int ruleset) {
@@ -207,8 +211,9 @@ CLINUX_UNOBSERVED static inline int clinux_confine_thread(int ruleset) {
     return ruleset < 0 ? 0 : (int)syscall(446, ruleset, 0);
 }
 
-// Other threads do it in a signal handler, one at a time, as the C library changes the user of all threads. It is SIGSYS,
-// because Dispatch blocks all signals on its threads but a few, and nobody sends that one.
+// Other threads confine themselves in a signal handler, one at a time, as the C library changes the user of all
+// threads. The signal is SIGSYS, because Dispatch blocks most signals on its threads, and other programs do not send
+// this one.
 static int clinux_confinement_rules = -1;
 static int clinux_confinement_answer = 0;
 
@@ -221,7 +226,8 @@ CLINUX_UNOBSERVED static inline void clinux_confine_on_signal(int signal) {
     errno = before;
 }
 
-// The C library's own name for sigaction, which the thread sanitizer doesn't replace by one that wants to know all threads.
+// The C library's own name for sigaction, which the thread sanitizer does not intercept; its replacement requires that
+// it knows all threads.
 extern int __sigaction(int number, const struct sigaction *action, struct sigaction *before);
 
 static inline int clinux_prepare_confinement(int ruleset, struct sigaction *before) {
@@ -235,7 +241,7 @@ static inline int clinux_ask_for_confinement(int process, int thread) {
     return (int)syscall(SYS_tgkill, process, thread, SIGSYS);
 }
 
-// 1 when the thread that was asked is confined, a negated errno when it cannot be, 0 while it has not answered.
+// 1 if the thread is confined, a negated errno if it cannot be, 0 while it has not answered.
 static inline int clinux_confinement_reply(void) {
     return __atomic_load_n(&clinux_confinement_answer, __ATOMIC_ACQUIRE);
 }
@@ -244,8 +250,8 @@ static inline int clinux_thread(void) { return (int)syscall(SYS_gettid); }
 
 static const int clinux_o_path = 010000000;
 
-// epoll_data is a union, which Swift imports awkwardly; the loop only ever uses its 64 bits. A tag crosses in two
-// directions and comes back unchanged, so its byte order does not matter.
+// epoll_data is a union, which Swift imports awkwardly; the loop uses only its 64 bits. The kernel returns a tag
+// unchanged, so that its byte order does not matter.
 static inline int clinux_epoll_ctl(int epoll, int operation, int fd, uint32_t events, uint64_t tag) {
     struct epoll_event event = {.events = events, .data = {.u64 = tag}};
     return epoll_ctl(epoll, operation, fd, &event);

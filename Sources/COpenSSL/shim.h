@@ -1,7 +1,8 @@
 #ifndef TRANSFER_COPENSSL_SHIM_H
 #define TRANSFER_COPENSSL_SHIM_H
 
-// OpenSSL 3.0 or newer, and what of it Swift cannot import: function-like macros, and callbacks that need a C function.
+// OpenSSL 3.0 or newer, and its parts that Swift cannot import: function-like macros, and callbacks that must be C
+// functions.
 
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
@@ -25,7 +26,7 @@
 #include <sys/auxv.h>
 #endif
 
-// What a session reads its records from and writes them to: memory of the caller, which outlives every call.
+// Memory of the caller from which a session reads records and to which it writes them; it outlives every call.
 struct copenssl_wire {
     const unsigned char *input;
     size_t input_count;
@@ -66,7 +67,7 @@ static long copenssl_wire_control(BIO *bio, int command, long number, void *poin
     (void)bio;
     (void)number;
     (void)pointer;
-    // Nothing is held back, so there is nothing to flush.
+    // There is no buffer to flush.
     return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
@@ -92,7 +93,8 @@ static inline int copenssl_set_protocol(SSL_CTX *context, int version) {
     return SSL_CTX_set_min_proto_version(context, version) == 1 && SSL_CTX_set_max_proto_version(context, version) == 1;
 }
 
-// The server chooses the cipher, and takes ChaCha20 for clients that name it first: they have no AES in hardware.
+// The server chooses the cipher, and prefers ChaCha20 for clients that name it first, because they have no AES in
+// hardware.
 static inline void copenssl_set_options(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                      SSL_OP_PRIORITIZE_CHACHA);
@@ -102,7 +104,7 @@ static inline int copenssl_set_groups(SSL_CTX *context, const char *groups) {
     return (int)SSL_CTX_set1_groups_list(context, groups);
 }
 
-// Whose signatures are asked for, and made, the preferred one first.
+// Signature algorithms to accept and to use, the preferred one first.
 static inline int copenssl_set_algorithms(SSL_CTX *context, const char *algorithms) {
     return (int)SSL_CTX_set1_sigalgs_list(context, algorithms);
 }
@@ -125,8 +127,8 @@ static inline int copenssl_set_server_name(SSL *session, const char *name) {
     return (int)SSL_set_tlsext_host_name(session, name);
 }
 
-// Takes the first of the protocols at `argument` that the client offers: two bytes for the length of the list, then the
-// list as ALPN carries it.
+// Chooses the first of the protocols at `argument` that the client offers: two bytes for the length of the list, then
+// the list as in ALPN.
 static int copenssl_choose_protocol(SSL *session, const unsigned char **chosen, unsigned char *length,
                                     const unsigned char *offered, unsigned int count, void *argument) {
     (void)session;
@@ -142,7 +144,7 @@ static inline void copenssl_choose_protocols(SSL_CTX *context, const unsigned ch
     SSL_CTX_set_alpn_select_cb(context, copenssl_choose_protocol, (void *)wanted);
 }
 
-// What asks for a passphrase otherwise does so on the terminal.
+// Refuses a passphrase; OpenSSL's default would ask for it on the terminal.
 static int copenssl_no_passphrase(char *text, int size, int writing, void *argument) {
     (void)text;
     (void)size;

@@ -3,14 +3,14 @@
 
 #include <sqlite3.h>
 
-// Closing then leaves the log as it is: what is moved aside because it is damaged is not written to any more. The
-// function takes a variable number of arguments, which Swift cannot call.
+// Makes closing leave the write-ahead log as it is, so that a damaged database that is moved aside is not written any
+// more. The function is variadic, which Swift cannot call.
 static inline int csqlite_keep_log(sqlite3 *database) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
 }
 
-// Before anything else: SQLite then doesn't count the memory that it uses, under a lock of its own, for statistics that
-// nobody asks for.
+// To be called before anything else: SQLite then doesn't count its memory, under a lock, for statistics that this
+// program never reads.
 static inline int csqlite_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
 #endif

@@ -1,15 +1,16 @@
 #ifndef TRANSFER_CXXHASH_SHIM_H
 #define TRANSFER_CXXHASH_SHIM_H
 
-// The archive is linked, so that the program runs where nothing else is installed. It is built for SSE2 alone and digests
-// 20 GB/s on one core of an AMD EPYC, of cached 4 KiB to 4 MiB. XXH_INLINE_ALL is no better: Swift's optimiser does not
-// unroll the loops of an imported header.
+// The archive is linked, so that the program runs without installed libraries. It is built for SSE2 only and digests 20
+// GB/s on one core of an AMD EPYC, with cached data of 4 KiB to 4 MiB. XXH_INLINE_ALL is no better: Swift's optimiser
+// does not unroll the loops of an imported header.
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <xxhash.h>
 
-// What a digest over pieces needs. The state is whoever's functions made it: its layout may differ between releases.
+// Functions for a digest in pieces. A state belongs to the functions that made it, because layouts may differ between
+// releases.
 struct cxxhash_functions {
     unsigned version;
     XXH3_state_t *(*create)(void);
@@ -26,8 +27,8 @@ static inline struct cxxhash_functions cxxhash_linked(void) {
     return functions;
 }
 
-// Opens the shared library, for ever: Debian's has code for AVX2 and AVX-512 and chooses at run time, which the archive
-// lacks (xxh_x86dispatch.c). False if there is none, or none that chooses.
+// Opens the shared library permanently: Debian's has code for AVX2 and AVX-512 and chooses at run time, which the
+// archive lacks (xxh_x86dispatch.c). False if it is missing or does not choose.
 static inline bool cxxhash_open(const char *path, struct cxxhash_functions *functions) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) return false;

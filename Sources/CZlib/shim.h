@@ -1,7 +1,7 @@
 #ifndef TRANSFER_CZLIB_SHIM_H
 #define TRANSFER_CZLIB_SHIM_H
 
-// Makes next_in a pointer to const, so that input need not be cast to mutable.
+// Makes next_in a pointer to const, so that input needs no cast.
 #define ZLIB_CONST 1
 #include <zlib.h>
 
