@@ -2,7 +2,7 @@
 package enum AccessRights: Hashable, Sendable {
     /// Upload, list, fetch, remove and replace.
     case readWrite
-    /// Upload, list and fetch, but neither remove nor replace what others have stored.
+    /// Upload, list and fetch, but neither remove files nor replace those of others.
     case noRemove
     case readOnly
     case writeOnly

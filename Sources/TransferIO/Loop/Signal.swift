@@ -26,8 +26,8 @@ package final class Signal {
         return isFired
     }
 
-    /// Calls a handler each time that the signal fires, inside `fire`; at once if it has fired already. Unlike a
-    /// waiting task, a handler needs no memory for a stack.
+    /// Calls a handler each time that the signal fires, inside `fire`; at once if it has fired already. Unlike a task,
+    /// a handler takes no memory while it waits.
     ///
     /// - Parameter handler: nil to let tasks wait again.
     package func call(_ handler: (() -> Void)?) {

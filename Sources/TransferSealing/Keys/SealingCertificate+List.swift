@@ -41,7 +41,7 @@ extension SealingCertificate {
         return kept
     }
 
-    /// The list that a person's machine publishes: its own certificate instead of its earlier one, and those of the
+    /// The list that a person's machine publishes: its own certificate, which replaces its earlier one, and those of the
     /// other machines, of which the oldest are dropped if there is no room.
     ///
     /// - Parameter others: certificates that were published before.
