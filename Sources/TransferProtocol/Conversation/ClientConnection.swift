@@ -87,7 +87,7 @@ package struct ClientConnection: Sendable {
         case nothing
 
         /// Whether the message answers something that the client has sent. Messages that a server could repeat for ever
-        /// without ending anything do not count: pongs, news, progress and empty lists.
+        /// without ending anything do not count: pings, news, progress and empty lists.
         package var isAnswer: Bool {
             switch self {
             case .accepted, .found, .finished, .acknowledged, .receipts, .known, .unknown, .file, .fetched,
