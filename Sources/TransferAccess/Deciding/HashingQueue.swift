@@ -50,7 +50,7 @@ final class HashingQueue: Sendable {
 
     /// Whether a new secret would be refused.
     ///
-    /// - token: ID of the token; nil if that is unknown.
+    /// - Parameter token: ID of the token; nil if that is unknown.
     func isFull(for network: PeerNetwork?, _ token: String? = nil) -> Bool {
         monitor.withLock { monitor.state.isFull(for: network, token) }
     }
