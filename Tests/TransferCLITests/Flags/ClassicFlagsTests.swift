@@ -15,7 +15,7 @@ import TransferClassic
 
     @Test func anAddedFramingIsInTheHelp() {
         for help in [ClassicFlags.details(of: framings), PushClassic.details(of: framings)] {
-            #expect(help.contains("NAME is header7, sized, added. "))
+            #expect(help.contains("NAME is header7, sized, added"))
             #expect(help.contains(", for added ends=lf where lines have no CR"))
         }
     }

@@ -34,7 +34,7 @@ import TransferTestSupport
     /// Neither by removing nor by replacing.
     @Test func whoIsLetInByItTakesNothingAway() throws {
         let (server, link) = try Self.server()
-        #expect(server.program.errorText.contains("it may push, list and fetch, but not remove"))
+        #expect(server.program.errorText.contains("it may then push, list and fetch, but not remove"))
         #expect(try server.push(to: link).end == .exited(0))
         try writeFile("\(server.directory)/theirs", [1])
         let address = try #require(link.split(separator: "/").last?.prefix { $0 != "#" })
@@ -217,6 +217,6 @@ import TransferTestSupport
     @Test func aLinkIsForEncryptedConnections() throws {
         let link = "transfer://h#code=pair_01234567_01234567012345670123456701234567"
         let push = try Finished(["push", photo, "--plaintext", "--to", link])
-        #expect(push.end == .exited(2) && push.errors.contains("whoever listens in"), "\(push.errors)")
+        #expect(push.end == .exited(2) && push.errors.contains("anyone on the network"), "\(push.errors)")
     }
 }

@@ -139,7 +139,7 @@ import TransferTestSupport
         ),
         (["a", "--exclude", ""], "--exclude: The pattern is empty."),
         (["a", "--newer", "soon"], "--newer: 'soon' is not a duration, a date or a file: No such file or directory"),
-        (["a", "--bandwidth", "1K"], "--bandwidth must be 16K or more"),
+        (["a", "--bandwidth", "1K"], "--bandwidth must be at least 16K"),
         (["a", "--retry", "-1"], "--retry: '-1' is not a whole number"),
     ])
     func theCommandLineIsWrong(_ arguments: [String], _ message: String) throws {

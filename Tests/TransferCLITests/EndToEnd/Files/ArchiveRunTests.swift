@@ -65,7 +65,7 @@ import TransferTestSupport
         #expect(again.errors.contains(", 8 there already"))
         #expect(
             try run("pull", "-a", "-n", "\(place)/t", "back").errors.hasPrefix(
-                "2 would be fetched, 70.0 KB, 3 folders, 2 links"))
+                "dry run: 2 would be fetched, 70.0 KB, 3 folders, 2 links"))
         let back = try run("pull", "-a", "\(place)/t", "back")
         #expect(back.end == .exited(0) && back.errors.contains(", 3 folders, 2 links, 1 hard link"), "\(back.errors)")
         #expect(facts(here.path("back/t")) == before)

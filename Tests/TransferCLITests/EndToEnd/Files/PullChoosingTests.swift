@@ -280,7 +280,7 @@ import TransferTestSupport
             "--min-size is greater than --max-size, so no file would be left"
         ),
         (["a", "--include", ""], "--include: The pattern is empty."),
-        (["a", "--bandwidth", "1K"], "--bandwidth must be 16K or more"),
+        (["a", "--bandwidth", "1K"], "--bandwidth must be at least 16K"),
         (["--files-from", "/nonexistent"], "--files-from: /nonexistent cannot be read: No such file or directory"),
         (
             ["a", "--failed-to", "/nonexistent/a"],

@@ -59,7 +59,7 @@ import TransferTestSupport
 
     @Test func whatTakesNothingIsSaid() throws {
         let closed = try pull("/dev/fd/0")
-        #expect(closed.end == .exited(2) && closed.errors.contains("-o /dev/fd/0: nothing can be written there"))
+        #expect(closed.end == .exited(2) && closed.errors.contains("-o /dev/fd/0: it cannot be written to"))
         #expect(try pull("/dev/fd/99").end == .exited(2))
         for flag in ["--json", "--dry-run", "--archive"] {
             let wrong = try pull("/dev/null", [flag])
@@ -69,6 +69,6 @@ import TransferTestSupport
             )
         }
         let several = try server.run(["pull", "a", "b", "-o", "/dev/null"])
-        #expect(several.end == .exited(2) && several.errors.contains("-o /dev/null prints one file"))
+        #expect(several.end == .exited(2) && several.errors.contains("-o /dev/null takes a single file"))
     }
 }

@@ -128,8 +128,8 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (["add", "a"], "give NAME HOST[:PORT][/FOLDER]|URL|LINK"), (["add", "a.b", "h"], "'a.b' cannot be a name"),
-        (["add", "-", "h"], "'-' cannot be a name"), (["add", "a", "h x:y"], "'h x:y' is not a server"),
+        (["add", "a"], "give NAME HOST[:PORT][/FOLDER]|URL|LINK"), (["add", "a.b", "h"], "'a.b' is not a valid name"),
+        (["add", "-", "h"], "'-' is not a valid name"), (["add", "a", "h x:y"], "'h x:y' is not a server"),
         (["add", "a", "b:"], "there is no remote 'b'"), (["remove"], "give NAME"),
         (["add", "a", "transfer://h#code=pair_1"], "the link of the second operand has a pairing code that is cut"),
         (["list", "--json", "--names"], "--json and --names exclude each other"),

@@ -125,9 +125,9 @@ import TransferTestSupport
         let warning = "warning ANYONE WHO CAN REACH THIS SERVER MAY PUSH: it was started with --open\n"
         #expect(open.program.errorText.contains(warning), "\(open.program.errorText)")
         let bare = try RunningServer()
-        #expect(bare.program.errorText.contains("info without encryption nobody can be told from another"))
+        #expect(bare.program.errorText.contains("info without encryption clients cannot be identified"))
         let reachable = try RunningServer(["--allow-insecure"], at: "0.0.0.0:0")
-        #expect(reachable.program.errorText.contains("warning without encryption nobody can be told from another"))
+        #expect(reachable.program.errorText.contains("warning without encryption clients cannot be identified"))
     }
 }
 

@@ -170,8 +170,8 @@ import TransferTestSupport
     @Test(arguments: [
         (["--discover-name", "nas"], "--discover-name needs --discover"),
         (["--discover-listen", "127.0.0.1:1"], "--discover-listen needs --discover"),
-        (["--discover", "--discover-name", "a:b"], "'a:b' cannot be the name of a server"),
-        (["--discover", "--discover-name", "5288"], "'5288' cannot be the name of a server"),
+        (["--discover", "--discover-name", "a:b"], "'a:b' is not a valid name of a server"),
+        (["--discover", "--discover-name", "5288"], "'5288' is not a valid name of a server"),
         (["--discover", "--discover-listen", "unix:/x"], "is not a UDP address to listen on"),
     ]) func wrongFlags(_ flags: [String], _ words: String) throws {
         let serve = try Finished(["serve"] + flags)

@@ -67,10 +67,10 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (["--http-plain", "127.0.0.1"], "'127.0.0.1' is no address for --http-plain"),
+        (["--http-plain", "127.0.0.1"], "'127.0.0.1' is not an address for --http-plain"),
         (["--http-plain", "0.0.0.0:80"], "--http-plain on an address that others can reach needs --allow-insecure"),
         (["--http-plain", "unix:a", "--http-plain", "unix:a"], "--http-plain 'unix:a' is given twice"),
-        (["--trusted-proxy", "localhost"], "'localhost' is no proxy for --trusted-proxy"),
+        (["--trusted-proxy", "localhost"], "'localhost' is not a proxy for --trusted-proxy"),
         (["--http", "off", "--trusted-proxy", "unix"], "--trusted-proxy needs --http"),
         (["--plaintext", "--trusted-proxy", "unix"], "--trusted-proxy needs --http"),
     ])
