@@ -97,7 +97,8 @@ import TransferTestSupport
             #expect(durability == "commit" || !isInDoubt)
             #expect(try Self.document(server.directory)["inDoubt"] == .bool(isInDoubt))
             let text = try Self.status(server.directory).output
-            #expect(text.contains("\ndoubt        a sync of the disk failed or was interrupted: ") == isInDoubt, "\(text)")
+            #expect(
+                text.contains("\ndoubt        a sync of the disk failed or was interrupted: ") == isInDoubt, "\(text)")
             server.program.signal(SIGTERM)
             _ = try server.program.wait()
         }
