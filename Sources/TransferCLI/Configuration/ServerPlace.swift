@@ -121,8 +121,8 @@ package struct ServerPlace: Equatable, Sendable {
         return end
     }
 
-    /// Whether only digits come before the first slash: that is a port, even if it is too large, and also if the rest
-    /// of a cut link follows.
+    /// Whether only digits come before the first slash: that is a port, even if it is too large, and also before
+    /// the rest of a truncated link.
     private static func hasPort(_ path: Substring.UTF8View) -> Bool {
         let digits = path.prefix { $0 != slash && $0 != UInt8(ascii: "#") }
         return !digits.isEmpty && digits.allSatisfy { (0x30...0x39).contains($0) }

@@ -122,7 +122,7 @@ public final class TransferClient: Sendable {
 
     /// - Parameters:
     ///   - archive: notes folders, links and other names, which this push does not send; nil outside an archive.
-    ///   - command: the number of the command that the push is part of; random for a push of its own.
+    ///   - command: the number of the command that the push is part of; random for a separate push.
     func push(
         _ uploads: some Sequence<Upload> & Sendable, archive: ArchiveNotes?,
         command: UInt64 = .random(in: .min ... .max)

@@ -171,7 +171,7 @@ extension ArchivePush {
         }
         guard !opened.isEmpty, let client = try? client.askingOnce() else { return }
         let target = RemoteTarget(client: client, keepsOwners: false)
-        // In a task of its own, because this one is cancelled if the push was.
+        // Use a separate task, because this one is cancelled if the push was.
         await Task(executorPreference: client.requestContext.loop) { try? await target.lock(opened) }.value
     }
 }

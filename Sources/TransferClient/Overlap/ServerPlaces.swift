@@ -14,7 +14,7 @@ import TransferSystem
 /// client puts a witness into the folder for a moment, and asks the server whether it sees it. A client that may not
 /// list stored files learns nothing that way.
 ///
-/// Asking blocks the calling thread, which must not be one of the client's loops. It uses a connection of its own, and
+/// Asking blocks the calling thread, which must not be one of the client's loops. It uses a separate connection, and
 /// none if neither the folder nor one above it has the mark of a server's directory.
 final class ServerPlaces: Sendable {
     /// The place of a folder in the tree of the server that the client sees.

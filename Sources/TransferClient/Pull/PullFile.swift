@@ -53,7 +53,7 @@ final class PullFile: @unchecked Sendable {
     /// The size of the opened content in bytes; nil if it was not opened.
     var openedSize: UInt64?
 
-    /// How often it was requested and failed for a reason of its own.
+    /// How often it was requested and failed for a reason that concerns this file alone.
     var attempts = 0
 
     /// Whether content that was fetched earlier turned out to be useless.

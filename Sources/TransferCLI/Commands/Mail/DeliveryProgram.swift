@@ -10,7 +10,7 @@ struct DeliveryProgram: Sendable {
         self.path = path
     }
 
-    /// Runs the program on a thread of its own, and waits for its end.
+    /// Runs the program on a separate thread, and waits for its end.
     ///
     /// - Parameter line: its standard input, without the end of the line.
     /// - Returns: a phrase that says why it failed; nil if it succeeded.

@@ -33,7 +33,7 @@ struct DeliveryQuestion: Sendable {
         }
     }
 
-    /// Reads on a thread of its own, because it waits for the user.
+    /// Reads on a separate thread, because it waits for the user.
     private static func answer() async -> String {
         let pool = BlockingPool(name: "transfer-ask", threads: 1)
         defer { pool.close() }

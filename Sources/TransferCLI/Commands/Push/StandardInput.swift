@@ -20,7 +20,7 @@ final class StandardInput: ByteSource {
 
     /// - Parameter operands: the first one that is a stream is read; if none is, standard input.
     init(of operands: [String] = []) {
-        // The operands are checked before this process opens pipes of its own.
+        // The operands are checked before this process opens its pipes.
         operand = operands.lazy.compactMap(StreamOperand.init).first
         descriptor = operand?.descriptor ?? STDIN_FILENO
         var ends: [Int32] = [-1, -1]

@@ -24,7 +24,7 @@ struct TokenQuestion: Sendable {
 
     /// - Throws: `TransferFailure` if the answer is not a token, or a signal came instead.
     func ask() async throws(TransferFailure) -> AccessSecret {
-        // A thread of its own, because it waits for the user.
+        // Use a separate thread, because it waits for the user.
         let pool = BlockingPool(name: "transfer-ask", threads: 1)
         defer { pool.close() }
         let answer = await pool.run { Result { () throws(SystemError) in try Self.answer() } }

@@ -39,7 +39,7 @@ struct TrustQuestion: Sendable {
         server.speaksTransfer ? "" : " It doesn't say that it speaks Transfer."
     }
 
-    /// Reads on a thread of its own, because it waits for the user.
+    /// Reads on a separate thread, because it waits for the user.
     private static func answer() async -> String {
         let pool = BlockingPool(name: "transfer-ask", threads: 1)
         defer { pool.close() }

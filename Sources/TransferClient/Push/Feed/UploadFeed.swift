@@ -79,7 +79,7 @@ final class UploadFeed: Sendable {
     /// Takes note of folders, links and other names; nil to send only files.
     private let archive: ArchiveNotes?
     private let state: Locked<State>
-    /// With a lock of its own: the loop puts uploads back, and must not wait for a caller's sequence or a slow
+    /// Has a separate lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow
     /// directory.
     private let returned = Locked(Returned())
     private let refused = Locked<Failure?>(nil)
