@@ -4,22 +4,23 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// One bit of a frame that names a place is damaged on its way. Its content is whole, so only the frame's check tells.
+/// One bit of a frame is flipped in transit. The content is intact, so only the checksum of the frame reveals the
+/// damage.
 @Suite struct DamagedFrameTests {
     private static let name = "abcdefgh"
 
-    /// Bytes of a message before its end.
+    /// Length of an encoded message without the checksum at its end.
     private static func size(_ message: Message) -> Int {
         var frame: [UInt8] = []
         message.encode(into: &frame)
         return frame.count
     }
 
-    /// Every path that a flipped bit makes of this one is legal, but for the separator.
+    /// Each flipped bit makes another legal path, except where it makes a separator.
     @Test(arguments: 0..<name.utf8.count, [0, 2] as [UInt8])
     func aDamagedPathStoresNothingElsewhere(_ index: Int, bit: UInt8) async throws {
         let hello = Self.size(.hello(Hello(agent: ClientConfiguration().agent, run: 1)))
-        // The header, and what stands before the path in a `begin` with a size.
+        // The header and the fields before the path in a `begin` with a size.
         let place = hello + FrameHeader.shortSize + 30 + index
         let up = FaultPlan([(place, .flip(bit: bit))])
         try await push(.init(up: up)) { server, outcome in
@@ -34,7 +35,7 @@ import TransferTestSupport
                 Welcome(
                     agent: "", keeps: 1, serverKey: [UInt8](repeating: 0, count: 32),
                     directory: [UInt8](repeating: 0, count: Welcome.directorySize))))
-        // The number of the result: `committed` becomes `skipped`.
+        // The offset of the result code; the flipped bit turns `committed` into `skipped`.
         let place = welcome + FrameHeader.shortSize + 17
         try await push(.init(down: FaultPlan([(place, .flip(bit: 1))]))) { server, outcome in
             #expect(server.tree == [Self.name])
@@ -42,13 +43,14 @@ import TransferTestSupport
         }
     }
 
-    /// An id that is damaged is another one, which may be known: then nothing would be stored.
+    /// A damaged ID is another ID. If the server knew that ID, the client would skip the upload and the file would
+    /// never be stored.
     @Test(arguments: [0, 7, 15]) func aDamagedQuestionIsNotAnswered(_ index: Int) async throws {
         let hello = Self.size(.hello(Hello(agent: ClientConfiguration().agent, run: 1)))
-        // The header, the digest function and the count stand before the id.
+        // The header, the digest function and the count precede the ID.
         let place = hello + FrameHeader.shortSize + 3 + index
         let sources = try TemporaryDirectory()
-        // Long enough to be asked about.
+        // The file is long enough for a lookup.
         let content = [UInt8](repeating: 7, count: 20_000)
         try Files.write(sources.path("file"), content)
         try await withServer { server in

@@ -1,6 +1,6 @@
 import TransferSystem
 
-/// Counts the faults that came to pass: a plan may reach further than its connection.
+/// Counts the faults that happened. A plan may contain faults behind the end of its connection.
 final class FaultTally: Sendable {
     private let counts = Locked<[String: Int]>([:])
 
@@ -8,10 +8,10 @@ final class FaultTally: Sendable {
         counts.withLock { $0[fault.kind, default: 0] += 1 }
     }
 
-    /// Kinds of faults that came to pass.
+    /// Kinds of faults that happened at least once.
     var kinds: Set<String> { counts.withLock { Set($0.keys) } }
 
-    /// For people.
+    /// A count of each kind, for the output of a test.
     var description: String {
         counts.withLock { $0.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ") }
     }

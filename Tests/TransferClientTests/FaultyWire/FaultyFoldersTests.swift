@@ -4,7 +4,7 @@ import TransferProtocol
 import TransferTestSupport
 import Testing
 
-/// Folders that a server has, asked about over wires that cut, lose, repeat and damage what they carry.
+/// Lookups of folders that a server has, over connections that cut, lose, repeat and damage what they carry.
 @Suite struct FaultyFoldersTests {
     private static let folders = 12
     private static let filesInEach = 12
@@ -13,7 +13,7 @@ import Testing
     /// Bytes of all answers to one push.
     private static let reach = 3_000
 
-    /// Whatever happens on the way, a file is known or not told of, and none is stored twice.
+    /// Whatever happens in transit, a file is reported as known or not reported, and no file is stored twice.
     @Test func nothingIsKnownThatIsNotThere() async throws {
         let sources = try TemporaryDirectory()
         for folder in 0..<Self.folders {

@@ -4,7 +4,8 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// Files whose blocks travel in pieces over several lanes, over wires that cut, lose, repeat and damage what they carry.
+/// Files whose blocks travel in pieces over several lanes, whose connections cut, lose, repeat and damage what they
+/// carry.
 @Suite struct FaultyPiecesTests {
     private static let sizes = [600_000, 1_500_000, 4 << 20, (4 << 20) + 1, 9_000_000]
 
@@ -55,7 +56,7 @@ import TransferTestSupport
         await server.stop()
     }
 
-    /// Shorter files travel in parts, too, and their server has each once.
+    /// Shorter files travel in parts too, and the server stores each once.
     @Test func shorterFilesInParts() async throws {
         let sources = try TemporaryDirectory()
         let contents = Self.contents(99)
@@ -74,7 +75,8 @@ import TransferTestSupport
         }
         #expect(again.codes == contents.map { _ in ResultCode.alreadyStored })
         #expect(server.tree == contents.keys.sorted())
-        // Others that have these names are not replaced, and what was sent for nothing is not kept.
+        // Files with other content at these paths are not replaced, and the server keeps no parts of the refused
+        // uploads.
         for (name, content) in contents { try Files.write(sources.path(name), content.reversed()) }
         for (conflict, code) in [(ConflictPolicy.skip, ResultCode.skipped), (.fail, .pathConflict)] {
             let kept = try await server.address.outcome(uploads) { configuration in

@@ -1,9 +1,9 @@
 import Synchronization
 import TransferClient
 
-/// Passes bytes on between clients and a server, and does to them what was planned for each connection.
+/// Relays bytes between clients and a server, and applies a planned set of faults to each connection.
 final class FaultyProxy: Sendable {
-    /// What happens to one connection.
+    /// The faults of one connection by direction.
     struct Plan {
         var up = FaultPlan()
         var down = FaultPlan()
@@ -15,7 +15,7 @@ final class FaultyProxy: Sendable {
     /// - Parameters:
     ///   - target: the server's port.
     ///   - tally: counts the faults.
-    ///   - plan: for the first, second, third connection; called by one thread.
+    ///   - plan: returns the faults of a connection, given its number from 0 on; one thread calls it.
     init(to target: UInt16, tally: FaultTally = FaultTally(), plan: @escaping @Sendable (Int) -> Plan) {
         let (listener, port) = Wire.listen()
         self.listener = listener
@@ -46,7 +46,7 @@ final class FaultyProxy: Sendable {
         return address
     }
 
-    /// Set once; shared by the two directions of a connection.
+    /// A flag that is set once and shared by the two directions of a connection.
     final class Flag: Sendable {
         private let value = Atomic(false)
 

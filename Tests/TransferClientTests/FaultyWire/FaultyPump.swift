@@ -1,6 +1,6 @@
 import Glibc
 
-/// One direction of a connection, on a thread of its own.
+/// Relays one direction of a connection and applies its faults. Each direction has a thread.
 struct FaultyPump: ~Copyable {
     private let from: Wire
     private let to: Wire
@@ -18,10 +18,11 @@ struct FaultyPump: ~Copyable {
         self.tally = tally
     }
 
-    /// Pumps to the end of the connection.
+    /// Relays bytes until the connection ends.
     consuming func run() {
         while !isOver, let bytes = from.receive() { pass(bytes[...]) }
-        // A socket that was shut down says goodbye; one that is only closed, with a linger time of nothing, resets.
+        // shutdown(2) ends a connection in order. A reset happens only if a socket with a linger time of 0 is closed
+        // without shutdown.
         guard !isReset.isSet else { return }
         from.cut()
         to.cut()
@@ -37,7 +38,7 @@ struct FaultyPump: ~Copyable {
         }
     }
 
-    /// - Returns: what is still to be passed.
+    /// - Returns: the bytes still to be relayed.
     private mutating func apply(_ fault: WireFault, to bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         tally.add(fault)
         switch fault {
@@ -72,7 +73,7 @@ struct FaultyPump: ~Copyable {
         return bytes
     }
 
-    /// - Parameter counts: whether these are bytes that were received, and not some of them again.
+    /// - Parameter counts: false for bytes that are repeated, which do not advance the offset.
     private mutating func send(_ bytes: ArraySlice<UInt8>, counts: Bool = true) {
         if counts { offset += bytes.count }
         if !to.send(Array(bytes)) { isOver = true }
@@ -80,16 +81,17 @@ struct FaultyPump: ~Copyable {
 }
 
 extension Wire {
-    /// poll(2)'s POLLRDHUP, the peer has ended its direction; Glibc only shows it to those who define _GNU_SOURCE.
+    /// POLLRDHUP of poll(2): the peer has ended its direction. Glibc declares it only for code that defines
+    /// _GNU_SOURCE.
     private static let peerHasEnded: Int16 = 0x2000
 
-    /// Waits until the peer has gone, at most so long.
+    /// Waits until the peer has ended its direction, at most this long.
     fileprivate func waitForEnd(_ milliseconds: Int32) {
         var descriptor = pollfd(fd: number, events: Self.peerHasEnded, revents: 0)
         poll(&descriptor, 1, milliseconds)
     }
 
-    /// The connection is reset when the last one lets go of the socket; nobody waits to receive from it any more.
+    /// Resets the connection when the last reference to the socket is released, and wakes threads that wait to receive.
     fileprivate func prepareReset() {
         var lingering = linger(l_onoff: 1, l_linger: 0)
         setsockopt(number, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))

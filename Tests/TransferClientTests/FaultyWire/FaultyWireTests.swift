@@ -7,23 +7,23 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// Sessions over wires that delay, cut, lose, repeat and damage what they carry.
+/// Sessions over connections that delay, cut, lose, repeat and damage what they carry.
 @Suite struct FaultyWireTests {
-    /// Sessions at a time; most of them wait. Where the code is slowed down, as by a sanitizer, so many miss the time-outs of
-    /// their servers again and again, which are tenths of a second: then TRANSFER_WIRE_AT_ONCE says how many.
+    /// Sessions at a time; most of them wait. Under a sanitizer this many sessions repeatedly miss the time-outs of
+    /// their servers, which are tenths of a second; TRANSFER_WIRE_AT_ONCE sets a lower number.
     private static let atOnce = setting("TRANSFER_WIRE_AT_ONCE").map { max(1, Int(clamping: $0)) } ?? 24
 
-    /// Sessions that share a server.
+    /// Sessions that share one server.
     private static let perServer: UInt64 = 100
 
-    /// One session of so many has TLS.
+    /// One of this many sessions uses TLS.
     private static let securedOneIn: UInt64 = 4
 
-    /// One session of so many wants receipts. Its server has to sync what it stores.
+    /// One of this many sessions wants receipts. Its server must sync what it stores.
     private static let receiptedOneIn: UInt64 = 5
 
-    /// TRANSFER_WIRE_SESSIONS sessions, from the seed TRANSFER_WIRE_SEED on. `scripts/run-tests.sh` plays 1,000 of them
-    /// in a process of their own: they would slow down the other tests of this one.
+    /// Runs TRANSFER_WIRE_SESSIONS sessions with seeds from TRANSFER_WIRE_SEED on. `scripts/run-tests.sh` runs 1,000 of
+    /// them in a separate process, because they would slow down the other tests of this one.
     @Test(.enabled(if: sessions != nil, "TRANSFER_WIRE_SESSIONS says how many"))
     func nothingIsAcknowledgedThatIsNotStored() async throws {
         let first = Self.setting("TRANSFER_WIRE_SEED") ?? 1
@@ -38,7 +38,7 @@ import TransferTestSupport
         if end - first >= Self.perServer { #expect(tally.kinds == WireFault.kinds) }
     }
 
-    /// Sessions that have shown something: bytes that were lost in the middle of an acknowledgement of a shorter path.
+    /// Seeds that once failed: bytes were lost in the middle of an acknowledgement of a shorter path.
     @Test(arguments: [501_959, 510_407, 514_747] as [UInt64]) func whatHasGoneWrongBefore(_ seed: UInt64) async throws {
         let sources = try TemporaryDirectory()
         try await play(seed..<seed + 1, WireSet.LongFile(in: sources), sources, FaultTally())
@@ -79,7 +79,7 @@ import TransferTestSupport
             configuration.security = security
             configuration.access = .everyone
             configuration.durability = durability
-            // TLS takes longer, and without optimisation much longer.
+            // A TLS handshake takes longer, and much longer in a build without optimisation.
             configuration.timeouts.handshake = .milliseconds(security.isPlaintext ? 300 : 3000)
             configuration.timeouts.heartbeat = .milliseconds(100)
             configuration.timeouts.silence = .milliseconds(400)

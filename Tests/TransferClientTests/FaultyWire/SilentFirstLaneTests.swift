@@ -4,11 +4,11 @@ import TransferModel
 import TransferTestSupport
 
 @Suite struct SilentFirstLaneTests {
-    /// The welcome never comes on the first lane, while another one has got uploads through: the push goes on, and every
-    /// upload has its report.
+    /// The welcome never arrives on the first lane, but uploads on another lane have succeeded. The push goes on, and
+    /// every upload has its report.
     @Test func anotherLaneShowsThatTheServerIsThere() async throws {
         try await withServer { server in
-            // What the first lane takes in stays in the buffers, so there is enough left for the second.
+            // Bytes that the first lane sends stay in buffers, so enough uploads remain for the second lane.
             let silent = FaultyProxy.Plan(
                 up: FaultPlan([(1 << 20, .pause(60_000))]), down: FaultPlan([(0, .blackHole)]))
             let proxy = FaultyProxy(to: server.port) { $0 == 0 ? silent : .init() }

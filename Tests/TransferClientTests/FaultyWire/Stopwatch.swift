@@ -1,7 +1,7 @@
 import TransferIO
 import TransferSystem
 
-/// Counts ticks of a loop's timer. A machine that stands still for a while makes one long tick of that.
+/// Counts ticks of an event loop's timer. If the machine is suspended for a while, that counts as one tick.
 actor Stopwatch {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
@@ -17,7 +17,7 @@ actor Stopwatch {
         unownedExecutor = loop.asUnownedSerialExecutor()
     }
 
-    /// Returns after that many ticks, or when the task is cancelled.
+    /// Returns after this many ticks, or when the task is cancelled.
     func wait(ticks: Int) async {
         tick(ticks)
         await withTaskCancellationHandler {

@@ -1,43 +1,42 @@
 import TransferTestSupport
 
-/// Something that goes wrong with the bytes of one direction of a connection.
+/// A fault of the bytes in one direction of a connection.
 enum WireFault: Equatable {
-    /// The next bytes arrive in pieces of so many.
+    /// The next `count` bytes arrive in pieces of this many bytes.
     case pieces(of: Int, count: Int)
-    /// Nothing happens for so many milliseconds.
+    /// Nothing passes for this many milliseconds.
     case pause(Int32)
-    /// Nothing arrives any more, though the connection stays.
+    /// No more bytes arrive, but the connection stays open.
     case blackHole
-    /// The connection ends, in order.
+    /// The connection ends in order.
     case close
     /// The connection is reset.
     case reset
-    /// One bit of the next byte is another.
+    /// One bit of the next byte is flipped.
     case flip(bit: UInt8)
-    /// The next bytes come twice, as far as they arrived together.
+    /// The next bytes arrive twice; only bytes that were received in one call are repeated.
     case duplicate(Int)
     /// The next bytes are lost.
     case drop(Int)
 }
 
-/// What happens to the bytes of one direction, and behind how many of them.
+/// The faults in one direction of a connection and their offsets.
 struct FaultPlan {
-    /// In the order of their places.
+    /// Faults, sorted by offset.
     private(set) var faults: ArraySlice<(offset: Int, fault: WireFault)> = []
 
-    /// No faults.
     init() {}
 
     init(_ faults: [(offset: Int, fault: WireFault)]) {
         self.faults = faults.sorted { $0.offset < $1.offset }[...]
     }
 
-    /// - Parameter reach: bytes that may pass in this direction; most faults are within them.
+    /// - Parameter reach: the number of bytes expected in this direction; all faults lie within it.
     init(using generator: inout SplitMix64, reach: Int) {
         let count = Int.random(in: 0...3, using: &generator)
         self.init(
             (0..<count).map { _ in
-                // Near the front are the greeting and the first frames; all sizes of distance are as likely.
+                // The greeting and the first frames are near the front, so all magnitudes of offset are equally likely.
                 let reach = max(8, reach >> Int.random(in: 0...8, using: &generator))
                 return (Int.random(in: 0..<reach, using: &generator), .random(using: &generator))
             })
@@ -46,7 +45,7 @@ struct FaultPlan {
     /// Bytes from `offset` to the next fault.
     func distance(from offset: Int) -> Int { faults.first.map { max(0, $0.offset - offset) } ?? .max }
 
-    /// The fault that is due when so many bytes have passed.
+    /// Removes the fault that is due at this offset; nil if none is due.
     mutating func take(at offset: Int) -> WireFault? {
         guard let first = faults.first, first.offset <= offset else { return nil }
         faults.removeFirst()
@@ -70,7 +69,7 @@ extension WireFault {
         }
     }
 
-    /// Longer than the time-outs of the sessions sometimes.
+    /// Some pauses are longer than the time-outs of the sessions.
     private static let pauses: [ClosedRange<Int32>] = [1...10, 10...100, 100...700]
 
     static func random(using generator: inout SplitMix64) -> WireFault {

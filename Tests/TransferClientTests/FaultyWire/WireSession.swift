@@ -5,17 +5,17 @@ import TransferProtocol
 import TransferSystem
 import TransferTestSupport
 
-/// A push over a faulty wire, decided by its seed, then the same over a clean one, and what the server may be asked about
-/// once more over a faulty one.
+/// Pushes files over a faulty connection, with faults that the seed decides, then over a clean one, and, if the client
+/// can look the files up, once more over a faulty one.
 struct WireSession {
-    /// Ticks of a tenth of a second that a push may take. Counted, so that a machine that stands still for a while
-    /// doesn't count as a push that does.
+    /// Ticks of a tenth of a second that a push may take. The time is counted in ticks, so that a suspended machine
+    /// does not count as a push that hangs.
     private static let patience = 3000
 
     /// Measures the time of all sessions.
     private static let clock = Result { () throws(SystemError) in try EventLoop(name: "wire-clock") }
 
-    /// Pushes over the clean wire, which the server may still refuse now and then for being slow.
+    /// Pushes over the clean connection at most; the server may still refuse some of them for being slow.
     private static let cleanAttempts = 10
 
     let seed: UInt64
@@ -26,10 +26,10 @@ struct WireSession {
     private let faultyConnections: Int
 
     /// - Parameters:
-    ///   - isSecured: whether that server wants TLS.
-    ///   - wantsReceipts: for servers that give them.
-    ///   - long: a file that travels in parts, for sessions that push one.
-    ///   - sources: for the files of all sessions.
+    ///   - isSecured: whether that server requires TLS.
+    ///   - wantsReceipts: true for servers that give receipts.
+    ///   - long: a file that travels in parts; some sessions push it.
+    ///   - sources: the directory for the files of all sessions.
     ///   - tally: counts the faults.
     init(
         _ seed: UInt64, server: RunningServer, isSecured: Bool, wantsReceipts: Bool, long: WireSet.LongFile,
@@ -49,14 +49,14 @@ struct WireSession {
         configuration.silenceTimeout = 0.4
         configuration.retryFor = 0.5
         configuration.wantsReceipts = wantsReceipts
-        // As over a line on which losses hold each lane down.
+        // Shares parts as a client does when losses limit the throughput of each lane.
         if seed % 2 == 1 { configuration.sharing = PartSharing(lanes: 8, inPieces: true, sharesShorter: true) }
         self.configuration = configuration
     }
 
     private var folder: String { "s\(seed)" }
 
-    /// What is there in the end, seen from the server's directory.
+    /// Paths on the server of all files of this session.
     var paths: [String] { files.contents.keys.map { "\(folder)/\($0)" } }
 
     /// - Returns: a sentence for each promise that was broken.
@@ -69,7 +69,7 @@ struct WireSession {
         return problems.map { "seed \(seed): \($0)" }
     }
 
-    /// - Parameter again: whether the server has all of it.
+    /// - Parameter again: whether the server already has all files.
     private func pushOverFaultyWire(again: Bool = false) async throws -> [String] {
         let reachUp = again ? files.reachUpAgain : files.reachUp
         let proxy = FaultyProxy(to: server.port, tally: tally) { [seed, files, faultyConnections] number in
@@ -105,7 +105,7 @@ struct WireSession {
         return ["the push over the clean wire ended with \(codes), \(last?.failure?.message ?? "")"]
     }
 
-    /// - Returns: nothing when the push didn't end in time.
+    /// - Returns: nil if the push did not end in time.
     private func push(to address: ServerAddress, _ configuration: ClientConfiguration) async throws -> Outcome? {
         let client = try TransferClient(server: address, configuration: configuration)
         let events = client.push(files.uploads)

@@ -6,7 +6,7 @@ import TransferProtocol
 import TransferReceipts
 import TransferTestSupport
 
-/// What a session over the faulty wire pushes.
+/// The files that a session over the faulty connection pushes.
 struct WireSet: Sendable {
     /// A file of 33 MiB, the shortest that travels in parts; sessions share it.
     struct LongFile: Sendable {
@@ -15,7 +15,7 @@ struct WireSet: Sendable {
 
         static let size = 33 << 20
 
-        /// Writes it. No block is like another, and none compresses.
+        /// Writes the file. All blocks differ, and none can be compressed.
         init(in directory: TemporaryDirectory) throws {
             var generator = SplitMix64(seed: 33)
             let block = generator.bytes(Limits.blockSize)
@@ -31,7 +31,7 @@ struct WireSet: Sendable {
             try Files.write(path, content)
         }
 
-        /// Some bytes of it; every second time, such as compress well. Cheaper than making them anew.
+        /// A part of the content; half of the excerpts compress well. Cheaper than generating new content.
         func excerpt(_ size: Int, using generator: inout SplitMix64) -> [UInt8] {
             let start = Int.random(in: 0..<Self.size - size, using: &generator)
             guard Bool.random(using: &generator) else { return Array(content[start..<start + size]) }
@@ -41,21 +41,21 @@ struct WireSet: Sendable {
         }
     }
 
-    /// By name, which is also the report's source.
+    /// Contents by name, which is also the source in the report.
     let contents: [String: [UInt8]]
 
     private let long: LongFile?
 
-    /// Where they stand as files, below that directory; otherwise they are in memory. The server is asked about files
-    /// before they are sent.
+    /// The directory that contains the files; nil if the contents are in memory. The client looks files up before it
+    /// sends them.
     private let directory: String?
 
-    /// One session of so many pushes the long file.
+    /// One of this many sessions pushes the long file.
     private static let longOneIn = 200
 
     /// - Parameters:
-    ///   - long: what some sets contain beside small files.
-    ///   - directory: for the files, when the set becomes one of files; every second one does.
+    ///   - long: a long file, which some sets contain beside small files.
+    ///   - directory: the directory for the files of a set that is not in memory; every second set is in memory.
     init(using generator: inout SplitMix64, long: LongFile, directory: String) {
         var contents: [String: [UInt8]] = [:]
         let largest = [20, 300, 5000, 70_000].randomElement(using: &generator) ?? 20
@@ -64,7 +64,7 @@ struct WireSet: Sendable {
             let name = "\(["", "a/", "some folder/", "b/c/d/"].randomElement(using: &generator) ?? "")file\(number).bin"
             contents[name] = long.excerpt(size, using: &generator)
         }
-        // One block and more.
+        // One block and a part of another.
         if Int.random(in: 0..<12, using: &generator) == 0 {
             contents["block.bin"] = long.excerpt(
                 .random(in: 4_000_000...6_000_000, using: &generator), using: &generator)
@@ -76,10 +76,10 @@ struct WireSet: Sendable {
         self.directory = Bool.random(using: &generator) ? directory : nil
     }
 
-    /// Whether the server may be asked about them.
+    /// Whether the contents are files, which the client looks up.
     var areFiles: Bool { directory != nil }
 
-    /// Makes the files.
+    /// Writes the files of the set except the long one.
     func write() throws {
         guard let directory else { return }
         for (name, content) in contents where name != "long" { try Files.write("\(directory)/\(name)", content) }
@@ -93,22 +93,22 @@ struct WireSet: Sendable {
         }
     }
 
-    /// Bytes that travel to the server, about.
+    /// Approximate number of bytes that travel to the server.
     var reachUp: Int { contents.values.reduce(0) { $0 + $1.count + 130 } }
 
-    /// The same when the server has all of it.
+    /// Approximate number of bytes to the server if it already has all files.
     var reachUpAgain: Int { 100 + 20 * contents.count }
 
-    /// Bytes that travel back, about.
+    /// Approximate number of bytes that travel to the client.
     var reachDown: Int { 60 + 60 * contents.count }
 }
 
 // MARK: What must hold
 
 extension WireSet {
-    /// What is wrong with the reports of a push, and with what they say is stored.
+    /// Faults in the reports of a push and in the files that they say are stored.
     func problems(_ outcome: Outcome, in server: RunningServer) -> [String] {
-        // Where there was never a connection there is nothing to report.
+        // A push that never connected has nothing to report.
         if outcome.failure != nil, outcome.connections == 0, outcome.reports.isEmpty { return [] }
         let names = outcome.reports.map(name(of:)).sorted()
         guard names == contents.keys.sorted() else { return ["\(names.count) reports of \(contents.count) uploads"] }
@@ -128,7 +128,7 @@ extension WireSet {
         return report.receipt.flatMap { problem($0, report) }.map { "\(name): \($0)" }
     }
 
-    /// What is wrong with a receipt that was taken for a good one.
+    /// Faults in a receipt that the client accepted.
     private func problem(_ signed: SignedReceipt, _ report: UploadReport) -> String? {
         let receipt = signed.receipt
         guard receipt.uploadID == report.uploadID, receipt.path.string == report.storedPath,
@@ -143,7 +143,7 @@ extension WireSet {
         return String(report.source.dropFirst(directory.count + 1))
     }
 
-    /// What is wrong with what stands in a folder when everything was pushed.
+    /// Faults in the content of the server's folder after a push that succeeded.
     func problems(in server: RunningServer, _ folder: String) -> [String] {
         let found = Files.tree(server.directory.path("store/\(folder)"))
         guard found == contents.keys.sorted() else {
@@ -157,7 +157,7 @@ extension WireSet {
 }
 
 extension RunningServer {
-    /// Whether a stored file has that content. Without optimisation `==` would take its time over long ones.
+    /// Whether a stored file has that content. In a build without optimisation `==` is slow for long content.
     fileprivate func holds(_ content: [UInt8], at path: String) -> Bool {
         guard let stored = stored(path), stored.count == content.count else { return false }
         return memcmp(stored, content, content.count) == 0
