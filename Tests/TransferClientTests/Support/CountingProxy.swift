@@ -3,15 +3,15 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Passes bytes on between clients and a server, and counts what clients send.
+/// Relays bytes between clients and a server, and counts what clients send.
 final class CountingProxy: Sendable {
     struct Count {
-        /// Bytes of content.
+        /// Bytes of content that clients sent.
         var content = 0
         var begun = 0
-        /// Folders that were listed.
+        /// Folders that clients listed.
         var listed: [String] = []
-        /// Uploads that the server was asked about.
+        /// Uploads that clients looked up.
         var lookedUp = 0
     }
 
@@ -39,7 +39,7 @@ final class CountingProxy: Sendable {
         }
     }
 
-    /// What was counted since it was asked last.
+    /// Returns the counts since the last call.
     func take() -> Count {
         count.withLock { count in
             defer { count = Count() }

@@ -1,17 +1,17 @@
 import Synchronization
 import TransferClient
 
-/// Passes bytes on between a client and a server, and cuts each connection after as many bytes as it was told, or passes no more on
-/// until the client gives it up.
+/// Relays bytes between a client and a server. After a limit for each connection, it cuts the connection or relays no
+/// more bytes until the client gives up.
 final class CuttingProxy: Sendable {
-    /// Bytes that may pass; nothing means all.
+    /// Bytes that may pass in each direction; nil for all.
     struct Cut: Sendable {
         var up: Int?
         var down: Int?
 
-        /// Bytes behind which a server's welcome has passed, and no result.
+        /// Bytes after which a server's welcome has passed, but no result.
         static let welcome = 112
-        /// Whether it stays open then.
+        /// Whether the connection stays open after the limit.
         var stalls = false
     }
 
@@ -22,7 +22,7 @@ final class CuttingProxy: Sendable {
 
     /// - Parameters:
     ///   - target: the server's port.
-    ///   - cuts: for the first, second, third connection; the later ones are not cut.
+    ///   - cuts: limits for the first, second, third connection; later ones have none.
     init(to target: UInt16, cuts: [Cut]) {
         let (listener, port) = Wire.listen()
         self.listener = listener
@@ -48,7 +48,7 @@ final class CuttingProxy: Sendable {
         }
     }
 
-    /// Bytes that the server was given, over all connections.
+    /// Bytes passed to the server over all connections.
     var passedUp: Int { passed.load(ordering: .relaxed) }
 
     var connections: Int { count.load(ordering: .relaxed) }

@@ -4,9 +4,9 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// A server that does what the test says, one connection after the other.
+/// A server that follows a script for each connection, one connection after the other.
 final class FakeServer: Sendable {
-    /// One connection to it, seen from the server.
+    /// A connection from a client, seen from the server.
     final class Peer {
         enum Arrival: Equatable {
             case message(Message)
@@ -24,7 +24,7 @@ final class FakeServer: Sendable {
             self.note = note
         }
 
-        /// - Returns: nothing when the client is gone, silent or makes no sense.
+        /// - Returns: nil if the client has closed, is silent or sends invalid frames.
         func next() -> Arrival? {
             while true {
                 switch try? parser.next(bytes.span.bytes) {
@@ -48,13 +48,13 @@ final class FakeServer: Sendable {
             wire.send(frames)
         }
 
-        /// Takes `hello` and answers it.
+        /// Receives `hello` and answers with a welcome.
         func welcome(_ welcome: Welcome = Welcome()) {
             guard case .message(.hello)? = next() else { return }
             send(.welcome(welcome))
         }
 
-        /// As `next`, but answers pings, and lookups, as a server does that knows nothing and has nothing else to say.
+        /// Like `next`, but answers pings, and answers lookups like a server that has no files.
         func nextToAnswer() -> Arrival? {
             while let arrival = next() {
                 switch arrival {
@@ -66,7 +66,7 @@ final class FakeServer: Sendable {
             return nil
         }
 
-        /// Everything up to the next `begin`.
+        /// Skips everything before the next `begin`.
         func nextBegin() -> Begin? {
             while let arrival = nextToAnswer() {
                 guard case .message(.begin(let begin)) = arrival else { continue }
@@ -83,7 +83,7 @@ final class FakeServer: Sendable {
             return nil
         }
 
-        /// Takes the next upload whole and says that it is stored.
+        /// Receives the next upload and reports that it is committed.
         @discardableResult
         func commitNext() -> Begin? {
             guard let begin = nextBegin() else { return nil }
@@ -91,7 +91,7 @@ final class FakeServer: Sendable {
             return begin
         }
 
-        /// Takes the rest of an upload and says that it is stored.
+        /// Receives the rest of an upload and reports that it is committed.
         func commit(_ begin: Begin) {
             guard let end = nextEnd() else { return }
             send(
@@ -99,7 +99,7 @@ final class FakeServer: Sendable {
                     UploadResult(id: begin.id, code: .committed, isDurable: true, size: end.size, digest: end.digest)))
         }
 
-        /// Reads until the client closes, and says nothing.
+        /// Reads until the client closes, without answering.
         func drain() {
             while next() != nil {}
         }
@@ -110,7 +110,7 @@ final class FakeServer: Sendable {
     private let count = Atomic<Int>(0)
     private let paths = Locked<[String]>([])
 
-    /// - Parameter script: what happens on the first, second, third connection; then nobody listens any more.
+    /// - Parameter script: one function for each connection; after the last one, the server stops listening.
     init(_ script: (@Sendable (Peer) -> Void)...) {
         let (listener, port) = Wire.listen()
         self.listener = listener
@@ -125,10 +125,10 @@ final class FakeServer: Sendable {
         }
     }
 
-    /// Connections that were made.
+    /// Connections accepted so far.
     var connections: Int { count.load(ordering: .relaxed) }
 
-    /// The paths of all uploads that the script saw begin.
+    /// Paths of all uploads that the script saw begin.
     var begun: [String] { paths.withLock { $0 } }
 
     var address: ServerAddress {
@@ -138,6 +138,6 @@ final class FakeServer: Sendable {
         }
     }
 
-    /// Nobody is accepted any more.
+    /// Stops accepting connections.
     func stop() { listener.cut() }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import TransferTestSupport
 
-/// What a test needs of the file system; a failure is the test's.
+/// File system calls for tests; an error fails the test.
 enum Files {
     struct Failure: Error {
         let call: String
@@ -12,7 +12,7 @@ enum Files {
         guard code >= 0 else { throw Failure(call: call, errno: errno) }
     }
 
-    /// Writes a file, replacing what it held; makes the directories above it.
+    /// Writes a file, replacing its content, and makes the directories above it.
     static func write(_ path: String, _ bytes: [UInt8]) throws {
         try makeParent(path)
         let number = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
@@ -25,7 +25,7 @@ enum Files {
         try write(path, Array(text.utf8))
     }
 
-    /// Appends to a file that is there.
+    /// Appends to an existing file.
     static func append(_ path: String, _ text: String) throws {
         let number = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
         try check(number, "open")
@@ -54,7 +54,7 @@ enum Files {
         try makeDirectory(String(path[..<slash]))
     }
 
-    /// The content, or nothing when there is no such file.
+    /// The content; nil if the file cannot be read.
     static func read(_ path: String) -> [UInt8]? {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { return nil }
@@ -68,14 +68,14 @@ enum Files {
         }
     }
 
-    /// All files below a directory, by their paths in it, without the server's own folder.
+    /// All files below a directory, as relative paths, without the server's `.transfer`.
     static func tree(_ path: String, _ prefix: String = "") -> [String] {
         names(in: path).filter { $0 != ".transfer" }.flatMap { name in
             isDirectory("\(path)/\(name)") ? tree("\(path)/\(name)", "\(prefix)\(name)/") : [prefix + name]
         }.sorted()
     }
 
-    /// Where a symbolic link leads to; nil for what is none.
+    /// Target of a symbolic link; nil if the path is not one.
     static func link(_ path: String) -> String? {
         var target = [UInt8](repeating: 0, count: 4096)
         let count = readlink(path, &target, target.count)

@@ -6,7 +6,7 @@ import TransferProtocol
 
 @testable import TransferClient
 
-/// Takes what a producer made apart again, as a server would.
+/// Parses the frames of a producer, as a server would.
 struct Frames {
     struct Upload {
         let begin: Begin
@@ -18,7 +18,7 @@ struct Frames {
     private(set) var uploads: [Upload] = []
     private let inflater = Inflater()
 
-    /// Checks that frames are whole and in a legal order.
+    /// Adds frames, and checks that they are complete and in a legal order.
     mutating func add(_ chunk: OutgoingChunk) throws {
         var parser = FrameParser()
         var rest = chunk.filled

@@ -17,13 +17,13 @@ final class Gate: @unchecked Sendable {
         semaphore.deallocate()
     }
 
-    /// - Parameter piece: nothing for the end.
+    /// - Parameter piece: nil for the end.
     func put(_ piece: [UInt8]?) {
         pieces.withLock { $0.append(piece) }
         sem_post(semaphore)
     }
 
-    /// Waits without holding a thread of the tests.
+    /// Waits for a piece without blocking a thread of the tests.
     func wait() async {
         await withCheckedContinuation { continuation in
             onThread { [self] in
@@ -33,7 +33,7 @@ final class Gate: @unchecked Sendable {
         }
     }
 
-    /// Waits.
+    /// Blocks until a piece is available.
     func take() -> [UInt8]? {
         while sem_wait(semaphore) != 0 {}
         return pieces.withLock { $0.removeFirst() }

@@ -3,11 +3,11 @@ import TransferClient
 import TransferModel
 import TransferProtocol
 
-/// All that came of one push.
+/// All events of one push.
 struct Outcome {
     var reports: [UploadReport] = []
     var connections = 0
-    /// Why connections were lost.
+    /// Reasons for lost connections.
     var losses: [String] = []
     var notices: [String] = []
     var folders: [KnownFolder] = []
@@ -40,7 +40,7 @@ struct Outcome {
         return found.count == 1 ? found[0] : nil
     }
 
-    /// What has a report, each as often as it has one.
+    /// Sources of all reports, with repetitions.
     var sources: [String] { reports.map(\.source).sorted() }
 }
 
@@ -50,14 +50,14 @@ extension TransferClient {
 }
 
 extension ClientConfiguration {
-    /// For what is not about TLS.
+    /// For tests that do not need TLS.
     static var plaintext: ClientConfiguration {
         var configuration = ClientConfiguration()
         configuration.security = .plaintext
         return configuration
     }
 
-    /// With TLS, and whatever server there is.
+    /// Uses TLS and trusts any server.
     static var trusting: ClientConfiguration {
         var trust = ServerTrust()
         trust.known = nil
@@ -67,8 +67,8 @@ extension ClientConfiguration {
         return configuration
     }
 
-    /// For what is not about time-outs. Who waits in vain is a test's failure anyway, and the machine may be busy or
-    /// stand still for a while; a fake server that accepts one connection would never see a second one.
+    /// For tests that are not about time-outs. A wait in vain fails a test in any case, and the machine may be busy or
+    /// suspended for a while; a fake server that accepts one connection would never see a second one.
     static var patient: ClientConfiguration {
         var configuration = ClientConfiguration.plaintext
         configuration.handshakeTimeout = 600
@@ -79,7 +79,7 @@ extension ClientConfiguration {
 }
 
 extension ServerAddress {
-    /// For a push of its own.
+    /// Pushes with a new client.
     func outcome(
         _ uploads: some Sequence<Upload> & Sendable, _ adjust: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws -> Outcome {

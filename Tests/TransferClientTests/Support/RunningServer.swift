@@ -17,9 +17,9 @@ struct RunningServer {
     let port: UInt16
 
     /// - Parameters:
-    ///   - port: 0 for any; the port of a server that was stopped, to stand in for it.
-    ///   - disk: what its store's calls go through; it also says whether the server is root's.
-    ///   - adjust: changes what the server does.
+    ///   - port: 0 for any free port, or the port of a stopped server that this one replaces.
+    ///   - disk: makes the file system calls of the store, and decides whether the server counts as root's.
+    ///   - adjust: changes the configuration.
     init(
         in directory: TemporaryDirectory, port: UInt16 = 0, disk: Disk = Disk(),
         _ adjust: (inout ServerConfiguration) -> Void = { _ in }
@@ -30,7 +30,7 @@ struct RunningServer {
         configuration.security = .plaintext
         configuration.drain = .seconds(0)
         configuration.blockingThreads = 2
-        // Clients' loops share the cores with all tests.
+        // The event loops of clients share the cores with all tests.
         configuration.timeouts.handshake = .seconds(600)
         configuration.timeouts.silence = .seconds(600)
         adjust(&configuration)
@@ -59,7 +59,7 @@ struct RunningServer {
     /// The content of a file that the server stored.
     func stored(_ path: String) -> [UInt8]? { Files.read(directory.path("store/\(path)")) }
 
-    /// What it has of uploads that are not complete.
+    /// Files of uploads that are not complete.
     var parts: [String] { Files.tree(directory.path("store/.transfer/incoming")) }
 
     var tree: [String] { Files.tree(directory.path("store")) }
@@ -69,7 +69,7 @@ struct RunningServer {
     }
 }
 
-/// Runs a test against a server of its own.
+/// Runs a test with a new server.
 func withServer<T>(
     disk: Disk = Disk(), hasTrash: Bool = true, _ body: (RunningServer) async throws -> T
 ) async throws -> T {

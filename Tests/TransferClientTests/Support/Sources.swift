@@ -1,7 +1,7 @@
 import TransferClient
 import TransferSystem
 
-/// A stream that gives what it holds in pieces, and then ends or throws.
+/// A stream that returns its content in pieces and then ends or throws.
 final class PieceSource: ByteSource {
     struct Broken: Error {}
 
@@ -28,7 +28,7 @@ final class PieceSource: ByteSource {
     }
 }
 
-/// A stream that gives a piece whenever its gate opens, and ends when it is closed.
+/// A stream that returns a piece whenever its gate has one, and ends when the gate says so.
 final class GatedSource: ByteSource {
     private let gate: Gate
 

@@ -2,10 +2,10 @@ import CLinux
 import Glibc
 import TransferSystem
 
-/// A blocking socket of a test, closed with its owner. Whoever waits on it for too long has lost;
-/// that a process which was stopped goes on interrupts such a wait (signal(7)), and `system` waits again.
+/// A blocking socket of a test, closed with its last reference. A call that waits longer than `patience` fails.
+/// Continuing a stopped process interrupts a wait (signal(7)), and `system` then waits again.
 final class Wire: Sendable {
-    /// Seconds: far more than anything here takes, also on a busy machine under a sanitizer.
+    /// Seconds, far more than any test takes, even on a busy machine under a sanitizer.
     private static let patience = 900
 
     let number: Int32
@@ -21,7 +21,7 @@ final class Wire: Sendable {
         close(number)
     }
 
-    /// - Returns: nothing at the end, after a reset, or when nothing comes.
+    /// - Returns: nil at the end, after a reset, or if no bytes arrive in time.
     func receive(_ limit: Int = 1 << 16) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = bytes.withUnsafeMutableBytes { bytes in
@@ -31,22 +31,22 @@ final class Wire: Sendable {
         return Array(bytes[..<count])
     }
 
-    /// Waits for the peer to close without having sent anything.
+    /// Waits for the peer to close, and is false if the peer sends bytes first.
     var isClosed: Bool {
         var byte: UInt8 = 0
         return (try? system("recv") { recv(number, &byte, 1, 0) }) == 0
     }
 
-    /// Whether the peer is still there; what it has sent is not looked at.
+    /// Whether the peer has not ended its direction; bytes that it sent are not read.
     var isOpen: Bool {
-        // POLLRDHUP (poll(2)), which Glibc leaves out.
+        // POLLRDHUP (poll(2)), which Glibc does not declare.
         var pending = pollfd(fd: number, events: 0x2000, revents: 0)
         poll(&pending, 1, 1000)
         return pending.revents == 0
     }
 
-    /// - Parameter isHeld: whether it leaves with what comes next, or with the end.
-    /// - Returns: false when the peer is gone.
+    /// - Parameter isHeld: whether the bytes wait for the next send or for the end of the connection.
+    /// - Returns: false if the peer has closed.
     @discardableResult
     func send(_ bytes: [UInt8], isHeld: Bool = false) -> Bool {
         var rest = bytes[...]
@@ -61,14 +61,14 @@ final class Wire: Sendable {
         return true
     }
 
-    /// Ends both directions; whoever waits on the socket finds the end.
+    /// Ends both directions; threads that wait on the socket see the end.
     func cut() {
         shutdown(number, Int32(SHUT_RDWR))
     }
 
     // MARK: Making them
 
-    /// - Parameter path: of a socket of this machine.
+    /// - Parameter path: path of a Unix socket.
     static func listen(at path: String) throws -> Wire {
         let wire = Wire(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
         var address = sockaddr_un()
@@ -83,7 +83,7 @@ final class Wire: Sendable {
         return wire
     }
 
-    /// - Parameter backlog: nothing to have a port on which nobody listens, and which nobody else gets.
+    /// - Parameter backlog: nil to reserve a port without listening on it, so that no other process gets it.
     static func listen(backlog: Int32? = 64) -> (Wire, port: UInt16) {
         let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = loopback(0)
@@ -126,7 +126,7 @@ final class Wire: Sendable {
     }
 }
 
-/// Runs `body` on a thread of its own, because it blocks.
+/// Runs `body`, which blocks, on a separate thread.
 func onThread(_ body: @escaping @Sendable () -> Void) {
     final class Body: Sendable {
         let run: @Sendable () -> Void
