@@ -2,7 +2,7 @@ import Testing
 import TransferClient
 import TransferTestSupport
 
-/// The library's documentation shows code that is compiled.
+/// Every example in the library's documentation is compiled.
 @Suite struct LibraryDocumentTests {
     private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 

@@ -5,7 +5,7 @@ import TransferProtocol
 @testable import TransferClient
 
 @Suite struct ClientTimeoutsTests {
-    /// Who tries for some seconds only is not kept waiting for longer by a server that says nothing at all.
+    /// A caller that limits the retries to some seconds does not wait longer for a server that never answers.
     @Test(arguments: [(60, 10), (10, 10), (5, 5), (3, 3), (0.5, 3), (0, 10)] as [(Double, Double)])
     func theFirstTryIsNoLongerThanAll(_ retryFor: Double, _ handshake: Double) {
         var configuration = ClientConfiguration()

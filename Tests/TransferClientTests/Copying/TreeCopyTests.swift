@@ -10,7 +10,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Trees that are copied on a server.
+/// Copies of trees within one server.
 @Suite struct TreeCopyTests {
     private static func copy(
         _ server: RunningServer, _ source: String = "copy", _ target: String = "again", isRecursive: Bool = true,
@@ -28,7 +28,7 @@ import TransferTestSupport
         TreeFacts(server.directory.path("store/\(folder)")).lines
     }
 
-    /// As often as it is copied.
+    /// Repeated copies have all that the server keeps of the originals.
     @Test func aCopyHasAllThatIsKept() async throws {
         let sample = try ArchiveSample()
         try sample.make()
@@ -48,7 +48,7 @@ import TransferTestSupport
         }
     }
 
-    /// Each folder is looked at when it has just been made.
+    /// The mode of each folder is checked right after it was made.
     @Test func noFolderIsOpenMeanwhile() async throws {
         let open = Locked<[String]>([])
         let disk = Disk(interception: { call, body in
@@ -72,7 +72,7 @@ import TransferTestSupport
         }
     }
 
-    /// What cannot be had under one name of a file is had under the next one.
+    /// If the copy under one name of a file is refused, the next name is copied, and links go to it.
     @Test func anotherNameTakesThePlaceOfTheFirst() async throws {
         try await withServer { server in
             let (source, target) = (server.directory.path("store/copy"), server.directory.path("store/again"))
@@ -95,7 +95,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nothing is put into a folder that the server would have to make for everybody.
+    /// A folder that cannot be made is not made implicitly with default permissions, so none of its entries is copied.
     @Test func whatHasNoFolderIsNotCopied() async throws {
         try await withServer { server in
             let source = server.directory.path("store/copy")
@@ -124,7 +124,7 @@ import TransferTestSupport
             #expect(try await alone("d/l") == ["link to/d/l completed"])
             #expect(try await alone("d") == ["folder d wrongForm"])
             #expect(try await alone("x") == ["- x notFound"])
-            // It would be replaced by its copy, and its other names would be left with what it was.
+            // A copy onto itself would replace the file, and its other names would keep the old content.
             for source in ["d", "d/a"] {
                 let same = try await Self.copy(server, "/\(source)/", "./\(source)", replaces: true)
                 #expect(Self.lines(same.events) == ["- \(source) pathConflict"])
@@ -133,7 +133,7 @@ import TransferTestSupport
         }
     }
 
-    /// All of it is known before anything is copied.
+    /// The client lists the whole source before it copies anything.
     @Test func aFolderIsCopiedIntoItself() async throws {
         try await withServer { server in
             try Files.write(server.directory.path("store/d/a"), [1])
@@ -144,7 +144,7 @@ import TransferTestSupport
         }
     }
 
-    /// The permissions of a folder are for clients that may remove; that they are missing is said.
+    /// Only clients that may remove can set the permissions of a folder; the report says that they are missing.
     @Test(arguments: [
         (0o755, "The folder was made, and could not be given the permissions", ["e"]),
         (0o750, "It is not for everybody", []),
@@ -170,7 +170,8 @@ import TransferTestSupport
                 }
             }
         }
-        // One for each connection: what there is, what is in it, what the server can, two for folders, and their times.
+        // One script for each connection: the entry, its content, the server's features, two for folders, and their
+        // times.
         let fake = FakeServer(serve, serve, serve, serve, serve, serve)
         let client = try TransferClient(server: fake.address, configuration: .plain())
         let (reports, failure) = await all(client.copyTrees([("d", "e")], isRecursive: true))

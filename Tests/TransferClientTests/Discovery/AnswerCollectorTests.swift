@@ -53,7 +53,7 @@ import TransferProtocol
             ])
     }
 
-    /// The same name is no reason to take two for one.
+    /// Answers with the same name may come from different servers.
     @Test func whatDiffersInAnythingIsAnotherServer() throws {
         var collector = AnswerCollector(Self.nonce)
         let other = [UInt8](repeating: 4, count: 32)
@@ -75,7 +75,7 @@ import TransferProtocol
             let server = collector.servers(entries).first
             return (server?.address.server, server?.standing)
         }
-        // A known address comes first, and then one that a push would be loud about.
+        // A known address ranks first, then an address whose key has changed, about which a push would warn.
         #expect(first([.init(address: there, fingerprint: key)]) == (there, .known))
         #expect(first([.init(address: there, fingerprint: other)]) == (there, .otherKey))
         #expect(

@@ -29,7 +29,7 @@ import TransferTestSupport
             guard case .probe(let nonce)? = try? DiscoveryDatagram.decode(bytes) else { return }
             questions.withLock { $0 += 1 }
             let answer = DiscoveryAnswer(nonce, instance: 1, keyDigest: nil, ports: [5], name: name)
-            // Forged ones around it, too.
+            // Forged answers arrive before and after the genuine one.
             let forged = DiscoveryAnswer(
                 DiscoveryNonce(high: 0, low: 0), instance: 2, keyDigest: nil, ports: [6], name: name)
             for content in [forged?.bytes, answer?.bytes, [1, 2], answer?.bytes].compactMap(\.self) {
@@ -37,7 +37,7 @@ import TransferTestSupport
             }
         }
         var search = try Self.search(service.sockets.map(\.address))
-        // All questions are answered before it ends.
+        // The answers to all questions arrive before the search ends.
         search.patience = 3
         let found = try await search.servers()
         #expect(found.map(\.address.server) == ["127.0.0.1:5"] && found.map(\.name) == ["nas"])

@@ -9,13 +9,12 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A source that has the server's own directory in it, and a target that lies in it.
+/// Sources that contain the server's directory, and targets inside it.
 @Suite struct ServerPlacesTests {
     private func client(_ server: RunningServer, _ folder: String = "") throws -> TransferClient {
         try TransferClient(server: server.address(folder), configuration: .plain())
     }
 
-    /// All files that the server has stored.
     private func stored(_ server: RunningServer) -> [String] {
         server.tree.filter { !$0.hasPrefix(".transfer") && !isDirectory(server.directory.path("store/\($0)")) }
     }
@@ -43,14 +42,14 @@ import TransferTestSupport
             let source = Upload.path(server.directory.path("store/p"))
             let report = try #require(try await client(server, "p/x").push(source).first)
             #expect(report.result == .sourceSkipped && report.isNamed)
-            // Elsewhere it has an end.
+            // A copy to another folder ends, because the target is not in the source.
             let other = try #require(try await client(server, "q").push(source).first)
             #expect(other.result == .committed)
             #expect(stored(server) == ["p/f", "q/p/f"])
         }
     }
 
-    /// A directory of another server is sent as any other.
+    /// A directory of another server is sent like any other directory.
     @Test func theDirectoryOfAnotherServerIsSent() async throws {
         try await withServer { server in
             try await withServer { other in
@@ -59,7 +58,7 @@ import TransferTestSupport
                 let reports = try await client(server).push(Upload.path(other.directory.path(""), name: "home"))
                 #expect(reports.contains { $0.result == .committed && $0.storedPath == "home/store/f" }, "\(reports)")
                 #expect(Files.tree(other.directory.path("store")).allSatisfy { !$0.contains("witness") })
-                // To ask costs it nothing.
+                // The check for a server's directory must not change that directory.
                 #expect(try SourceDirectory(other.directory.path("store")).modified == modified)
                 let synced = await Synced(try client(server, "s").sync(from: other.directory.path("")))
                 #expect(synced.failure == nil && server.stored("s/store/f") == Array("f".utf8))
@@ -94,7 +93,8 @@ import TransferTestSupport
         }
     }
 
-    /// What is fetched into a directory that has the server's in it neither changes nor removes that.
+    /// A sync from the server into a directory that contains the server's directory neither changes nor removes the
+    /// latter.
     @Test func aSyncFromTheServerLeavesItsDirectoryAlone() async throws {
         try await withServer { server in
             try Files.write(server.directory.path("store/f"), "f")
@@ -149,7 +149,7 @@ import TransferTestSupport
         }
     }
 
-    /// A client that sees a part of the server's tree alone is told which directory it is.
+    /// The welcome identifies the server's directory, also to a client that sees only a part of the tree.
     @Test func theServerSaysWhichDirectoryItHas() async throws {
         try await withServer { server in
             let queue = RequestQueue()
@@ -160,7 +160,7 @@ import TransferTestSupport
         }
     }
 
-    /// A directory that was pulled to has a folder of the same name for what arrives, and no catalog.
+    /// A pull also makes a folder `.transfer` in its target, for incomplete files, but without a catalog.
     @Test func onlyADirectoryWithACatalogIsAServers() throws {
         let directory = try TemporaryDirectory()
         let opened = try SourceDirectory(directory.path)

@@ -48,7 +48,7 @@ import TransferProtocol
         }
     }
 
-    /// Characters of one to four bytes, cut at every place.
+    /// The text has characters of one to four bytes and is cut at every byte.
     @Test func aCutCharacterIsTextUnlessItIsTheEnd() {
         let bytes = Array("aä中😀".utf8)
         let boundaries = [0, 1, 3, 6, 10]
@@ -58,7 +58,7 @@ import TransferProtocol
         }
     }
 
-    /// Only the first 4 KiB are looked at, so their last character may be cut though all is there.
+    /// Recognition reads only the first 4 KiB, so it can cut their last character although the text is complete.
     @Test(arguments: 0..<4)
     func longTextIsText(_ shift: Int) {
         let text = String(repeating: "x", count: shift) + String(repeating: "中", count: 2000)

@@ -2,12 +2,12 @@ import Glibc
 import Testing
 import TransferSystem
 
-/// What is made of the answers of a file system, whatever they are.
+/// Runs stay within the file whatever lseek(2) answers.
 @Suite struct FileHolesTests {
     private static let data: Int32 = 3
     private static let hole: Int32 = 4
 
-    /// A file of 100 bytes: data up to 10, from 40 to 50, and from 90 on.
+    /// Stands for lseek(2) on a file of 100 bytes with data in 0..<10, 40..<50 and 90..<100.
     private static func seek(_ position: UInt64, _ whence: Int32) throws(SystemError) -> UInt64 {
         let runs: [Range<UInt64>] = [0..<10, 40..<50, 90..<100]
         guard position < 100 else { throw SystemError(errno: ENXIO, call: "lseek") }
@@ -55,7 +55,7 @@ import TransferSystem
         #expect(holes.run(at: 0, seek) == Run(count: 1 << 62, isHole: true))
     }
 
-    /// A file that takes all of its room is not asked about.
+    /// A file that occupies at least its size on disk has no holes and needs no system call.
     @Test(arguments: [(512, 1), (0, 0), (511, 1), (-5, 0), (512, .max)])
     func noCallWithoutNeed(_ size: Int, _ blocks: Int) {
         var calls = 0
@@ -67,24 +67,24 @@ import TransferSystem
         #expect(holes.filled == nil && holes.run(at: 0, seek) == .data && calls == 0)
     }
 
-    /// One that compresses takes less, and has no holes.
+    /// A file that the file system compresses occupies less than its size but has no holes.
     @Test func lessRoomIsNoHole() {
         var holes = FileHoles(size: 10_000, blocks: 8) { (_, _) throws(SystemError) in 10_000 }
         #expect(holes.filled == nil)
         #expect(holes.run(at: 0) { (_, _) throws(SystemError) in 10_000 } == .data)
     }
 
-    /// Who cannot say it is taken to have data.
+    /// A file counts as data if the file system cannot answer.
     @Test(arguments: [EIO, EINVAL, ENOTSUP]) func anErrorIsData(_ code: Int32) {
         var holes = FileHoles(size: 100, blocks: 0, Self.seek)
         let seek: FileHoles.Seek = { (_, _) throws(SystemError) in throw SystemError(errno: code, call: "lseek") }
         #expect(!holes.run(at: 20, seek).isHole)
-        // And is not asked again.
+        // After an error, the file system is not asked again.
         #expect(holes.run(at: 20, Self.seek) == .data)
         #expect(FileHoles(size: 100, blocks: 0, seek).filled == nil)
     }
 
-    /// Nonsense costs at most the file's own bytes, each looked at once, and nobody waits for ever.
+    /// Nonsensical answers still end the search: every run has at least one byte, and each byte is examined once.
     @Test(arguments: [0, 1, 50, 99, 100, 101, 1 << 62, UInt64.max]) func nonsenseEnds(_ answer: UInt64) {
         let holes = FileHoles(size: 100, blocks: 0, Self.seek)
         let runs = Self.runs(holes, upTo: 100) { (_, _) throws(SystemError) in answer }

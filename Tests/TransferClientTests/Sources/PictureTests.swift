@@ -8,7 +8,7 @@ import TransferTestSupport
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
         + [0, 0, 2, 0x80, 0, 0, 1, 0xE0, 8, 2, 0, 0, 0]
     private static let gif = Array("GIF89a".utf8) + [0x40, 0x01, 0xF0, 0x00, 0xF7, 0, 0]
-    /// A segment, filling bytes, a table and the frame.
+    /// A segment, fill bytes, a table and the frame header.
     private static let jpeg: [UInt8] =
         [0xFF, 0xD8, 0xFF, 0xE0, 0, 4, 1, 2, 0xFF, 0xFF, 0xFF, 0xC4, 0, 3, 9]
         + [0xFF, 0xC2, 0, 17, 8, 0x04, 0x38, 0x07, 0x80, 3]
@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(picture(bytes + [0, 1, 2]) == expected)
     }
 
-    /// Cut anywhere, or with any byte changed, it says nothing or something, and never reads outside.
+    /// A file that is cut anywhere or has any changed byte never causes a read out of bounds.
     @Test(arguments: [png, gif, jpeg, simple, lossless, extended])
     func damage(_ bytes: [UInt8]) {
         var whole = 0

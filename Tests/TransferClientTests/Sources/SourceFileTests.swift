@@ -14,15 +14,15 @@ import TransferTestSupport
         directory = try TemporaryDirectory()
         path = directory.path("file")
         try Files.write(path, "content")
-        // In the past, so that every change shows however coarse the file system's clock is.
+        // The time is in the past, so that every change shows even if the file system has a coarse clock.
         try Files.setTime(path, 1_000_000)
     }
 
-    /// What can happen to a file, and whether it must be noticed.
+    /// Changes of a file that the client must notice, and `nothing`.
     enum Change: CaseIterable {
         case nothing, grown, shrunk, rewritten, touched, replaced, removed, moved, becameLink, becameFIFO
 
-        /// What was named is followed: a link to the very same file is as good as the file.
+        /// The client follows a link that the user named: a link to the unchanged file counts as the file.
         var showsThroughLinks: Bool { self != .nothing && self != .becameLink }
 
         func make(_ path: String) throws {

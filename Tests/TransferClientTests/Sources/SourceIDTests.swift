@@ -22,7 +22,7 @@ import TransferModel
         return SourceID(configuration).id(path: path, destination: destination, file: file)
     }
 
-    /// What the next push of the same file derives.
+    /// The next push of an unchanged file derives the same ID.
     @Test func theSameIsTheSame() {
         #expect(Self.id() == Self.id())
         #expect(Self.id() == Self.id("/a", "b", Self.identity()) { $0.lanes = .fixed(1) })

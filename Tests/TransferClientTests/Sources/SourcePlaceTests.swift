@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What was found below a directory is read from there, whatever other users do with names in it.
+/// Files found below a directory are read from that directory, even if other users rename entries in it.
 @Suite struct SourcePlaceTests {
     private let directory: TemporaryDirectory
     private let root: SourceRoot
@@ -17,11 +17,11 @@ import TransferTestSupport
         for path in ["top/a/1", "top/b/2", "top/b/deep/3", "outside/2", "outside/deep/3"] {
             try Files.write(directory.path(path), path)
         }
-        // Tests that run beside these push directories too, and may hold as many as a process may.
+        // A pool for this suite alone: tests that run in parallel push directories too and may exhaust the shared pool.
         root = try SourceRoot(directory.path("top"), in: HeldRoots(most: 1))
     }
 
-    /// Puts a symbolic link to a folder outside in the place of one.
+    /// Replaces a folder by a symbolic link to a folder outside of the root.
     private func swap(_ name: String) throws {
         try Files.check(rename(directory.path("top/\(name)"), directory.path("was")), "rename")
         try Files.check(symlink(directory.path("outside"), directory.path("top/\(name)")), "symlink")
@@ -46,7 +46,7 @@ import TransferTestSupport
         #expect(isRefused { () throws(SystemError) in _ = try place.status() })
         #expect(isRefused { () throws(SystemError) in _ = try place.parent() })
         #expect(throws: Failure.self) { try SourceFile(place) }
-        // A comparison is all that this is for.
+        // The identity serves only for comparisons, so it is read through the link instead of throwing.
         #expect(place.identity != before)
     }
 
@@ -57,7 +57,8 @@ import TransferTestSupport
         #expect(try Self.text(place) == "top/b/2")
     }
 
-    /// Roots that are not held open are opened again by their path, and have to be the same. One that is closed makes room for another.
+    /// A root that is not held open is opened again by its path and must still be the same directory. A root that is
+    /// released makes room for another.
     @Test func oneOfManyRoots() throws {
         let pool = HeldRoots(most: 2)
         _ = try SourceRoot(directory.path("top"), in: pool)
@@ -71,7 +72,7 @@ import TransferTestSupport
         #expect(last.identity == nil)
     }
 
-    /// A file in the working directory and one in the root of the file system have one component each.
+    /// "x" lies in the working directory and "/x" in the root of the file system; both paths have a single component.
     @Test func directoriesOfSourcesAreToldApart() throws {
         var directories = SourceDirectories(swept: SweptDirectories(WitnessKey(in: nil)))
         let places = ["x", "/x", "./x"].map { SourcePlace(named: $0, followsLink: false) }
@@ -95,7 +96,7 @@ import TransferTestSupport
         }
     }
 
-    /// Between the list of a folder and the look into one of its folders.
+    /// The folder becomes a link after the walk has listed it and before the walk enters it.
     @Test func aWalkEntersNoLink() throws {
         var walk = DirectoryWalk(SourcePlace(root), relative: "t")
         guard case .file(_, relative: "t/a/1") = walk.next() else {
@@ -111,7 +112,7 @@ import TransferTestSupport
         #expect(walk.next() == nil)
     }
 
-    /// What a push has found is opened when its turn comes.
+    /// A push opens each file that it found only when the file's turn comes; by then its folder may be a link.
     @Test func aFeedGivesNoFileOfAnotherFolder() throws {
         let feed = UploadFeed([.path(directory.path("top"))], folder: "")
         var contents: [PendingUpload.Content] = []
@@ -130,7 +131,7 @@ import TransferTestSupport
     }
 }
 
-/// With openat2(2), and as it is on older kernels.
+/// Each test runs with openat2(2) and with the walk that replaces openat2 on older kernels.
 @Suite struct BeneathTests {
     private let directory: TemporaryDirectory
 

@@ -9,9 +9,9 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Sparse files, in both directions: only what is in them travels, and they are as sparse there.
+/// Pushes and pulls of sparse files send only the data, and the copies are as sparse as the originals.
 @Suite struct SparseFilesTests {
-    /// A file by what is in it.
+    /// A file of zeros with islands of data.
     struct Sparse: Sendable, CustomTestStringConvertible {
         let name: String
         let size: Int
@@ -27,7 +27,7 @@ import TransferTestSupport
             return content
         }
 
-        /// Bytes of data, by pages.
+        /// Bytes of data, rounded to whole pages.
         var filled: Int {
             islands.reduce(0) { $0 + ($1.upperBound + 4095) / 4096 * 4096 - $1.lowerBound / 4096 * 4096 }
         }
@@ -73,7 +73,7 @@ import TransferTestSupport
 
     private func expect(_ path: String, _ file: Sparse) {
         #expect(Files.read(path) == file.content, "\(file.name)")
-        // With what the file system needs to know where its islands are.
+        // The file system needs some more blocks to record where the islands are.
         #expect(space(path) <= file.filled + 8 * 4096, "\(file.name)")
     }
 
@@ -99,13 +99,13 @@ import TransferTestSupport
                 #expect(report.digest == ContentDigester.digest(.xxh128, file.content))
             }
             let filled = Self.files.reduce(0) { $0 + $1.filled }
-            // Four bytes for each hole, or MiB of one.
+            // Each hole, or each MiB of a long hole, costs four bytes.
             #expect(proxy.take().content <= filled + 4 * 2000)
             proxy.stop()
         }
     }
 
-    /// Once more under the same name, as somebody's who has all of it.
+    /// Pushes the files again to the same paths, first with the same IDs and then with others.
     @Test func theSameAgainIsAlreadyStored() async throws {
         try await withServer { server in
             let here = try TemporaryDirectory()
@@ -142,7 +142,7 @@ import TransferTestSupport
         }
     }
 
-    /// A server that has not said that it takes holes gets zeros.
+    /// A server that has not announced the feature `holes` receives zeros.
     @Test(arguments: [[], .zstd, .holes] as [Features]) func anOlderServerGetsZeros(_ features: Features) async throws {
         let file = Sparse(name: "a", size: 300_000, islands: [0..<5000])
         let here = try TemporaryDirectory()
@@ -155,7 +155,7 @@ import TransferTestSupport
                 switch arrival {
                 case .message(.begin(let begin)):
                     #expect(begin.filled == 8192)
-                    // Where the server had its welcome in time, nobody needs to wait.
+                    // If the welcome arrives before the upload begins, the client need not wait for `accept`.
                     #expect(begin.expectsAccept || features.contains(.holes))
                     if begin.expectsAccept { peer.send(.accept(begin.id)) }
                     content.withLock { $0 = 0 }
@@ -180,7 +180,7 @@ import TransferTestSupport
         #expect(content.withLock { $0 } == (features.contains(.holes) ? 8192 + 4 : 300_000))
     }
 
-    /// Over wires that cut, lose, repeat and damage what they carry.
+    /// The connections cut, lose, repeat and damage what they carry.
     @Test func whatIsAcknowledgedIsThere() async throws {
         let here = try TemporaryDirectory()
         let source = try source(here)
@@ -218,7 +218,7 @@ import TransferTestSupport
         await server.stop()
     }
 
-    /// What had come goes on, and is compared.
+    /// A pull keeps the bytes that arrived before the cut, compares them and resumes after them.
     @Test(arguments: [1, 4]) func aPullGoesOnBehindACut(_ lanes: Int) async throws {
         try await withServer { server in
             let here = try TemporaryDirectory()
