@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What has the name already, and what becomes of both.
+/// Results for entries of an archive whose names are taken in the target, under each policy.
 @Suite struct ArchiveConflictTests {
     private let sample: ArchiveSample
 
@@ -39,7 +39,7 @@ import TransferTestSupport
             case .skip: #expect(line == "link copy/link skipped" && isThere)
             case .fail: #expect(line == "link copy/link pathConflict" && isThere)
             }
-            // The same once more stores nothing twice.
+            // A second push of the unchanged tree stores nothing twice.
             let before = entries(below: server.directory.path("store/copy"))
             _ = try await sample.push(server) { $0.conflict = conflict }
             #expect(entries(below: server.directory.path("store/copy")) == before)
@@ -88,7 +88,7 @@ import TransferTestSupport
             try Files.makeDirectory(server.directory.path("store/other"))
             try Files.check(symlink("../other", server.directory.path("store/copy/folder")), "symlink")
             let pushed = try await sample.push(server) { $0.conflict = conflict }
-            // Nothing went through it.
+            // No entry was stored through the link.
             #expect(entries(below: server.directory.path("store/other")) == [])
             let code = pushed.reports.first { $0.form == .folder && $0.destination == "copy/folder" }?.result
             #expect(code == (conflict == .overwrite ? .committed : .pathConflict))
@@ -111,7 +111,7 @@ import TransferTestSupport
         }
     }
 
-    /// The first name cannot be had: the next one is sent as a file.
+    /// If the first name of a file is refused, the client sends the next name as a file and links the others to it.
     @Test(arguments: [ConflictPolicy.skip, .fail]) func theNextNameTakesThePlaceOfTheFirst(
         _ conflict: ConflictPolicy
     ) async throws {
@@ -133,7 +133,7 @@ import TransferTestSupport
         }
     }
 
-    /// A file of its own with the same content is not replaced, unless that is wanted.
+    /// A separate file with the same content is replaced by a hard link only if the policy is `overwrite`.
     @Test func theSameContentUnderAnotherName() async throws {
         try await withServer { server in
             let plain = [Upload.path("\(sample.source)/name", name: "copy/name")]
@@ -146,7 +146,7 @@ import TransferTestSupport
         }
     }
 
-    /// Two that are called alike, from two places.
+    /// Two operands from different folders are pushed under one name.
     @Test func twoOperandsOfOneName() async throws {
         try Files.makeDirectory(sample.here.path("other"))
         try Files.check(symlink("elsewhere", sample.here.path("other/link")), "symlink")

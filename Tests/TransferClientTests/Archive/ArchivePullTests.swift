@@ -30,7 +30,7 @@ import TransferTestSupport
         }
     }
 
-    /// The directory that is pulled into keeps what it is.
+    /// The directory that is the target of the pull keeps its attributes.
     @Test func everythingOfAServer() async throws {
         try sample.write("d/a", [1])
         try Files.check(symlink("d", "\(sample.source)/l"), "symlink")
@@ -48,7 +48,7 @@ import TransferTestSupport
         }
     }
 
-    /// Folders through which a pattern leads, and in which nothing is found, are not made.
+    /// Folders on the way of a pattern are not made if the pattern matches nothing in them.
     @Test func patternsFindLinksAndNoEmptyFolders() async throws {
         try sample.write("d/a.txt", [1])
         try sample.write("e/b.jpg", [2])
@@ -99,7 +99,7 @@ import TransferTestSupport
         }
     }
 
-    /// One that ends early says of everything known what is not here; the next one goes on.
+    /// A pull that ends early does not report entries as stored, and the next pull completes the tree.
     @Test func anEarlyEndAndAnotherPull() async throws {
         try sample.make()
         try await withServer { server in
@@ -119,7 +119,7 @@ import TransferTestSupport
     }
 }
 
-/// A server that lies about links: nothing is stored outside of the directory.
+/// A server that lies about links cannot store anything outside of the target directory.
 @Suite struct HostileArchiveTests {
     private let here: TemporaryDirectory
 
@@ -139,7 +139,7 @@ import TransferTestSupport
             extras: .init(names: names, attributes: ExtraAttributes(), target: Array(target.utf8)))
     }
 
-    /// - Parameter folders: what is listed in each folder.
+    /// - Parameter folders: the entries of each listed folder, by path.
     private func pull(
         _ folders: [String: [ListedEntry]], _ conflict: ConflictPolicy = .overwrite
     ) async throws -> Pulled {
@@ -181,7 +181,8 @@ import TransferTestSupport
 
     private var outside: [String] { entries(below: here.path("outside")) }
 
-    /// The same name as a link and as a folder with a file in it, in either order, and once more when the link is there.
+    /// One name is listed as a link and as a folder with a file, in either order; the later rounds find the link or
+    /// folder in the target.
     @Test(arguments: [ConflictPolicy.keepBoth, .overwrite, .skip, .fail], [true, false])
     func aLinkAndAFolderOfOneName(_ conflict: ConflictPolicy, _ isLinkFirst: Bool) async throws {
         let link = Self.entry("x", .symbolicLink, target: here.path("outside"))
@@ -194,7 +195,7 @@ import TransferTestSupport
         }
     }
 
-    /// First the link alone, then a folder of its name.
+    /// The first pull makes a link; the second one pulls a folder of that name.
     @Test(arguments: [ConflictPolicy.keepBoth, .overwrite, .skip, .fail])
     func aFolderTakesThePlaceOfALink(_ conflict: ConflictPolicy) async throws {
         let link = Self.entry("x", .symbolicLink, target: here.path("outside"))
@@ -205,7 +206,8 @@ import TransferTestSupport
         #expect((second.results["t/x/y"]?.isSuccess ?? false) == (conflict == .overwrite))
     }
 
-    /// Names that lead elsewhere. A link that says nothing, or a zero byte, is a fault of the whole answer.
+    /// Names that lead out of the folder are ignored. A link with an empty target or with a zero byte makes the whole
+    /// answer invalid.
     @Test func oddNamesAndTargets() async throws {
         let pulled = try await pull([
             "t": [
@@ -224,7 +226,7 @@ import TransferTestSupport
         #expect(names(in: out) == ["t"])
     }
 
-    /// Files that are said to be one get their content from the first; what is not one stays apart.
+    /// Files that are listed as names of one file are stored inside the target, even if the target is a link.
     @Test func namesOfOneFileStayInside() async throws {
         try Files.makeDirectory(out)
         try Files.check(symlink(here.path("outside"), "\(out)/t"), "symlink")
@@ -233,7 +235,7 @@ import TransferTestSupport
         #expect(pulled.reports.contains { !$0.result.isSuccess })
     }
 
-    /// Permissions are no more than those of users, and nothing is anybody else's who runs as a program.
+    /// Pulled files and folders have neither set-ID bits nor the sticky bit.
     @Test func noProgramOfSomebodyElse() async throws {
         _ = try await pull(["t": [Self.entry("a"), Self.entry("d", .directory)]])
         var status = stat()

@@ -42,7 +42,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was pushed without its attributes gets them, and nothing of it travels again.
+    /// Entries that were pushed without attributes get them, and their content is not sent again.
     @Test func whatIsThereGetsItsAttributes() async throws {
         try sample.make()
         try await withServer { server in
@@ -54,7 +54,7 @@ import TransferTestSupport
             #expect(archived.failure == nil && archived.failures == [], "\(archived.failures)")
             #expect(archived.reports.contains { $0.hasNewAttributes && $0.form == .file })
             #expect(sample.stored(server) == TreeFacts(sample.source).lines)
-            // A change of nothing but attributes.
+            // Only attributes change before this push.
             try Files.check(chmod("\(sample.source)/empty", 0o640), "chmod")
             try sample.attribute("\(sample.source)/d", "user.new", [1])
             let again = try await sample.push(server)
@@ -65,7 +65,7 @@ import TransferTestSupport
         }
     }
 
-    /// A folder that nobody may write into takes what is new all the same, and is closed again.
+    /// A read-only folder still takes new entries, and is read-only again afterwards.
     @Test func aClosedFolderTakesWhatIsNew() async throws {
         try sample.make()
         try await withServer { server in
@@ -91,7 +91,7 @@ import TransferTestSupport
         }
     }
 
-    /// A link that is named is sent itself; with a slash, the directory that it leads to.
+    /// A link operand is sent as a link; with a slash behind it, the directory that it points to is sent.
     @Test func whatIsNamed() async throws {
         try sample.write("d/a", [1])
         try sample.write("b", [2])
@@ -134,7 +134,7 @@ import TransferTestSupport
         }
     }
 
-    /// Whatever the connection does: everything has its report once, and the tree is whole.
+    /// Whatever the connection loses, every entry has exactly one report, and the tree is complete.
     @Test(arguments: [300, 900, 3000, 40_000, 80_000]) func lostConnectionsLoseNothing(_ bytes: Int) async throws {
         try sample.make()
         try await withServer { server in
@@ -151,11 +151,11 @@ import TransferTestSupport
         }
     }
 
-    /// A push that ends early says of everything what is not known, and the same push goes on.
+    /// A push that ends early still reports every entry, and the same push repeated completes the tree.
     @Test func anEarlyEndLeavesNothingUnsaid() async throws {
         try sample.make()
         try await withServer { server in
-            // Room for the questions before it, and for some of the files.
+            // The limit is above the size of the lookups and lets some of the files through.
             let proxy = CuttingProxy(to: server.port, cuts: [.init(), .init(), .init(), .init(up: 30_000)])
             let cut = try await Archived([.path(sample.source, name: "copy")], to: proxy.address) { $0.retryFor = 0 }
             proxy.stop()
@@ -168,7 +168,7 @@ import TransferTestSupport
         }
     }
 
-    /// A folder that was opened for what was to come is as it was when that does not come, however the push has ended.
+    /// A folder that the push opened for new entries has its mode back, however the push ends.
     @Test(arguments: [false, true]) func anEarlyEndClosesWhatItHasOpened(isCancelled: Bool) async throws {
         try sample.write("closed/in", [9])
         try Files.check(chmod("\(sample.source)/closed", 0o555), "chmod")
@@ -179,7 +179,7 @@ import TransferTestSupport
             try Files.check(chmod("\(sample.source)/closed", 0o755), "chmod")
             try sample.write("closed/long", SplitMix64.bytes(seed: 3, 3 << 20))
             try Files.check(chmod("\(sample.source)/closed", 0o555), "chmod")
-            // Questions have less. Whoever cancels is the only one to end it.
+            // Lookups need fewer bytes than this. Only the cancellation may end the cancelled push.
             let cut = CuttingProxy.Cut(up: 100_000, stalls: isCancelled)
             let proxy = CuttingProxy(to: server.port, cuts: (0..<40).map { _ in cut })
             let events = try TransferClient(
@@ -203,7 +203,7 @@ import TransferTestSupport
         }
     }
 
-    /// What a server has is compared, as far as that is held in memory.
+    /// The client compares the tree with a listing in memory; it refuses to push if the listing exceeds its bound.
     @Test func aServerThatHasMoreThanIsHeld() async throws {
         try sample.write("d/a", [1])
         try await withServer { server in
@@ -237,7 +237,7 @@ import TransferTestSupport
         }
     }
 
-    /// What cannot be kept is told.
+    /// Entries and attributes that an archive cannot keep are reported.
     @Test func whatCannotBeKept() async throws {
         try sample.write("a", [1])
         try sample.write("d/b", [1])
@@ -246,7 +246,7 @@ import TransferTestSupport
             let pushed = try await sample.push(server)
             #expect(pushed.reports.filter { !$0.result.isSuccess }.map(\.destination) == ["copy/fifo"])
             #expect(pushed.lines.contains("file copy/d/b committed"))
-            // Some file systems, such as ext4, hold no more than one block of them for a file.
+            // Some file systems, such as ext4, hold at most one block of attributes for a file.
             let places = ["a", "d"].map { "\(sample.source)/\($0)" }
             guard places.allSatisfy(hasMany) else { return }
             let again = try await sample.push(server)
@@ -258,14 +258,14 @@ import TransferTestSupport
         }
     }
 
-    /// Gives a file or directory more attributes than are kept, where it can have as many.
+    /// Gives a file or directory more attributes than an archive keeps; false if the file system refuses them.
     private func hasMany(_ place: String) -> Bool {
         (0..<3).allSatisfy { part in
             (try? sample.attribute(place, "user.\(part)", [CChar](repeating: 1, count: 3000))) != nil
         }
     }
 
-    /// Only an upload has a receipt, so other names are uploaded once more.
+    /// Only an upload has a receipt, so further names of a file are uploaded again instead of linked.
     @Test func everyFileHasItsReceipt() async throws {
         try sample.write("a", [1, 2])
         try Files.check(link("\(sample.source)/a", "\(sample.source)/b"), "link")

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What goes from here when it is stored.
+/// Removal of archived sources after the push.
 @Suite struct ArchiveRemovalTests {
     private let sample: ArchiveSample
 
@@ -40,7 +40,7 @@ import TransferTestSupport
         }
     }
 
-    /// A link that says something else by now stays, and so do the folders that it is in.
+    /// A link whose target has changed stays, and so do the folders above it.
     @Test func whatHasChangedStays() async throws {
         try await withServer { server in
             let pushed = try await sample.push(server)
@@ -55,7 +55,7 @@ import TransferTestSupport
         }
     }
 
-    /// The source is the server's own: nothing of it goes, also where a folder is empty.
+    /// If the source is the server's stored tree, nothing is removed, not even an empty folder.
     @Test func whatIsTheServersOwnStays() async throws {
         try await withServer { server in
             _ = try await sample.push(server)
@@ -71,7 +71,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was refused stays.
+    /// A source that the server refused stays.
     @Test func whatIsNotStoredStays() async throws {
         try await withServer { server in
             try Files.write(server.directory.path("store/copy/d/l"), [7])

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What a push of an archive came to.
+/// All events of a push of an archive.
 struct Archived {
     var reports: [UploadReport] = []
     var failure: TransferFailure?
@@ -36,7 +36,7 @@ struct Archived {
         leftOut = events.leftOut
     }
 
-    /// Form, where it was to go, result, and where it is if that is somewhere else; in the order of these.
+    /// Form, destination, result, and the stored path if it differs from the destination, sorted.
     var lines: [String] {
         reports.map { report in
             let place = report.storedPath.map { $0 == report.destination ? "" : " -> \($0)" } ?? ""
@@ -49,7 +49,7 @@ struct Archived {
     }
 }
 
-/// A tree with one of each kind, and what is made of it.
+/// A tree with entries of each kind, and the results of pushing and pulling it.
 struct ArchiveSample {
     let here: TemporaryDirectory
 
@@ -73,7 +73,7 @@ struct ArchiveSample {
         try Files.check(clinux_fsetxattr(file, name, value, value.count), "fsetxattr")
     }
 
-    /// Folders, an empty one, a closed one, links of all kinds, names of one file, odd names.
+    /// Makes folders (one empty, one read-only), links of all kinds, hard links and odd names.
     func make() throws {
         try write("a", [1, 2, 3])
         try write("empty", [])
@@ -118,13 +118,13 @@ struct ArchiveSample {
 
     func stored(_ server: RunningServer) -> [String] { TreeFacts(server.directory.path("store/copy")).lines }
 
-    /// So that the directory can be removed.
+    /// Makes folders writable so that the test's directory can be removed.
     func reopen(_ paths: String...) {
         for path in paths { chmod(path, 0o755) }
     }
 }
 
-/// All that is in a directory and below it, folders with a slash behind them; links are not followed.
+/// All entries below a directory, with a slash behind folders; links are not followed.
 func entries(below top: String, _ folder: String = "") -> [String] {
     names(in: "\(top)/\(folder)").sorted().flatMap { name in
         let path = "\(folder)\(name)"

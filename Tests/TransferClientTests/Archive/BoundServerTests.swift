@@ -9,7 +9,8 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A server that is not root does not lock itself out, and what it keeps of permissions is no difference.
+/// A server without root keeps its own access to stored entries; the permissions that it adds for that are not a
+/// difference.
 @Suite struct BoundServerTests {
     private let sample: ArchiveSample
 
@@ -28,7 +29,7 @@ import TransferTestSupport
 
     private func reopen() { sample.reopen("\(sample.source)/shut", "\(sample.source)/half", "\(sample.source)/f") }
 
-    /// As root reads what others may not.
+    /// Requires root, which can read sources without permissions.
     @Test(.enabled(if: geteuid() == 0)) func anArchiveComesAgain() async throws {
         defer { reopen() }
         try await withServer(disk: Disk(isRoot: false)) { server in
@@ -58,7 +59,7 @@ import TransferTestSupport
             #expect(await sync(false).failures == [])
             #expect(mode(server, "shut") == 0o700 && mode(server, "f") == 0o400)
             for isDryRun in [true, false] { #expect(await sync(isDryRun).lines == []) }
-            // What it can keep is a difference as ever.
+            // A change of permissions that the server can store is still a difference.
             try Files.check(chmod("\(sample.source)/f", 0o040), "chmod")
             try Files.check(chmod("\(sample.source)/shut", 0o050), "chmod")
             #expect(await sync(false).lines == ["attributes f", "attributes shut"])
@@ -67,7 +68,7 @@ import TransferTestSupport
         }
     }
 
-    /// By an older server, or by hand: what is in it is not known, and all else is sent.
+    /// If the server may not list one folder, the content of that folder is unknown, and everything else is sent.
     @Test func aFolderThatCannotBeListedEndsNothing() async throws {
         reopen()
         let isShut = Locked(false)

@@ -10,7 +10,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A folder that is private is private from the moment on at which it is there.
+/// A private folder is private from the moment at which it is made.
 @Suite struct PrivateFoldersTests {
     private let here: TemporaryDirectory
 
@@ -46,7 +46,7 @@ import TransferTestSupport
         }
     }
 
-    /// At no time is there a folder that others may look into: each is looked at when it has just been made.
+    /// The mode of each folder is checked right after it was made, so a gap in which others may read it would show.
     @Test func noneIsOpenMeanwhile() async throws {
         let source = here.path("source")
         for path in ["d/a", "d/e/b"] { try Files.write("\(source)/\(path)", [1]) }
@@ -72,7 +72,7 @@ import TransferTestSupport
         }
     }
 
-    /// Whoever may only send may give no permissions, and makes folders all the same.
+    /// A client that may only send cannot set permissions, but still makes folders.
     @Test func whoeverMayOnlySendMakesFolders() async throws {
         let made = Locked<[String]>([])
         let serve = { @Sendable (peer: FakeServer.Peer) in

@@ -6,9 +6,9 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Extended attributes that a server has and cannot give are not lost without a word.
+/// A server that has more extended attributes than it can transmit reports that instead of dropping them silently.
 @Suite struct UntoldAttributesTests {
-    /// More of them than are kept, where the file system takes so many.
+    /// Adds more attributes than a listing can hold; false if the file system refuses them.
     private static func addMany(_ path: String) -> Bool {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         defer { close(file) }
@@ -18,7 +18,7 @@ import TransferTestSupport
         }
     }
 
-    /// A server in memory, where files may have many.
+    /// Runs a test on a file system in memory, where files may have many attributes.
     private func withTree(_ body: (RunningServer, TemporaryDirectory) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
         guard let memory = SmallFileSystem(directory.path("store")) else { return }

@@ -7,7 +7,8 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A pull of an archive leaves alone what has the name of a folder in which nothing is wanted, and closes what it has opened.
+/// If the rules select nothing in a folder, a pull of an archive leaves an entry with that folder's name alone, and
+/// restores the mode of folders that it opened.
 @Suite struct UnwantedFoldersTests {
     private let here: TemporaryDirectory
 
@@ -17,11 +18,11 @@ import TransferTestSupport
 
     private var out: String { here.path("out") }
 
-    /// What is wanted of a folder `d`, in which a folder `y` has one file.
+    /// Selections that match nothing in folder `y` of `d`, which has one file.
     enum Wanting: CaseIterable, Sendable {
         case small, otherNames, noneOfThem, aPattern
 
-        /// Where that folder would be.
+        /// The path of that folder in the target.
         var place: String { self == .aPattern ? "y" : "d/y" }
 
         var download: Download {
@@ -90,7 +91,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nobody knows what is in it.
+    /// The server refuses to list the folder, so the client cannot know whether the rules select something in it.
     @Test func whatStandsForAFolderThatCannotBeListedStays() async throws {
         let serve = { @Sendable (peer: FakeServer.Peer) in
             peer.welcome(Welcome(features: [.files, .trees]))
@@ -119,7 +120,7 @@ import TransferTestSupport
         #expect(Files.read("\(out)/d/y") == [7])
     }
 
-    /// What is wanted comes, whatever was in its place, and every folder is as it is there.
+    /// A wanted folder replaces an entry of its name, and every folder gets the mode from the server.
     @Test(arguments: [false, true]) func aWantedFolderTakesThePlace(hasContent: Bool) async throws {
         try await withServer { server in
             let store = server.directory.path("store")
@@ -137,7 +138,7 @@ import TransferTestSupport
         }
     }
 
-    /// The pull ends early, and so does what is done for names of one file behind it.
+    /// The pull ends before the step that links further names of a file.
     @Test func whatWasOpenedIsClosedAfterAnEarlyEnd() async throws {
         try await withServer { server in
             let (there, folder) = (server.directory.path("store/d"), "\(out)/d")
@@ -159,11 +160,11 @@ import TransferTestSupport
         }
     }
 
-    /// A server that lists more than is held in memory here: folders, links, files of several names, and large attributes.
+    /// The server lists more folders, links, names of files or attributes than the client holds in memory.
     @Test(arguments: [ListedEntry.Form.directory, .symbolicLink, .file]) func moreThanIsHeld(
         _ form: ListedEntry.Form
     ) async throws {
-        // Each folder by itself can be held, and all together cannot.
+        // A listing of one folder fits into memory, and all of them together do not.
         let folders = (0..<6).map { number in
             ListedEntry(
                 .directory, name: "\(number)", size: 0, modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o700,

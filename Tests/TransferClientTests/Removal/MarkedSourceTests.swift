@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferClient
 
 @Suite struct MarkedSourceTests {
-    /// Between the look before the server is asked, and its answer.
+    /// The source changes between the check before the client asks the server and the answer.
     @Test(arguments: [false, true]) func aSourceThatChangesMeanwhileStays(changes: Bool) throws {
         let directory = try TemporaryDirectory()
         let source = try marked(directory.path("a"))
@@ -22,7 +22,7 @@ import TransferTestSupport
         #expect(Files.tree(directory.path) == (changes ? ["a"] : []))
     }
 
-    /// Somebody gives another file the name, or writes on, at the very moment at which the source is removed: that stays.
+    /// Another process replaces the file, or appends to it, at the very moment of its removal: the new content stays.
     @Test(arguments: [false, true]) func whatComesInBetweenStays(appends: Bool) throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         let (path, other) = (directory.path("a"), directory.path("b"))
@@ -42,7 +42,8 @@ import TransferTestSupport
                 }
             }
             if appends { close(writer) }
-            // Who finds the name behind what it has written knows that nobody has taken that away.
+            // If the path still exists after the write, the file was not removed before the write, so the written bytes
+            // must remain.
             guard !appends || isWritten else {
                 for name in Files.tree(directory.path) { unlink(directory.path(name)) }
                 continue
@@ -53,7 +54,7 @@ import TransferTestSupport
         }
     }
 
-    /// It is seen before anything is made.
+    /// The change is noticed before a witness is made.
     @Test func whatHasChangedBeforeGetsNoWitness() throws {
         let directory = try TemporaryDirectory()
         let report = try pushed(directory.path("a"))
@@ -66,7 +67,7 @@ import TransferTestSupport
 
     private static let digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
 
-    /// As a server that has the file, and does not see the witness.
+    /// Answers of a server that has the file and does not see the witness.
     private static func answers(
         _ source: MarkedSource, storedPath: String = "a", digest: Digest = digest, isDurable: Bool = true
     ) -> SourceAnswers {
@@ -80,7 +81,7 @@ import TransferTestSupport
 
     private static let isOpen = SourceKept(reason: "Somebody has it open for writing.")
 
-    /// The server has something else under the name by now, has it under another one, or not durably, or not at all.
+    /// By now the server has other content at the path, has the file at another path, not durably, or not at all.
     @Test func whatIsNotStoredAsItWasAcknowledgedStays() throws {
         let directory = try TemporaryDirectory()
         let other = Digest(.xxh128, [UInt8](repeating: 2, count: 16))
@@ -97,7 +98,7 @@ import TransferTestSupport
         }
     }
 
-    /// A server that did not answer says nothing of the file.
+    /// A server that did not answer proves nothing about the file.
     @Test func withoutAnAnswerItStays() throws {
         let directory = try TemporaryDirectory()
         let source = try marked(directory.path("a"))
@@ -109,7 +110,7 @@ import TransferTestSupport
         #expect(Files.tree(directory.path) == ["a"])
     }
 
-    /// What he writes later would be lost. It does not even get a witness, nor lose its name for a moment.
+    /// Later writes to an open file would be lost. The file gets no witness and keeps its name all the time.
     @Test func whatSomebodyMayWriteToStays() throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         try Files.write(directory.path("a"), "x")
@@ -122,7 +123,7 @@ import TransferTestSupport
         #expect(Files.tree(directory.path) == [])
     }
 
-    /// Somebody has opened it since it was looked at: it gets its name back, and what he writes is there.
+    /// Another process opened the file after the check: the file gets its name back, and the appended bytes are in it.
     @Test func whatSomebodyHasOpenedMeanwhileStays() throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         let source = try marked(directory.path("a"))
@@ -133,7 +134,7 @@ import TransferTestSupport
         close(writer)
     }
 
-    /// A name that was taken meanwhile is left to whoever took it.
+    /// A name that another process has taken in the meantime is left to that process.
     @Test func aLinkThatSaysSomethingElseStays() throws {
         let directory = try TemporaryDirectory()
         try Files.write(directory.path("a"), "x")
@@ -143,12 +144,12 @@ import TransferTestSupport
         #expect(Files.tree(directory.path) == ["a"])
     }
 
-    /// A file of one byte that was pushed.
+    /// Pushes a file of one byte and marks it.
     private func marked(_ path: String) throws -> MarkedSource { try marked(pushed(path)) }
 
     private func marked(_ report: UploadReport) throws -> MarkedSource {
         var directories = SourceDirectories(swept: SweptDirectories(WitnessKey(in: nil)))
-        // A child process that another test is just starting has all descriptors for a moment.
+        // A child process that another test is just starting briefly has copies of all descriptors.
         for _ in 0..<2000 {
             do throws(SourceKept) {
                 return try MarkedSource(report, mayHaveReplaced: false, &directories)

@@ -31,7 +31,7 @@ import TransferTestSupport
         }
     }
 
-    /// Whoever has mapped it writes without a descriptor.
+    /// A process that has mapped the file can write without a descriptor.
     @Test func aMappingThatCanBeWrittenCounts() throws {
         let writer = open(path, O_RDWR | O_CLOEXEC)
         let mapped = mmap(nil, 7, PROT_READ | PROT_WRITE, MAP_SHARED, writer, 0)
@@ -41,7 +41,7 @@ import TransferTestSupport
         #expect(try !isOpenForWriting)
     }
 
-    /// Nothing of it is left behind: who comes later writes at once.
+    /// The lease ends with the check: a later open for writing succeeds at once.
     @Test func itIsGivenBack() throws {
         let file = try SourceFile(SourcePlace(named: path, followsLink: false))
         #expect(!file.isOpenForWriting)
@@ -51,7 +51,8 @@ import TransferTestSupport
         withExtendedLifetime(file) {}
     }
 
-    /// The signal that comes when somebody wants to write meanwhile would end the process.
+    /// The kernel signals the holder of a lease when another process opens the file for writing; by default the signal
+    /// would end the process.
     @Test func whoWantsToWriteMeanwhileEndsNothing() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory(prefersMemory: true)
@@ -59,7 +60,7 @@ import TransferTestSupport
             try Files.write(path, "content")
             let reader = open(path, O_RDONLY | O_CLOEXEC)
             let lease = try ReadLease(on: reader)
-            // Each of these sends the signal, and would wait.
+            // An open for writing sends the signal, and would wait without O_NONBLOCK.
             let isHeldUp = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK) < 0 && errno == EWOULDBLOCK
             _ = consume lease
             let writer = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)

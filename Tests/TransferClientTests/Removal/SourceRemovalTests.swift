@@ -28,7 +28,7 @@ import TransferTestSupport
         }
     }
 
-    /// The server knew it and nothing was read; so it is read now.
+    /// The server already had the file, so the push did not read the source. The removal reads and compares it.
     @Test(arguments: [100, 9 << 20]) func whatWasStoredBefore(_ size: Int) async throws {
         try await withServer { server in
             let bytes = SplitMix64.bytes(seed: 3, size)
@@ -36,7 +36,7 @@ import TransferTestSupport
             _ = try await push(server)
             let report = try await push(server)
             #expect(report.result == .alreadyStored)
-            // Another content of the same size and time, which nobody could see.
+            // Other content with the same size and modification time, which stat(2) cannot reveal.
             var status = stat()
             try Files.check(stat(path, &status), "stat")
             try Files.write(path, bytes.map { ~$0 })
@@ -51,7 +51,7 @@ import TransferTestSupport
         }
     }
 
-    /// Another client has replaced, moved or removed since what the source would be removed for.
+    /// Another client has replaced, moved or removed the stored file since the push.
     @Test(arguments: ["replaced", "moved", "removed"]) func whatIsThereNoMore(change: String) async throws {
         try await withServer { server in
             try Files.write(path, "first")
@@ -74,7 +74,7 @@ import TransferTestSupport
             let report = try await push(server)
             try Files.append(path, "!")
             await expectKept("It has changed since it was pushed.", report, server)
-            // Another file in its place, with the same size and time.
+            // Another file in its place, with the same size and modification time.
             try Files.write(path, "before")
             let other = try await push(server)
             try Files.check(rename(path, path + ".old"), "rename")
@@ -85,7 +85,8 @@ import TransferTestSupport
         }
     }
 
-    /// The server's directory has the source itself under the name, by a mount: nothing would be left of it.
+    /// A bind mount shows the source in the server's directory under the destination path; removing the source must not
+    /// remove the only copy.
     @Test func whatTheServerHadByAMount() async throws {
         try await withServer { server in
             try Files.write(path, "x")
@@ -130,7 +131,7 @@ import TransferTestSupport
         }
     }
 
-    /// Without an answer nobody knows whether the two are one.
+    /// Without an answer, the client cannot know whether the source is the stored file.
     @Test func notWithoutAnAnswer() async throws {
         let server = try await RunningServer(in: TemporaryDirectory())
         try Files.write(path, "x")
@@ -141,7 +142,7 @@ import TransferTestSupport
         #expect(Files.tree(directory.path("in")) == ["a.bin"])
     }
 
-    /// If the witness was not there all the time, that the server doesn't see it means nothing.
+    /// If the witness was removed in the meantime, the server's "not found" proves nothing.
     @Test func notWhenTheWitnessIsGone() async throws {
         try await withServer { server in
             try Files.write(path, "x")
@@ -171,7 +172,7 @@ import TransferTestSupport
         }
     }
 
-    /// The parent is held open: what its path leads to meanwhile is not touched.
+    /// The client holds the parent directory open, so a new directory at the same path is not touched.
     @Test func theDirectoryIsHeld() async throws {
         try await withServer { server in
             try Files.write(path, "x")
@@ -201,9 +202,9 @@ import TransferTestSupport
         }
     }
 
-    /// As a server that has what was pushed.
+    /// Answers of a server that has the pushed file.
     ///
-    /// - Parameter code: what it says of the witness.
+    /// - Parameter code: the server's result for the witness.
     private static func answers(_ source: MarkedSource, _ report: UploadReport, _ code: ResultCode) -> SourceAnswers {
         var said = SourceAnswers()
         said.paths[PathKey(source.witnessPath)] = StatReport(

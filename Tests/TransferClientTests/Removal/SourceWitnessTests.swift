@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(throws: (any Error).self) { try witness.remove() }
     }
 
-    /// As in file systems without links.
+    /// A directory cannot be linked, like files in file systems without hard links.
     @Test func isAnEmptyFileWhereNoLinkCanBeMade() throws {
         try Files.makeDirectory(home.path("d"))
         let witness = try SourceWitness(beside: "d", in: directory, key)
@@ -45,7 +45,7 @@ import TransferTestSupport
         #expect(SourceWitness.isName(good + "-a.jpg"))
     }
 
-    /// What is taken away says what it was called, as far as a name has room for it. No character is cut.
+    /// The name for removal ends with the source's name, as far as it fits. No character is cut.
     @Test func whatIsTakenAwayTellsItsName() throws {
         func taken(_ name: String) throws -> String {
             let witness = try SourceWitness(beside: name, in: directory, isFile: false, key)
@@ -60,7 +60,8 @@ import TransferTestSupport
         #expect(try taken(fitting.dropLast() + "é") == fitting.dropLast())
     }
 
-    /// A push that was killed while it removed a source leaves the only name of it, or of what somebody has written there.
+    /// A push that was killed while it removed a source leaves the only name of the source, or of a file that another
+    /// process has put in its place.
     @Test(arguments: [false, true]) func whatWasTakenAwayComesBack(isTaken: Bool) throws {
         let names = ["a", "l"].map { "\(own)-\($0)" }
         try Files.check(rename(home.path("a"), home.path(names[0])), "rename")
@@ -74,7 +75,8 @@ import TransferTestSupport
         if isTaken { #expect(Files.read(home.path("a")) == Array("other".utf8)) }
     }
 
-    /// One that somebody else may wait for stays. Behind a removed source it is the only name of what nobody wants any more.
+    /// A recent witness stays, because another process may still need it. If its source is removed, an old witness is
+    /// removed although it is the last name of the file.
     @Test(arguments: [false, true]) func onlyOldOnesAreSwept(isSourceGone: Bool) throws {
         let name = own
         try Files.check(link(home.path("a"), home.path(name)), "link")
@@ -90,7 +92,7 @@ import TransferTestSupport
         #expect(Files.tree(home.path) == left)
     }
 
-    /// Names that look the same, of other users, of servers whose files were pulled, and of another directory.
+    /// Names of the same form stay if another user, another server or a key for another directory made them.
     @Test func whatOthersHaveNamedStays() throws {
         try Files.makeDirectory(home.path("d"))
         let elsewhere = try key.makeNumber(in: SourceDirectory(home.path("d")))
@@ -102,7 +104,7 @@ import TransferTestSupport
         #expect(Files.tree(home.path) == (others + ["a"]).sorted())
     }
 
-    /// Another process of the user knows the names; what others may write is no key.
+    /// Another process of the same user recognises the names. A key file that others can read is not used.
     @Test func theKeyIsKept() throws {
         let folder = home.path("own")
         let first = WitnessKey(in: folder)
@@ -115,7 +117,7 @@ import TransferTestSupport
 
     private func witness(_ source: String) -> String { "\(own)-\(source)" }
 
-    /// A file and a link that were taken away, and two witnesses that nobody misses.
+    /// Makes a file and a link as renamed before removal, and two witnesses that are no longer needed.
     private func strand() throws {
         try Files.write(home.path("b"), "other")
         let witnesses = try (0..<2).map { _ in ".transfer-witness-\(try key.makeNumber(in: directory))" }
@@ -137,7 +139,7 @@ import TransferTestSupport
         return lines.sorted()
     }
 
-    /// Whatever the rules say, and also where links are sent.
+    /// Entries whose only name is that of a removal are reported whatever the rules say, also when links are sent.
     @Test(arguments: [false, true]) func whatHasNoOtherNameIsTold(excludes: Bool) throws {
         try strand()
         var selection = Selection()
@@ -157,7 +159,7 @@ import TransferTestSupport
         #expect(results == [.sourceSkipped, .sourceSkipped])
     }
 
-    /// It is found by the same walk, which heeds the rules for its own name.
+    /// The walk that gives an entry its name back also finds it and applies the rules to that name.
     @Test func aWalkGivesOldOnesTheirNameBack() throws {
         try strand()
         var selection = Selection()
@@ -170,7 +172,7 @@ import TransferTestSupport
         #expect(Files.tree(home.path) == ["a", "b", "l"])
     }
 
-    /// What is left of a push that was killed is not sent by the next.
+    /// A witness that a killed push left is not sent by the next push.
     @Test func noneIsSent() throws {
         try Files.check(link(home.path("a"), home.path(own)), "link")
         var walk = DirectoryWalk(SourcePlace(try SourceRoot(home.path)), relative: "in")

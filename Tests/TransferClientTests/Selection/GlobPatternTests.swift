@@ -33,7 +33,7 @@ import Testing
         #expect(compiled.matches(path) == isMatch, "\(pattern) on \(path)")
     }
 
-    /// Only letters that are one code point in both cases have another case.
+    /// Only a letter that is a single code point in upper and in lower case is compared without case.
     @Test(arguments: [
         ("*.jpg", "IMG.JPG", true), ("*.JPG", "img.jpg", true), ("straße", "STRASSE", false), ("É", "é", true),
         ("E\u{301}", "e\u{301}", true), ("É", "e\u{301}", false), ("[a-c]", "B", true), ("[A-C]", "b", true),
@@ -57,7 +57,7 @@ import Testing
         #expect(GlobPattern(String(repeating: "a", count: GlobPattern.longest + 1), isAnchored: true) == nil)
     }
 
-    /// A matcher that tries one way after the other would need longer than the universe is old.
+    /// A matcher that backtracks would need longer than the age of the universe.
     @Test(arguments: ["*a", "**/a", "[a-b]*a", "?*a", "**/*a"])
     func noPatternTakesForEver(_ piece: String) throws {
         let separator = piece.hasPrefix("**/") ? "/" : ""

@@ -2,9 +2,9 @@ import Testing
 
 @testable import TransferClient
 
-/// Which folders have to be looked into for a pattern, and what is found there.
+/// Folders that a walk must list for a pattern, and the matches in them.
 @Suite struct PathGlobTests {
-    /// A slash at the end is a folder.
+    /// A slash at the end marks a folder.
     private static let tree = [
         "a.jpg", "b.JPG", "photos/", "photos/2024/", "photos/2024/a.jpg", "photos/2024/deep/", "photos/2024/deep/d.jpg",
         "photos/2025/", "photos/2025/n.txt", "photos/top.jpg", "text/", "text/a.txt",
@@ -12,7 +12,7 @@ import Testing
 
     private static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
 
-    /// What matches, and the folders that were looked into, as a pull would come to them.
+    /// Matches and the folders listed on the way, in the order of a pull.
     private func walk(_ glob: PathGlob) -> (matches: [String], looked: [String]) {
         var (matches, looked): ([String], [String]) = ([], [])
         var waiting = [(glob.folder, glob.start)]
@@ -66,7 +66,7 @@ import Testing
         #expect(walk.looked == looked, "\(pattern)")
     }
 
-    /// Then also folders in front of the first wildcard have to be looked for.
+    /// Without case, the walk must also list the folders before the first wildcard.
     @Test(arguments: [
         ("*.jpg", ["a.jpg", "b.JPG"], [""]), ("B.jpg", ["b.JPG"], [""]),
         ("PHOTOS/2024/A.jpg", ["photos/2024/a.jpg"], ["", "photos", "photos/2024"]),
@@ -89,7 +89,7 @@ import Testing
         #expect(PathGlob(String(repeating: "*/", count: 2000), ignoresCase: false) != nil)
     }
 
-    /// What is found is called by its path from the first wildcard on, wherever it is looked for.
+    /// A match is named by its path from the first wildcard on, in whichever folder the walk starts.
     @Test(arguments: [
         ("photos/2024/*.jpg", false, 0), ("photos/2024/*.jpg", true, 2), ("photos/2024/a.jpg", true, 2),
         ("*/a", true, 0),

@@ -7,7 +7,7 @@ import Testing
         "a.jpg", "a.txt", "cache/b.jpg", "cache/deep/c.jpg", "src/cache", "src/d.txt", "src/e.jpg",
     ]
 
-    /// `+` includes, `-` excludes.
+    /// `+` stands for an include rule and `-` for an exclude rule.
     @Test(arguments: [
         ([], tree),
         (["-*.txt"], ["a.jpg", "cache/b.jpg", "cache/deep/c.jpg", "src/cache", "src/e.jpg"]),
@@ -36,7 +36,7 @@ import Testing
         #expect(Self.tree.filter { Self.isSent($0, rules) } == expected)
     }
 
-    /// What nothing can be sent of is not looked into.
+    /// A folder is not entered if the rules can select nothing in it.
     @Test(arguments: [
         (["-cache"], "cache", false), (["-cache"], "src", true), (["+*.jpg", "-cache"], "cache", true),
         (["+/cache/*.jpg", "-*"], "cache", true), (["+/cache/*.jpg", "-*"], "src", false),
@@ -63,7 +63,7 @@ import Testing
         #expect(throws: PathRule.Fault.self) { try PathRule(.exclude, String(repeating: "a", count: 5000)) }
     }
 
-    /// As a walk would come to it.
+    /// Applies the rules from the top folder down, as a walk does.
     private static func isSent(_ path: String, _ rules: PathRules) -> Bool {
         var inherited = PathRules.Inherited()
         let components = path.split(separator: "/")

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What a feed hands out of a tree.
+/// The uploads that a feed finds in a tree, by selection.
 @Suite struct SelectionTests {
     private let directory: TemporaryDirectory
 
@@ -27,7 +27,7 @@ import TransferTestSupport
         #expect(sent(selection) == ["in/a.jpg", "in/a.txt", "in/b/c.jpg", "in/b/x.o"])
         selection.rules = [try PathRule(.include, "*.jpg")]
         #expect(sent(selection) == ["in/a.jpg", "in/b/c.jpg"])
-        // A file that is named goes by its name alone.
+        // Rules see only the name of a file operand.
         #expect(sent(selection, operand: "in/a.txt") == [])
         #expect(sent(selection, operand: "in/a.jpg") == ["a.jpg"])
     }
@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(sent(selection) == ["in/a.jpg", "in/a.txt"])
     }
 
-    /// What it would have hidden must not be sent because it cannot be read.
+    /// Files that the ignore file may exclude must not be sent because the ignore file cannot be read.
     @Test func anIgnoreFileThatCannotBeUsed() throws {
         try Files.write(directory.path("in/b/.transferignore"), [0xFF])
         var selection = Selection()

@@ -4,9 +4,9 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Uploads of files that have to be what they were.
+/// Uploads that name the expected identity of their file.
 @Suite struct ExpectedSourceTests {
-    /// Of a file that was made anew since somebody looked, only a beginning may be there.
+    /// A file that was rewritten since its last look may be incomplete, so it is not sent.
     @Test(arguments: [true, false]) func anotherFileIsNotSent(_ isAnother: Bool) async throws {
         try await withServer { server in
             let directory = try TemporaryDirectory()
@@ -25,7 +25,7 @@ import TransferTestSupport
         }
     }
 
-    /// The server has the old one, and the new one is not the old one.
+    /// The server has the expected content, but the source has changed, so "already stored" would be wrong.
     @Test func whatTheServerKnowsIsNoAnswer() async throws {
         try await withServer { server in
             let directory = try TemporaryDirectory()

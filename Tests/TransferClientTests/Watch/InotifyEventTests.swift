@@ -5,7 +5,7 @@ import TransferTestSupport
 @testable import TransferClient
 
 @Suite struct InotifyEventTests {
-    /// As the kernel writes it (inotify(7)): the name is filled up with zeroes.
+    /// Encodes an event as the kernel does (inotify(7)), with zeros behind the name.
     private static func event(_ watch: Int32, _ mask: Int32, _ name: String = "", padding: Int = 0) -> [UInt8] {
         let text = Array(name.utf8) + [UInt8](repeating: 0, count: name.isEmpty ? 0 : 1 + padding)
         var bytes: [UInt8] = []
@@ -48,11 +48,11 @@ import TransferTestSupport
                 .entry(watch: 1, .created, isDirectory: false, name: Self.a), .overflow,
                 .entry(watch: 2, .complete, isDirectory: false, name: Array("b".utf8)),
             ])
-        // What is cut off is no event, and nothing is read behind it.
+        // A truncated event is dropped, and no byte behind the buffer is read.
         for count in 0..<bytes.count { #expect(parse(Array(bytes[..<count])).count < 3) }
     }
 
-    /// Names are bytes; one without any is of the directory itself.
+    /// An event without a name is about the directory itself and ignored; invalid lengths and noise do not trap.
     @Test func odditiesAreNoTrap() {
         #expect(parse(Self.event(1, Int32(IN_CLOSE_WRITE))) == [])
         var long = Self.event(1, Int32(IN_CREATE), "a")

@@ -43,7 +43,7 @@ import TransferTestSupport
             for bit in 0..<8 {
                 var damaged = line
                 damaged[place] ^= 1 << bit
-                // Digits may be written large; the sum is the same.
+                // A digit of the checksum in upper case is refused, too.
                 #expect(read(damaged) == nil, "bit \(bit) of \(place)")
             }
         }

@@ -18,7 +18,7 @@ import TransferModel
         #expect(known.count == 1 && known[a] == look(2).known)
     }
 
-    /// Those of a card are others each time.
+    /// A memory card may give its files other inode numbers each time it is mounted.
     @Test mutating func inodesDontCount() {
         known.keep(a, look(1, inode: 1).known)
         #expect(known.finds(a, look(1, inode: 2).known) == true)

@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferClient
 
-/// What a file could look like.
+/// A look at a file with these attributes.
 func look(_ size: Int, inode: UInt64 = 1, modified: Int = 1_000) -> SettlingFiles.Look {
     var status = stat()
     status.st_dev = 1
@@ -14,5 +14,5 @@ func look(_ size: Int, inode: UInt64 = 1, modified: Int = 1_000) -> SettlingFile
     return SettlingFiles.Look(status)
 }
 
-/// Seconds after some moment.
+/// A time some seconds after a fixed start.
 func second(_ seconds: Double) -> MonotonicTime { MonotonicTime(nanoseconds: 1_000_000_000_000) + .seconds(seconds) }

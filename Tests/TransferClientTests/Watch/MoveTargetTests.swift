@@ -19,7 +19,7 @@ import TransferTestSupport
         #expect(target.obstacle(from: watched) == nil)
     }
 
-    /// A file that the server has acknowledged as it is now.
+    /// A report of a file that the server has acknowledged and that is unchanged.
     private func report(_ relative: String, _ text: String = "x") throws -> UploadReport {
         let path = directory.path("watched/\(relative)")
         try Files.write(path, text)
@@ -60,7 +60,7 @@ import TransferTestSupport
         #expect(Files.tree(directory.path) == [])
     }
 
-    /// A file where the folder should be.
+    /// A file stands where a folder of the target should be.
     @Test func whatCannotBeMovedStays() throws {
         try Files.write(directory.path("watched/done/sub"), "a file")
         let fate = target.take(try report("sub/a"), "sub/a")
@@ -85,7 +85,7 @@ import TransferTestSupport
         #expect(far?.contains("is on another file system") == true)
     }
 
-    /// Users who may write in the watched directory make a link where the folder, or a folder in it, should be.
+    /// Users who may write in the watched directory make a link where the target folder, or a folder in it, should be.
     @Test func noLinkLeadsElsewhere() throws {
         try Files.makeDirectory(directory.path("outside"))
         try Files.check(symlink(directory.path("outside"), directory.path("watched/done/sub")), "symlink")
@@ -102,7 +102,7 @@ import TransferTestSupport
         #expect(Files.tree(directory.path("outside")) == [])
     }
 
-    /// Nothing is moved to another folder than the one that was looked at.
+    /// The target folder is replaced after it was checked; no file moves to the replacement.
     @Test(arguments: [false, true]) func aFolderThatIsReplaced(isLink: Bool) throws {
         try Files.makeDirectory(directory.path("outside"))
         try Files.check(rename(directory.path("watched/done"), directory.path("watched/other")), "rename")
@@ -119,7 +119,7 @@ import TransferTestSupport
         #expect(Files.read(directory.path("watched/a")) != nil)
     }
 
-    /// The source is in another directory by now, which has its path.
+    /// The folder of the source was renamed, and a link has its path.
     @Test func aSourceFolderThatIsReplacedByALink() throws {
         try Files.write(directory.path("outside/a"), "x")
         let pushed = try report("sub/a")
@@ -132,7 +132,7 @@ import TransferTestSupport
         #expect(Files.read(directory.path("outside/a")) != nil)
     }
 
-    /// Others get no rights by the way that a file takes.
+    /// Moving a file gives no other user more access than its source folder did.
     @Test func foldersAreAsPrivateAsTheirSource() throws {
         let pushed = try report("private/deep/a")
         try Files.check(chmod(directory.path("watched/private"), 0o700), "chmod")

@@ -45,7 +45,7 @@ import TransferTestSupport
         #expect(now < second(1) && now > second(0))
     }
 
-    /// One attempt may have taken all the time that there is.
+    /// A single attempt may use all the time that is allowed.
     @Test(arguments: [false, true]) mutating func countsFromTheQuestionThatWasNotAnswered(_ isAnswered: Bool) {
         var outage = Outage(retryFor: 5)
         outage.asks(at: second(0))
@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(outage.failed(at: second(5), using: &generator) == isAnswered)
     }
 
-    /// The time counts from the first loss, also when that was not a whole push.
+    /// The time counts from the first loss, even if a push went on after it.
     @Test mutating func countsFromTheFirstLoss() {
         var outage = Outage(retryFor: 1)
         _ = outage.lost(at: second(0))

@@ -32,7 +32,7 @@ import Testing
         #expect(presence.looked(other) == .came)
     }
 
-    /// The directory that a card was mounted on is not the card.
+    /// After a card is unmounted, the directory below its mount point is not the card.
     @Test mutating func whatACardLeavesIsNotTheCard() {
         #expect(presence.looked(card) == .came)
         #expect(presence.looked(plain) == .gone)
@@ -42,13 +42,13 @@ import Testing
         #expect(presence.looked(card) == .came)
     }
 
-    /// Mounted over what was watched.
+    /// A card is mounted over the watched directory.
     @Test mutating func aCardIsLookedAtAnew() {
         _ = presence.looked(plain)
         #expect(presence.looked(card) == .came)
     }
 
-    /// A number is given again at once.
+    /// The file system may give a new directory the inode number of the removed one.
     @Test mutating func aDirectoryWithTheNumberOfTheLastIsLookedAtAnew() {
         presence.lost()
         #expect(presence.looked(plain) == .came)

@@ -25,14 +25,14 @@ import TransferModel
         #expect(schedule.next == second(31))
     }
 
-    /// A tenth of the time at most.
+    /// Scans take at most a tenth of the time.
     @Test mutating func lessOftenWhereItTakesLong() {
         schedule.isBlind = true
         schedule.ended(began: second(0), at: second(20), isComplete: true)
         #expect(schedule.next == second(220))
     }
 
-    /// Events that are lost again and again leave half of the time for the work.
+    /// If events are lost again and again, scans leave half of the time for sending.
     @Test mutating func asksAreNotAnsweredWithoutPause() {
         schedule.ended(began: second(0), at: second(10), isComplete: true)
         schedule.ask(at: second(11))

@@ -3,14 +3,14 @@ import TransferModel
 
 @testable import TransferClient
 
-/// Files that keep changing.
+/// Looks at files that keep changing.
 @Suite struct SettlingFilesLooksTests {
     private var files = SettlingFiles(settle: .seconds(2))
     private let grows = PathKey("grows")
 
-    /// Lets it be looked at, each time with another size, until that moment.
+    /// Looks at the file whenever a look is due until `end`, with another size each time.
     ///
-    /// - Returns: when it was looked at, and when people were told.
+    /// - Returns: the times of looks, and the times at which users are notified.
     private mutating func grow(until end: Double) -> (looks: [Double], told: [Double]) {
         var (looks, told): ([Double], [Double]) = ([], [])
         while let next = files.nextLook, next <= second(end) {
@@ -32,14 +32,14 @@ import TransferModel
         #expect(files.takeBatch(files: 1, bytes: .max) == [])
     }
 
-    /// A minute is no long time where a file has to rest for ten.
+    /// The pause between looks is never shorter than the settle time, here ten minutes.
     @Test mutating func neverMoreOftenThanItHasToRest() {
         files = SettlingFiles(settle: .seconds(600))
         _ = files.noticed(grows, look(1), .complete, at: second(0))
         #expect(grow(until: 3_000).looks == [600, 1_200, 1_800, 2_400, 3_000])
     }
 
-    /// Its writer has closed it: nobody waits for the next look Of an append upload.
+    /// The writer has closed the file, so the long pause until the next look is cut short.
     @Test mutating func isSentSoonAfterItsWriterHasClosedIt() {
         _ = files.noticed(grows, look(1), .complete, at: second(0))
         _ = grow(until: 300)
@@ -69,7 +69,7 @@ import TransferModel
         #expect(files.takeBatch(files: 9, bytes: .max).map(\.string) == ["grows", "late"])
     }
 
-    /// What nobody waits for has no look.
+    /// A look at an unknown path changes nothing.
     @Test mutating func aLookAtWhatIsUnknownIsNothing() {
         #expect(files.looked(grows, look(1), at: second(0)) == .waits)
         #expect(files.isIdle && files.candidates.isEmpty)

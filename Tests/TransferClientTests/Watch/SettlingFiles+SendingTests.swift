@@ -7,7 +7,7 @@ import TransferModel
     private var files = SettlingFiles(settle: .seconds(2))
     private let a = PathKey("a")
 
-    /// Makes files ready in their order.
+    /// Makes files ready, in the order of their names in the list.
     private mutating func ready(_ names: [String], _ size: Int = 1, at start: Double = 0) {
         for name in names { _ = files.noticed(PathKey(name), look(size), .complete, at: second(start)) }
         for path in files.takeDue(second(start + 2), atMost: 100) {
@@ -15,7 +15,7 @@ import TransferModel
         }
     }
 
-    /// Sends the one file.
+    /// Begins to send the file `a`.
     private mutating func send() {
         ready(["a"])
         #expect(files.takeBatch(files: 1, bytes: .max) == [a])
@@ -48,7 +48,7 @@ import TransferModel
         #expect(files.isIdle && files.candidates.isEmpty)
     }
 
-    /// Nobody knows what has become of it; an upload that is begun again is the same upload.
+    /// The client does not know whether the upload succeeded; sending the unchanged file again repeats the same upload.
     @Test mutating func whatWasNotAnsweredIsNextAgain() {
         send()
         files.returned(a, at: second(5))
@@ -90,11 +90,12 @@ import TransferModel
         #expect(!files.isIdle && files.nextLook == second(7))
         #expect(files.takeDue(second(7), atMost: 1) == [a])
         #expect(files.looked(a, look(2), at: second(7)) == .ready)
-        // The pause that it had is over.
+        // No look is left from the pause after the refusal.
         #expect(files.takeDue(second(100), atMost: 1) == [])
     }
 
-    /// Who had it open has closed it and written nothing more: it need not wait for its pause.
+    /// The source was kept because another process had it open. When that process closes it unchanged, the file is
+    /// tried again before its pause ends.
     @Test(arguments: [false, true]) mutating func whatWasKeptIsTriedWhenAWriterHasClosedIt(whileSending: Bool) {
         send()
         if whileSending { _ = files.noticed(a, look(1), .complete, at: second(3)) }
@@ -109,13 +110,13 @@ import TransferModel
         #expect(files.takeDue(second(5), atMost: 1) == [a])
         #expect(files.looked(a, look(1), at: second(5)) == .ready)
         #expect(files.takeBatch(files: 1, bytes: .max) == [a])
-        // Nobody has closed it since, and nobody is told again.
+        // No process has closed the file since, and users are not notified again.
         #expect(files.failed(a, SettlingFiles.kept, at: second(6)) == false)
         #expect(files.takeDue(second(65), atMost: 1) == [])
         #expect(files.takeDue(second(66), atMost: 1) == [a])
     }
 
-    /// It changed while the server refused it: that is not the file that was refused.
+    /// The file changed while the server refused it, so the refusal does not apply to the new content.
     @Test mutating func whatHasChangedWhileItWasRefusedIsTriedSoon() {
         send()
         _ = files.noticed(a, look(2), .complete, at: second(3))
@@ -126,7 +127,7 @@ import TransferModel
         #expect(files.looked(a, look(2), at: second(8)) == .ready)
     }
 
-    /// Answers to what was removed and made again in between are for the other one.
+    /// An answer to an upload of a file that was removed and made again does not apply to the new file.
     @Test mutating func answersToWhatIsGoneChangeNothing() {
         send()
         files.vanished(a)

@@ -3,13 +3,13 @@ import TransferModel
 
 @testable import TransferClient
 
-/// With two seconds between looks.
+/// All tests settle files for two seconds.
 @Suite struct SettlingFilesTests {
     private var files = SettlingFiles(settle: .seconds(2))
     private let a = PathKey("a")
     private let b = PathKey("b")
 
-    /// What is looked at and sent by then, where the file looks like that.
+    /// Files taken for sending at this time, if each due look finds `look`.
     private mutating func turn(_ at: Double, _ look: SettlingFiles.Look?) -> [PathKey] {
         for path in files.takeDue(second(at), atMost: 100) { _ = files.looked(path, look, at: second(at)) }
         return files.takeBatch(files: 100, bytes: .max)
@@ -26,7 +26,7 @@ import TransferModel
         #expect(files.isIdle && files.sending == [])
     }
 
-    /// Size, time and inode all count.
+    /// Size, modification time and inode all count as changes.
     @Test(arguments: [look(2), look(1, inode: 2), look(1, modified: 1_001)])
     mutating func restsAnewWhenItHasChanged(_ other: SettlingFiles.Look) {
         _ = files.noticed(a, look(1), .complete, at: second(0))
@@ -46,7 +46,7 @@ import TransferModel
         #expect(turn(9, look(1)) == [])
     }
 
-    /// A link has no writer that would close it.
+    /// A link to a file is never closed by a writer, so it settles after ten times as long.
     @Test mutating func whatWasOnlyMadeRestsLonger() {
         _ = files.noticed(a, look(1), .begun, at: second(0))
         #expect(turn(19, look(1)) == [])
@@ -59,7 +59,7 @@ import TransferModel
         #expect(turn(3, look(1)) == [a])
     }
 
-    /// Nothing was written between: it looked like that since it was made.
+    /// The file has not changed since it was made, so the time since then counts.
     @Test mutating func whatIsClosedUnchangedHasRestedAlready() {
         _ = files.noticed(a, look(0), .begun, at: second(0))
         _ = files.noticed(a, look(0), .complete, at: second(3))
@@ -78,7 +78,7 @@ import TransferModel
         #expect(turn(6, look(2)) == [a])
     }
 
-    /// Events come by the thousands; each look is one.
+    /// A busy writer makes thousands of events; they share one look.
     @Test mutating func isLookedAtOnceHoweverOftenItIsNoticed() {
         for _ in 0..<1_000 { _ = files.noticed(a, look(1), .complete, at: second(0)) }
         #expect(files.takeDue(second(2), atMost: 100) == [a])

@@ -34,7 +34,7 @@ import TransferTestSupport
         #expect(try !WatchJournal(path).finds(PathKey("a"), look(2).known))
     }
 
-    /// Only this user reads it.
+    /// Only the user who owns the journal may read it.
     @Test func isPrivate() throws {
         try keep(["a"])
         var status = stat()
@@ -42,7 +42,7 @@ import TransferTestSupport
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
-    /// The last of two lines of one file holds.
+    /// If a file has several lines, the last one counts.
     @Test func theLatestHolds() throws {
         let journal = try WatchJournal(path)
         for size in 1...3 { try journal.keep([(path: PathKey("a"), file: look(size).known)]) }
@@ -63,7 +63,7 @@ import TransferTestSupport
         withExtendedLifetime(journal) {}
     }
 
-    /// A child that is being started has a copy of the descriptor for a moment.
+    /// While a child process starts, it briefly has a copy of the descriptor.
     @Test func aCopyOfTheDescriptorKeepsNoLock() throws {
         var journal: WatchJournal? = try WatchJournal(path)
         let copy = dup(try #require(journal).descriptor.number)
@@ -73,7 +73,7 @@ import TransferTestSupport
         close(copy)
     }
 
-    /// A kill or a full disk cuts the last line; the next one begins on a line of its own.
+    /// A kill or a full disk cuts the last line; the next entry begins a new line.
     @Test func theRestOfATornLineIsUnderstood() throws {
         try keep(["a", "b"])
         let whole = try #require(Files.read(path))
@@ -104,7 +104,7 @@ import TransferTestSupport
         #expect(try #require(Files.read(path)).starts(with: JournalLine.header))
     }
 
-    /// A file without content of that length.
+    /// The journal is a sparse file of this length.
     @Test func whatIsTooLongIsBegunAnew() throws {
         try keep(["a"])
         try Files.check(truncate(path, WatchJournal.longest + 1), "truncate")
@@ -121,7 +121,7 @@ import TransferTestSupport
         try journal.endScan()
         let content = try #require(Files.read(path))
         #expect(content.count < long / 100)
-        // The new one is locked as the old one was.
+        // The new journal is locked like the old one.
         #expect(throws: WatchJournal.Fault.taken) { try WatchJournal(path) }
         try journal.keep([(path: PathKey("b"), file: look(1).known)])
         #expect(journal.known.count == 2 && Files.read(path)?.starts(with: content) == true)
@@ -141,7 +141,7 @@ import TransferTestSupport
         #expect(journal.known.all.map(\.path.string) == ["7"])
     }
 
-    /// The directory that a card was mounted on is empty, and the card comes back.
+    /// While a card is unmounted, its mount point is empty; the card will come back.
     @Test func whatLeavesNothingForgetsNothing() throws {
         let journal = try WatchJournal(path)
         try journal.keep((0..<2_000).map { (path: PathKey("\($0)"), file: look(1).known) })

@@ -46,7 +46,7 @@ import TransferTestSupport
         #expect(try !sends("a.txt", rules, moveTo: "/w/done"))
     }
 
-    /// Not even a rule brings it back: everything would be sent for ever.
+    /// No rule can include moved files: they would be sent again and again.
     @Test func whatWasMovedIsLeftOut() throws {
         let rules = [try PathRule(.include, "*")]
         #expect(try !sends("done/a", rules, moveTo: "/w/done"))

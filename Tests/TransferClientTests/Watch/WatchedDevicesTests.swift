@@ -4,7 +4,7 @@ import TransferTestSupport
 @testable import TransferClient
 
 @Suite struct WatchedDevicesTests {
-    /// Of each file system one directory is asked about, however many are watched.
+    /// The type of each file system is read once, however many of its directories are watched.
     @Test func everyFileSystemIsAskedOnce() throws {
         let memory = try TemporaryDirectory(prefersMemory: true)
         try Files.write(memory.path("below/file"), "x")
