@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What fails on one side ends the look at the other one.
+/// A failure of the scan of one side ends the scan of the other.
 extension SyncTests {
     private func scans(
         _ client: TransferClient,
@@ -30,7 +30,7 @@ extension SyncTests {
         }
     }
 
-    /// That server never answers, and a client would wait for it for long.
+    /// The fake server never answers, and the client would retry for an hour.
     @Test func aFailureHereDoesNotWaitForTheServer() async throws {
         try write(".ignored", [0xFF])
         let (silent, port) = Wire.listen()

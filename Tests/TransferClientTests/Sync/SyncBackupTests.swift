@@ -5,14 +5,14 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What a sync replaces and removes is kept in a folder of the target.
+/// With a backup folder, a sync moves files that it replaces or removes to a folder of the target.
 extension SyncTests {
-    /// Both directions do the same, so each of these tests is one of both.
+    /// The direction of a sync; most tests run in both.
     enum Direction: CaseIterable {
         case push, pull
     }
 
-    /// Makes the target the same as the source, and keeps in `old/kept` what goes.
+    /// Makes the target equal to the source, and keeps replaced and removed files in `old/kept`.
     private func sync(
         _ direction: Direction, _ server: RunningServer, _ change: (inout SyncOptions) -> Void = { _ in }
     ) async throws -> Synced {
@@ -54,14 +54,14 @@ extension SyncTests {
                 "old/kept/a": [1], "old/kept/d/b": [2], "old/kept/gone/c": [3], "old/kept/thing": [4],
             ]
             #expect(files(target) == files(source).merging(kept) { $1 })
-            // It is nobody's to remove, and not looked at.
+            // The backup folder is left out of the comparison, so the next sync neither sees nor removes it.
             let third = try await sync(direction, server)
             #expect(third.lines == [] && third.failures == [], "\(third.lines)")
             #expect(files(target) == files(source).merging(kept) { $1 })
         }
     }
 
-    /// What is kept already stays, also where it was a file and a folder comes.
+    /// An earlier backup is not overwritten, not even if a file was kept and now a folder of its name comes.
     @Test(arguments: Direction.allCases) func whatIsKeptIsNotReplaced(direction: Direction) async throws {
         try await withServer { server in
             let (source, target) = places(direction, server)
@@ -97,7 +97,7 @@ extension SyncTests {
             #expect(synced.failures.count == 1 && synced.failures[0].hasPrefix("changed a: "), "\(synced.failures)")
             #expect(synced.failures[0].contains("It stays, because old/kept cannot keep it."), "\(synced.failures)")
             #expect(files(target) == before)
-            // What removes nothing behind a failure removes nothing behind this one.
+            // A backup failure prevents the removals of the sync, like every other failure.
             let removing = try await sync(direction, server)
             #expect(removing.summary?.deletionStop != nil && files(target) == before)
             #expect(unlink("\(target)/old") == 0)
@@ -106,7 +106,7 @@ extension SyncTests {
         }
     }
 
-    /// Names of one file are kept as what they were.
+    /// A name that becomes a hard link of another file: its old content is kept.
     @Test(arguments: Direction.allCases) func aNameThatBecomesAnotherOnesIsKept(direction: Direction) async throws {
         try await withServer { server in
             let (source, target) = places(direction, server)
@@ -120,7 +120,7 @@ extension SyncTests {
         }
     }
 
-    /// Whatever takes the place of a link: a file, another name of one, another link, a folder.
+    /// A link is kept whether a file, a hard link, another link or a folder takes its place.
     @Test(arguments: Direction.allCases) func linksThatGiveWayAreKept(direction: Direction) async throws {
         try await withServer { server in
             let (source, target) = places(direction, server)
@@ -163,7 +163,7 @@ extension SyncTests {
         }
     }
 
-    /// The source's folder of that path, and what the target keeps, are two things.
+    /// The source's folder at the backup path is not sent, and the target's backup folder is not compared.
     @Test(arguments: Direction.allCases) func theFolderIsLeftOutOfBoth(direction: Direction) async throws {
         try await withServer { server in
             let (source, target) = places(direction, server)

@@ -9,16 +9,16 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Several machines keep one folder on a server, and nothing that one of them has changed is lost by what another one does.
+/// Several machines sync one folder on a server, and a sync of one machine does not lose changes of another.
 @Suite struct SyncChangesTests {
-    /// A directory that is kept equal, with what its syncs have seen.
+    /// A synced directory, with the records of its syncs.
     struct Machine {
         let directory: String
         let records: String
 
         func path(_ name: String) -> String { "\(directory)/\(name)" }
 
-        /// - Parameter time: seconds since 1970 at which it was changed.
+        /// - Parameter time: modification time of the file, in seconds since 1970.
         func write(_ name: String, _ content: [UInt8], at time: Int) throws {
             try Files.write(path(name), content)
             var times = [timespec(tv_sec: time, tv_nsec: 5), timespec(tv_sec: time, tv_nsec: 123_456_789)]
@@ -27,7 +27,7 @@ import TransferTestSupport
 
         func read(_ name: String) -> [UInt8]? { Files.read(path(name)) }
 
-        /// Files with their content, without those of Transfer's own.
+        /// Files with their content, without Transfer's own files.
         var files: [String: [UInt8]] {
             let names = Files.tree(directory).filter { !$0.hasPrefix(".transfer") }
             return Dictionary(uniqueKeysWithValues: names.map { ($0, read($0) ?? []) })
@@ -69,19 +69,20 @@ import TransferTestSupport
         Self.files(of: await Synced(try client(server).sync(to: machine.directory, options: options(machine, change))))
     }
 
-    /// Each of the directories has a time of its own, which is seen when they were made far enough from each other.
+    /// Removes the changed time of the directory itself, which differs if the two directories were made far enough
+    /// apart.
     private static func files(of synced: Synced) -> Synced {
         var synced = synced
         synced.changes.removeAll { $0.path.isEmpty && $0.action == .attributes }
         return synced
     }
 
-    /// What the server has.
+    /// The files on the server.
     private func stored(_ server: RunningServer) -> [String: [UInt8]] {
         Machine(directory: server.directory.path("store/copy"), records: "").files
     }
 
-    /// What one of the two has stored, and the other one fetched.
+    /// One machine pushes the files, and the other one pulls them.
     private func share(_ files: [String: [UInt8]], _ server: RunningServer) async throws {
         for (name, content) in files { try one.write(name, content, at: 1000) }
         let pushed = try await push(one, server)
@@ -102,7 +103,7 @@ import TransferTestSupport
 // MARK: To the server
 
 extension SyncChangesTests {
-    /// Whichever edit is the newer one, the second to be sent does not replace the first.
+    /// Whichever edit is newer, the second push does not replace the first one's file.
     @Test(arguments: [2000, 4000]) func whatAnotherMachineHasStoredStays(time: Int) async throws {
         try await withServer { server in
             try await share(["f": [1]], server)
@@ -119,14 +120,14 @@ extension SyncChangesTests {
             #expect(synced.summary?.conflicts == 1 && synced.summary?.failed == 0)
             #expect(synced.changes.first { $0.action == .conflict }?.copy == copy)
             #expect(stored(server) == ["f": [2, 2], copy: [3, 3, 3]])
-            // That is known from now on, to both.
+            // Both machines know both files from now on.
             let again = try await push(two, server)
             #expect(again.lines == [] && again.failures == [])
             let other = try await push(one, server)
             #expect(other.lines == [] && other.summary?.conflicts == 0)
             let deleting = try await push(two, server) { $0.deletes = true }
             #expect(deleting.lines == [] && stored(server) == ["f": [2, 2], copy: [3, 3, 3]])
-            // Both machines get both, and then each is an ordinary file.
+            // Both machines pull both files; from then on these are ordinary files.
             for machine in [one, two] {
                 let pulled = try await pull(machine, server)
                 #expect(pulled.summary?.conflicts == 0 && pulled.failures == [], "\(pulled.failures)")
@@ -137,7 +138,7 @@ extension SyncChangesTests {
         }
     }
 
-    /// A merged file is sent, and so is one that is changed again and again, whatever its time is.
+    /// A file with a merge is sent, and so is one that changes again and again, whatever its modification time is.
     @Test func whatThisMachineHasSeenIsReplaced() async throws {
         try await withServer { server in
             try await share(["f": [1]], server)
@@ -172,7 +173,7 @@ extension SyncChangesTests {
         }
     }
 
-    /// The server does not know what has been put into its directory, and finds out what it is.
+    /// The server has no digest of a file that was put into its directory by hand, and computes it when asked.
     @Test func contentThatTheServerDoesNotKnowIsCompared() async throws {
         try await withServer { server in
             let store = Machine(directory: server.directory.path("store/copy"), records: "")
@@ -189,7 +190,7 @@ extension SyncChangesTests {
         }
     }
 
-    /// What is newer is nobody's to replace where nothing is known of an earlier sync, and what is older is replaced.
+    /// Without a record of an earlier sync, a newer file in the target is not replaced, and an older one is.
     @Test func withoutARecordTimesDecide() async throws {
         try await withServer { server in
             try await share(["older": [1], "newer": [1], "same": [1]], server)
@@ -208,7 +209,7 @@ extension SyncChangesTests {
         }
     }
 
-    /// What is said decides; and nothing else is done to what stays.
+    /// The option decides about a conflict, and the file that stays is not changed otherwise.
     @Test(arguments: SyncOptions.ConflictChoice.allCases, [2000, 4000])
     func whatIsChosenDecides(choice: SyncOptions.ConflictChoice, time: Int) async throws {
         try await withServer { server in
@@ -239,7 +240,7 @@ extension SyncChangesTests {
         }
     }
 
-    /// A name that one machine removes has by then what another one has made of it.
+    /// One machine removes a file that another one has changed since; the removal is a conflict.
     @Test func whatWasChangedIsNotRemoved() async throws {
         try await withServer { server in
             try await share(["d/f": [1], "d/g": [1], "e/f": [1]], server)
@@ -258,7 +259,7 @@ extension SyncChangesTests {
         }
     }
 
-    /// Nor does it give way to a folder or a link.
+    /// A changed file is not replaced by a folder or a link either.
     @Test func whatWasChangedStaysWhereAFolderOrALinkComes() async throws {
         try await withServer { server in
             try await share(["folder": [1], "link": [1], "inside/f": [1]], server)
@@ -275,7 +276,7 @@ extension SyncChangesTests {
         }
     }
 
-    /// A sync that is killed has sent something and not noted that.
+    /// A sync that is killed may have sent a file without recording that.
     @Test func whatWasBeingSentIsKnown() async throws {
         try await withServer { server in
             try await share(["f": [1]], server)
@@ -295,7 +296,8 @@ extension SyncChangesTests {
         }
     }
 
-    /// Whoever is second leaves what the first one has stored since it was looked at, and the next sync keeps both.
+    /// The later of two pushes does not replace a file that the earlier one has stored since the scan; the next sync
+    /// keeps both.
     @Test func twoAtOnceLoseNothing() async throws {
         try await withServer { server in
             try await share(["f": [1]], server)
@@ -338,10 +340,10 @@ extension SyncChangesTests {
             #expect(two.files == ["f": [3, 3, 3], "g": [2, 2], copy: [2, 2]])
             let again = try await pull(two, server)
             #expect(again.lines == [] && again.failures == [], "\(again.lines)")
-            // What the server has was seen here by now.
+            // The record by now contains the file of the server.
             let pushed = try await push(two, server)
             #expect(pushed.summary?.conflicts == 0 && stored(server)["f"] == [3, 3, 3], "\(pushed.failures)")
-            // And an edit of before is no more.
+            // An edit that is based on an earlier version is a conflict from now on.
             try two.write("f", [4], at: 5000)
             try one.write("f", [5], at: 5000)
             _ = try await push(one, server)
@@ -364,7 +366,7 @@ extension SyncChangesTests {
         }
     }
 
-    /// What was only here comes back, and what the server has had is not kept twice.
+    /// A local edit can be recovered from the trash, and content that the server has had is not kept twice.
     @Test(arguments: [false, true]) func whatIsReplacedHereIsInTheTrash(keepsInTrash: Bool) async throws {
         try await withServer { server in
             try await share(["f": [1], "g": [1], "older": [1]], server)
@@ -378,7 +380,7 @@ extension SyncChangesTests {
             let kept = Files.tree(trash).filter { !$0.hasSuffix("/") }
             #expect(kept.count == (keepsInTrash ? 1 : 0) && kept.allSatisfy { $0.hasSuffix("/f") }, "\(kept)")
             for path in kept { #expect(Files.read("\(trash)/\(path)") == [3, 3, 3]) }
-            // Without a record, what is older.
+            // Without a record, the file with the older time is replaced.
             TemporaryDirectory.remove(two.records)
             try one.write("older", [7], at: 5000)
             _ = try await push(one, server)
@@ -402,7 +404,7 @@ extension SyncChangesTests {
     }
 }
 
-// MARK: What is known
+// MARK: Records
 
 extension SyncChangesTests {
     @Test func aRecordIsReadAsItWasWritten() throws {
@@ -426,7 +428,8 @@ extension SyncChangesTests {
         }
     }
 
-    /// One that an older program has written: a byte says what an entry has, and one version is of no use.
+    /// A record in the format of an older program: a byte says which fields an entry has, and one of the versions is
+    /// not used.
     @Test func anOlderRecordIsRead() throws {
         func version(_ size: UInt64) -> [UInt8] {
             var bytes: [UInt8] = []
@@ -447,7 +450,7 @@ extension SyncChangesTests {
         #expect(SyncRecord(bytes) == record)
     }
 
-    /// A file system that keeps less of a time gives back another one.
+    /// A file system with coarser times returns a truncated modification time.
     @Test(arguments: [1, 100, 1000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000] as [Int64])
     func aTimeThatWasCutIsTheSame(unit: Int64) {
         let time: Int64 = 1_234_567_891_123_456_789

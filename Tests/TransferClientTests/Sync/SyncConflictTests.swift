@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What is in the way, and what goes wrong on the way.
+/// Entries in the way of a sync, and failures during a sync.
 extension SyncTests {
     private func copy(_ server: RunningServer) -> TreeFacts { TreeFacts(server.directory.path("store/copy")) }
 
@@ -35,7 +35,8 @@ extension SyncTests {
         }
     }
 
-    /// Moved there and here, and not sent again; a file of the same size and time with other content is.
+    /// A renamed file is moved on both sides and not sent again; a file of the same size and time with other content is
+    /// sent.
     @Test func renamedFilesAreMoved() async throws {
         let content = SplitMix64.bytes(seed: 9, 300_000)
         try write("a/one", content)
@@ -59,7 +60,8 @@ extension SyncTests {
         }
     }
 
-    /// What is one file in the target and several in the source becomes several, also where only attributes tell them apart.
+    /// Names that share one file in the target but are several files in the source are separated, even if only
+    /// attributes differ.
     @Test(arguments: [1, 2], [false, true])
     func namesOfOneFileBecomeFiles(_ time: Int, isDigestUnknown: Bool) async throws {
         try write("a", [1, 2, 3])
@@ -72,7 +74,7 @@ extension SyncTests {
             try write("b", [1, 2, 3])
             #expect(link("\(source)/b", "\(source)/c") == 0)
             age("\(source)/b", 1_234_567_889 + time)
-            // Somebody who gives a file another name makes the server doubt what it knows of it.
+            // A new link to a file changes its version, so the server no longer knows the digest.
             if isDigestUnknown {
                 let copy = server.directory.path("store/copy")
                 #expect(link("\(copy)/a", "\(copy)/e") == 0 && unlink("\(copy)/e") == 0)
@@ -91,7 +93,7 @@ extension SyncTests {
         }
     }
 
-    /// The folder that parts of long files are in has gone by the time that something is replaced by way of it.
+    /// The folder for parts of long files has been removed by the time that an entry is replaced by way of that folder.
     @Test func linksAreReplacedBehindLongFiles() async throws {
         for name in ["a", "b"] { try write(name, [1]) }
         #expect(symlink("a", "\(source)/l") == 0)
@@ -108,7 +110,8 @@ extension SyncTests {
         }
     }
 
-    /// Somebody else has put it there, or given it another name: what is only compared is read.
+    /// Another process has stored or linked the file, so the server has no digest; a comparison of content reads the
+    /// file.
     @Test func whatTheServerKnowsNoDigestOfIsRead() async throws {
         try write("a", [1, 2, 3])
         try write("b", [4, 5, 6])
@@ -127,7 +130,8 @@ extension SyncTests {
         }
     }
 
-    /// Times are compared and never with a clock: before 1970, far in the future, and of another machine.
+    /// Modification times are compared with each other and never with a clock: before 1970, far in the future, and from
+    /// another machine.
     @Test func clocksDoNotMatter() async throws {
         for (name, seconds) in [("old", -1_000_000), ("future", 4_000_000_000), ("epoch", 0)] {
             try write(name, [1])
@@ -145,7 +149,7 @@ extension SyncTests {
     @Test func longNamesGoAndLongerPathsAreTold() async throws {
         let longest = String(repeating: "n", count: 255)
         try write(longest, [1])
-        // Deeper than any path that the protocol has: made step by step, because no call takes such a path.
+        // Deeper than any path in the protocol; made step by step, because no system call takes a path of this length.
         let deep = open(source, O_RDONLY)
         var folder = deep
         for _ in 0..<130 {
@@ -197,7 +201,7 @@ extension SyncTests {
         }
     }
 
-    /// What it hides would be sent otherwise. A push refuses the same.
+    /// Without its rules the sync would send files that they hide. A push refuses this ignore file, too.
     @Test(arguments: [true, false]) func anIgnoreFileThatIsNoFileStopsTheSync(isLink: Bool) async throws {
         try write("secret", [1])
         try write("rules", Array("secret\n".utf8))
@@ -212,7 +216,7 @@ extension SyncTests {
         }
     }
 
-    /// Both sides are looked at at the same time, and only the one here has the ignore files.
+    /// Both sides are scanned at the same time, and only the local side has ignore files.
     @Test func ignoreFilesLeaveOutWhatOnlyTheServerHas() async throws {
         try write(".ignored", Array("*.tmp\nold/\n".utf8))
         try write("d/.ignored", Array("!kept.tmp\n/here\n".utf8))
@@ -273,7 +277,7 @@ extension SyncTests {
         }
     }
 
-    /// A folder that nobody may write to is opened for a while.
+    /// A read-only folder is made writable for the changes.
     @Test func closedFoldersAreChanged() async throws {
         try write("d/a", [1])
         #expect(chmod("\(source)/d", 0o555) == 0)
@@ -289,7 +293,7 @@ extension SyncTests {
         }
     }
 
-    /// A file that has become a link since it was looked at is not what the link leads to.
+    /// A file that has become a link since the scan is not sent as the target of that link.
     @Test func aLinkInThePlaceOfAFileIsNotFollowed() async throws {
         try write("a", [1])
         try Files.write(here.path("secret"), [7])

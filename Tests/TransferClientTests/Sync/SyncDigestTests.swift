@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Digests are not in the lists of a sync, and count all the same.
+/// Listings of a sync have no digests; the client asks for the digests that it needs.
 extension SyncTests {
     private static func digest(_ content: [UInt8]) -> Digest {
         Digest(.xxh128, content.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
@@ -17,8 +17,8 @@ extension SyncTests {
 
     private static let names = ["changed", "good", "rotten"]
 
-    /// What a server says of one of three files that all have the content 1, 2, 3 now: of one of them it has acknowledged another
-    /// content, and one has changed since it was listed.
+    /// Answers of a server about files that all have the content 1, 2, 3: it has acknowledged other content for one of
+    /// them, and another one has changed since it was listed.
     private static func entry(_ name: String, _ list: ListRequest) -> ListedEntry {
         let isDirectory = name.isEmpty
         var entry = ListedEntry(
@@ -53,11 +53,12 @@ extension SyncTests {
         }
     }
 
-    /// It differs as little as it is the same; neither is it sent, nor is a file made another name of it.
+    /// A file that cannot be read counts as neither equal nor different: it is not sent, and no hard link to it is
+    /// made.
     @Test func whatCannotBeReadIsToldAndNoDifference() async throws {
         try write("closed", [1, 2, 3])
         try write("open", [4, 5, 6])
-        // One file there, and two here.
+        // One file in the target, and two in the source.
         #expect(link("\(source)/open", "\(source)/parted") == 0)
         try await withServer { server in
             _ = try await push(server)
@@ -98,7 +99,8 @@ extension SyncTests {
         }
     }
 
-    /// What arrives is compared with what was acknowledged; what is another file by now has no digest that would count.
+    /// Pulled content is compared with the acknowledged digest; the digest of a file that has changed since does not
+    /// count.
     @Test(arguments: [false, true]) func whatArrivesIsComparedWithWhatWasAcknowledged(isFirst: Bool) async throws {
         if !isFirst { try write("mine", [1], in: back) }
         let server = FakeServer(Self.serve, Self.serve, Self.serve, Self.serve, Self.serve, Self.serve)
@@ -109,12 +111,12 @@ extension SyncTests {
         server.stop()
         let failures = synced.changes.filter { !$0.isDone }
         #expect(synced.failure == nil && failures.allSatisfy { $0.result == .contentLost })
-        // The first list has the digests of what it lists.
+        // The listing of a first sync contains the digests.
         #expect(failures.map(\.path).sorted() == (isFirst ? ["changed", "rotten"] : ["rotten"]))
         #expect(Files.read("\(back)/good") == [1, 2, 3] && Files.read("\(back)/rotten") == nil)
     }
 
-    /// A file that was only touched is not sent, nor one that was renamed, in either direction.
+    /// A file that was only touched or renamed is not sent again, in either direction.
     @Test func whatWasTouchedOrRenamedIsNotSent() async throws {
         for name in ["touched", "renamed"] { try write("d/\(name)", SplitMix64.bytes(seed: 4, 5000)) }
         try write("d/changed", [1])

@@ -6,11 +6,13 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A sync that is killed knows again what it has changed, and what it has not: only somebody else's change is a conflict.
+/// A sync after a killed one recognises what the killed one has changed and what it has not: only a change by another
+/// client is a conflict.
 @Suite struct SyncKilledTests {
-    /// Two sides of which only syncs change the target, in memory. The size of a file stands for its content.
+    /// Two sides in memory. Only syncs, and files restored from the trash, change the target. The size of a file stands
+    /// for its content.
     struct Sides {
-        /// What has a name; of several names of one file it is the same with each.
+        /// The entry of a name; all names of one file share the number `object`.
         struct Thing: Equatable {
             var form: SyncEntry.Form
             var time: Int64
@@ -24,15 +26,15 @@ import TransferTestSupport
         private var target: [String: Thing] = [:]
         private var record: SyncRecord?
         private var made = 0
-        /// What the last sync has removed. It is still a name of its file.
+        /// Entries that the last sync removed; each is still a name of its file.
         private var trash: [String: Thing] = [:]
-        /// What the source gets there now would be in conflict with it.
+        /// Names of restored files, which `change` leaves alone, because a change there would be a real conflict.
         private var restored: Set<String> = []
 
         init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-        /// Some names get other content, another time, another file's name, or become something else. No time is newer than another
-        /// one for certain.
+        /// Gives some names other content, another time, another file or another form. Times are random, so that the
+        /// newer file does not always win.
         mutating func change() {
             for name in Self.names where Bool.random(using: &random) && !restored.contains(name) {
                 let time = Int64.random(in: 1...6, using: &random)
@@ -49,7 +51,7 @@ import TransferTestSupport
             }
         }
 
-        /// Somebody takes files out of the trash, behind a sync that has ended.
+        /// A user restores files from the trash after a sync that has ended.
         mutating func restore() {
             restored = []
             for name in Self.names where Bool.random(using: &random) {
@@ -69,15 +71,15 @@ import TransferTestSupport
 
         private static func isFile(_ thing: Thing) -> Bool { if case .file = thing.form { true } else { false } }
 
-        /// All names of a file have its time.
+        /// Sets the time of a file, which all its names share.
         private static func set(_ time: Int64, of name: String, in side: inout [String: Thing]) {
             guard let object = side[name]?.object else { return }
             for name in names where side[name]?.object == object { side[name]?.time = time }
         }
 
-        /// Does what is planned, or a part of it and no more.
+        /// Performs the plan, or only a part of it if the sync is killed.
         ///
-        /// - Returns: what is in conflict, or differs when all was done.
+        /// - Returns: paths in conflict, or paths that differ after a complete sync.
         mutating func sync(isKilled: Bool) throws -> [String] {
             var options = SyncOptions()
             options.deletes = true
@@ -102,7 +104,7 @@ import TransferTestSupport
 
         private typealias Step = (inout Sides, inout SyncOutcome) -> Void
 
-        /// What a sync does, in its order. Within a phase several things are done at once.
+        /// The phases of a sync in order. The steps within a phase run concurrently.
         private func phases(_ plan: SyncPlan) -> [[Step]] {
             func end(_ entry: SyncEntry, _ outcome: inout SyncOutcome) {
                 if entry.isFile { outcome.done[entry.path] = .init(entry) }
@@ -167,7 +169,7 @@ import TransferTestSupport
             var sides = Sides(seed: seed)
             for round in 0..<20 {
                 sides.change()
-                // Without a record times decide; so the first one that ends has nothing to replace.
+                // Without a record times decide, so the first sync is not killed and has nothing to replace.
                 let isKilled = round > 0 && round % 4 != 0
                 let found = try sides.sync(isKilled: isKilled)
                 if !isKilled { sides.restore() }
@@ -177,7 +179,8 @@ import TransferTestSupport
         }
     }
 
-    /// Where nothing was known before, what is older gives way to a second sync as it did to the first.
+    /// A first sync without a record replaces an older file; if it is killed, the second sync may replace the file,
+    /// too.
     @Test func whatTheFirstSyncMayReplaceTheSecondMay() throws {
         let path = try RelativePath("f")
         func tree(_ form: SyncEntry.Form, _ time: Int64) -> SyncTree {
@@ -196,14 +199,14 @@ import TransferTestSupport
                 }
                 #expect(again.run().conflicts.isEmpty)
             }
-            // What another one has made of it meanwhile stays.
+            // A change by another client in the meantime is still a conflict.
             var again = SyncPlanner(tree(.file(3), 9), tree(.file(4), 8), SyncOptions(), record: record) { _, _ in false
             }
             #expect(again.run().conflicts.count == 1)
         }
     }
 
-    /// What is only stored beside what stays is nobody's to replace in the next sync either.
+    /// A sync that keeps both files and is killed does not allow the next sync to replace the target's file.
     @Test func aConflictIsStillOneAfterAKill() throws {
         let (path, other) = (try RelativePath("f"), try RelativePath("g"))
         func file(_ path: RelativePath, _ size: UInt64, _ time: Int64) -> SyncEntry {
@@ -220,7 +223,7 @@ import TransferTestSupport
         #expect(record[other]?[.server] == .init(sending: .init(file(other, 2, 5))) && record[other]?.common == nil)
     }
 
-    /// A tree of one file, `f`.
+    /// A tree with one file, `f`.
     private static func tree(_ size: UInt64, _ time: Int64) throws -> SyncTree {
         let entry = SyncEntry(
             try RelativePath("f"), .file(size), modified: .init(seconds: time, nanoseconds: 0), permissions: 0o644,
@@ -228,7 +231,7 @@ import TransferTestSupport
         return SyncTree(top: nil, [entry])
     }
 
-    /// What one direction was about to give or to take says nothing of the other side: an edit there is nobody's to replace.
+    /// A killed transfer in one direction does not allow a sync in the other direction to replace the edit.
     @Test(arguments: [SyncRecord.Side.server, .here]) func theOtherDirectionKnowsNothingOfIt(side: SyncRecord.Side)
         throws
     {
@@ -237,7 +240,7 @@ import TransferTestSupport
         options.deletes = true
         var before = SyncRecord()
         before.entries[path] = .init(common: .init(size: 1, modified: .init(seconds: 1, nanoseconds: 0)))
-        // An edit travels from one side to the other, and never arrives.
+        // An edit is being sent to the other side and never arrives.
         let (edited, base) = (try tree(2, 5), try tree(1, 1))
         var planner = SyncPlanner(edited, base, options, record: before, of: side) { $0.size == $1.size }
         let plan = planner.run()
@@ -249,14 +252,14 @@ import TransferTestSupport
             let found = back.run()
             #expect(found.conflicts.count == 1 && found.files.isEmpty && found.removals.isEmpty)
         }
-        // Into the same side it is known, on its way or there.
+        // A sync in the original direction recognises the file, whether the edit has arrived or not.
         for target in [base, edited] {
             var again = SyncPlanner(try tree(3, 0), target, options, record: record, of: side) { $0.size == $1.size }
             #expect(again.run().conflicts.isEmpty)
         }
     }
 
-    /// What gave way because a sync was told so is asked about again.
+    /// A replacement that was forced is a conflict again if the sync is killed.
     @Test func whatWasForcedIsNoLongerKnown() throws {
         let tree = Self.tree
         var forced = SyncOptions()

@@ -9,11 +9,11 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Somebody writes to a file here while a sync reads another one.
+/// Another process writes to a local file during a sync.
 extension SyncTests {
-    /// Makes `back` what the server has.
+    /// Makes `back` equal to the folder on the server.
     ///
-    /// - Parameter body: called when the content of that file is compared; for nothing, when all is.
+    /// - Parameter body: called when the file `path` is compared, or after all comparisons if `path` is nil.
     private func pull(
         _ server: RunningServer, deletes: Bool, keepsInTrash: Bool = true, backupFolder: String? = nil,
         whenComparing path: String? = nil, _ body: () throws -> Void
@@ -47,7 +47,7 @@ extension SyncTests {
         return await Synced(RequestEvents(events))
     }
 
-    /// Other bytes in place, as many.
+    /// Overwrites the first bytes of a file in place.
     private func edit(_ path: String, _ content: [UInt8], restoresTime: Bool) {
         var status = stat()
         let file = open(path, O_WRONLY | O_CLOEXEC)
@@ -69,7 +69,7 @@ extension SyncTests {
             }
             #expect(synced.failures.count == 1 && synced.failures[0].hasPrefix("moved b1: sourceChanged "))
             #expect(synced.summary?.failed == 1 && synced.summary?.moved == 1)
-            // It is fetched instead, and nothing is lost.
+            // The file is fetched instead of moved, so neither content is lost.
             #expect(Files.read("\(back)/b1") == [1, 2, 3] && Files.read("\(back)/a1") == [9, 9, 9])
             #expect(Files.read("\(back)/b2") == [4, 5, 6, 7])
             let next = try await pull(server) { $0.deletes = true }
@@ -77,7 +77,7 @@ extension SyncTests {
         }
     }
 
-    /// With the time of the source it would be the same ever after.
+    /// If the edited file got the source's time, later syncs would take it for unchanged.
     @Test(arguments: [false, true]) func whatIsWrittenMeanwhileKeepsItsTime(restoresTime: Bool) async throws {
         try write("one", [1, 2, 3])
         try write("two", [4, 5, 6, 7])
@@ -98,7 +98,7 @@ extension SyncTests {
         }
     }
 
-    /// The sync itself gives a file another name, which changes it too.
+    /// A hard link that the sync itself makes changes the file's ctime; that is not an edit.
     @Test func aNewNameIsNoChangeOfTheContent() async throws {
         try write("a", [1, 2, 3])
         try await withServer { server in
@@ -113,7 +113,7 @@ extension SyncTests {
         }
     }
 
-    /// Neither what is replaced, nor what was not there, nor what is removed.
+    /// An edit during the sync survives where the sync would replace, create or remove the file.
     @Test(arguments: [false, true], [nil, "old"])
     func whatIsWrittenMeanwhileStays(keepsInTrash: Bool, backupFolder: String?) async throws {
         for name in ["file", "gone", "gone2"] { try write(name, [1, 2, 3]) }
@@ -130,7 +130,7 @@ extension SyncTests {
             }
             #expect(synced.failures.count == 2 && synced.failures.allSatisfy { $0.contains(": sourceChanged ") })
             #expect(Files.read("\(back)/file") == [9, 9, 9] && Files.read("\(back)/fresh") == [8, 8])
-            // Where anything has failed nothing is removed.
+            // After any failure, the sync removes nothing.
             #expect(Files.read("\(back)/gone") == [1, 2, 3])
             for name in ["fresh", "file"] { #expect(unlink("\(back)/\(name)") == 0) }
             let removed = try await pull(
@@ -151,7 +151,7 @@ extension SyncTests {
         #expect(symlink("a", "\(source)/link") == 0 && symlink("a", "\(source)/folder") == 0)
     }
 
-    /// Lets a file give way to another name of one, and links to a link and a folder; and makes a link.
+    /// Replaces a file by a hard link, and links by a link and a folder; and makes a new link.
     func changeLinks() {
         for name in ["second", "link", "folder"] { #expect(unlink("\(source)/\(name)") == 0) }
         #expect(link("\(source)/first", "\(source)/second") == 0)
@@ -159,7 +159,7 @@ extension SyncTests {
         #expect(symlink("c", "\(source)/made link") == 0)
     }
 
-    /// Nor what gives way to a link, a folder, or another name of a file.
+    /// An edit survives also if a link, a folder or a hard link would take its place.
     @Test func whatIsWrittenInTheWayOfALinkStays() async throws {
         try makeLinks()
         try await withServer { server in
@@ -183,7 +183,7 @@ extension SyncTests {
         }
     }
 
-    /// Nor what has the name of a folder, or of a file that keeps another name, by now.
+    /// A new file survives if it has the name of a removed folder or of a removed hard link.
     @Test(arguments: [false, true]) func whatTakesTheNameOfSomethingThatGoesStays(keepsInTrash: Bool) async throws {
         try write("a", [1, 2, 3])
         try write("folder/x", [4])
@@ -208,7 +208,8 @@ extension SyncTests {
         }
     }
 
-    /// The sync itself changes a file with several names before it takes one of them away.
+    /// The sync itself changes the ctime of a file with several names before it removes one of them; that is not an
+    /// edit.
     @Test(arguments: [false, true]) func aNameThatGoesIsNoChangeOfTheFile(keepsInTrash: Bool) async throws {
         try write("a", [1, 2, 3])
         try write("c", [1, 2, 3, 4])

@@ -10,11 +10,11 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Another client stores something on a server while a sync makes a folder there what a directory here is.
+/// Another client stores files on the server during a push by sync.
 extension SyncTests {
-    /// Makes the server what `source` is.
+    /// Makes the server's folder equal to `source`.
     ///
-    /// - Parameter body: called when all is compared, and nothing done.
+    /// - Parameter body: called after all comparisons and before any change.
     private func push(
         _ server: RunningServer, keepsInTrash: Bool = true, whenCompared body: () async throws -> Void
     ) async throws -> Synced {
@@ -43,7 +43,7 @@ extension SyncTests {
         return await Synced(RequestEvents(events))
     }
 
-    /// Stores content as another client does, of the same size.
+    /// Stores other content at a path, as another client would.
     private func overwrite(_ server: RunningServer, _ name: String, _ content: [UInt8]) async throws {
         try Files.write(here.path("other/\(name)"), content)
         var configuration = ClientConfiguration.plain()
@@ -60,7 +60,7 @@ extension SyncTests {
 
     private func copy(_ server: RunningServer) -> TreeFacts { TreeFacts(server.directory.path("store/copy")) }
 
-    /// With the time of the source it would be the same ever after.
+    /// If the other client's file got the source's time, later syncs would take it for unchanged.
     @Test func whatAnotherClientStoresKeepsItsTime() async throws {
         try write("one", [1, 2, 3])
         try write("two", [4, 5, 6, 7])
@@ -77,7 +77,7 @@ extension SyncTests {
         }
     }
 
-    /// The server compares when the upload gets its path, and not only when it is listed.
+    /// The server compares the version when the upload gets its path, not only when the folder is listed.
     @Test func whatAnotherClientStoresIsNotReplaced() async throws {
         for name in ["one", "two", "same"] { try write(name, [1, 2, 3]) }
         #expect(symlink("one", "\(source)/link") == 0)
@@ -92,7 +92,7 @@ extension SyncTests {
                 for name in ["one", "new", "link", "long"] { try await overwrite(server, name, [9, 9, 9]) }
                 try await overwrite(server, "same", SplitMix64.bytes(seed: 7, 5))
             }
-            // What has the content already is told as well, because it has another time.
+            // The file that already has the new content is reported as well, because its time differs.
             let told = ["changed one", "new long", "new new", "changed link", "attributes same"].map {
                 "\($0): sourceChanged "
             }
@@ -114,7 +114,7 @@ extension SyncTests {
             let synced = try await push(server) { try await overwrite(server, "a1", [9, 9, 9]) }
             #expect(synced.failures.count == 1 && synced.failures[0].hasPrefix("moved b1: sourceChanged "))
             #expect(synced.summary?.failed == 1 && synced.summary?.moved == 1)
-            // It is sent instead, and nothing is lost.
+            // The file is sent instead of moved, so neither content is lost.
             #expect(stored(server, "b1") == [1, 2, 3] && stored(server, "a1") == [9, 9, 9])
             #expect(stored(server, "b2") == [4, 5, 6, 7])
             let next = try await push(server) { $0.deletes = true }
@@ -138,7 +138,8 @@ extension SyncTests {
         }
     }
 
-    /// The sync itself changes a file with several names before it takes one of them away.
+    /// The sync itself changes the version of a file with several names before it removes one of them; that is not an
+    /// edit.
     @Test(arguments: [false, true]) func aNameThatGoesThereIsNoChangeOfTheFile(keepsInTrash: Bool) async throws {
         try write("a", [1, 2, 3])
         try write("c", [1, 2, 3, 4])
@@ -152,14 +153,14 @@ extension SyncTests {
         }
     }
 
-    /// Nor what takes the place of a link, or of another name of a file, by then.
+    /// A file that another client stores in place of a link or a hard link is not removed.
     @Test(arguments: [false, true]) func whatTakesANameThatGoesIsNotRemoved(keepsInTrash: Bool) async throws {
         try write("a", [1, 2, 3])
         #expect(link("\(source)/a", "\(source)/b") == 0 && symlink("a", "\(source)/l") == 0)
         try await withServer { server in
             _ = try await push(server)
             for name in ["b", "l"] { #expect(unlink("\(source)/\(name)") == 0) }
-            // So the file has another version by the time that its name goes.
+            // This gives the file another version before one of its names is removed.
             age("\(source)/a")
             let synced = try await push(server, keepsInTrash: keepsInTrash) {
                 for name in ["b", "l"] { try await overwrite(server, name, [9, 9, 9]) }
@@ -171,7 +172,7 @@ extension SyncTests {
         }
     }
 
-    /// Nor does it give way to a folder, a link or another name of a file.
+    /// A file that another client stores in place of a link is not replaced by a folder, a link or a hard link.
     @Test func whatTakesTheNameOfALinkStays() async throws {
         try makeLinks()
         try await withServer { server in
@@ -188,7 +189,7 @@ extension SyncTests {
         }
     }
 
-    /// A file that the server turns out to have already may be another one again before it gets its attributes.
+    /// Another client may replace a file after the server found it already stored and before it gets its attributes.
     @Test(arguments: [false, true], [false, true])
     func whatIsFoundAlreadyIsAskedAboutOnceMore(isOverwritten: Bool, wasToBeMoved: Bool) async throws {
         try write("new", [1, 2, 3])
@@ -198,7 +199,7 @@ extension SyncTests {
             var target = RemoteTarget(client: try client(server), root: try SourceRoot(source), keepsOwners: false)
             var plan = SyncPlan()
             if wasToBeMoved {
-                // It was another file that was to get the path, and has it not.
+                // The plan was to move another file to this path, and that has not happened.
                 plan.compared[try RelativePath("new")] = SyncEntry(
                     try RelativePath("old"), .file(3), modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o644,
                     ExtraAttributes(), nil, .server(FileVersion(high: 1, low: 1), nil))
@@ -220,7 +221,7 @@ extension SyncTests {
         }
     }
 
-    /// A moved file gets its rights by the version that it had under its old path.
+    /// The attributes of a moved file are set by the version that the file had at its old path.
     @Test func aMovedFileGetsItsAttributes() async throws {
         try write("old", [1, 2, 3])
         try await withServer { server in
@@ -232,7 +233,7 @@ extension SyncTests {
         }
     }
 
-    /// Neither is in the other's way, and of two sources one is there in the end.
+    /// Two pushes at once do not disturb each other, and a further push completes the tree.
     @Test(arguments: [true, false]) func twoSyncsOfOneFolderAtOnce(isOneSource: Bool) async throws {
         let other = isOneSource ? source : here.path("other source")
         for top in [source, other] {
@@ -253,13 +254,13 @@ extension SyncTests {
             }
             for one in synced { #expect(one.failure == nil) }
             if isOneSource { for one in synced { #expect(one.failures == []) } }
-            // Whatever of each has come last, the next one finds all that is another's.
+            // Whichever push was last at each path, the next one finds every difference.
             let next = await Synced(try client(server).sync(from: other, options: Self.options))
             #expect(next.failures == [] && copy(server).lines == TreeFacts(other).lines)
         }
     }
 
-    /// What another client changes at the same time is asked for again, and told only if that goes on.
+    /// A request that the server answers with `busy` is repeated, and reported only if the server stays busy.
     @Test(arguments: [2, 3, 9]) func whoIsInTheWayIsWaitedFor(busyAnswers: Int) async throws {
         let left = Locked(busyAnswers)
         let answer = { @Sendable (id: UInt32) in

@@ -27,14 +27,14 @@ extension SyncTests {
             let synced = try await push(server) { $0.deletes = true }
             #expect(synced.failures == [])
             #expect(synced.changes.filter { $0.action == .removed }.map(\.path).sorted() == ["extra", "gone", "stale"])
-            // A folder with all that is in it.
+            // Counts a removed folder with everything in it.
             #expect(synced.summary?.deleted == 5)
             #expect(TreeFacts(server.directory.path("store/copy")).lines == TreeFacts(source).lines)
             #expect(trashed(server).isSuperset(of: ["copy/extra/x/y", "copy/gone"]))
         }
     }
 
-    /// It may be the only one that there is of it.
+    /// A file that a killed removal renamed is reported and kept, because that name may be its only one.
     @Test(arguments: [false, true]) func whatAKilledRemovalHasLeftIsToldAndStays(keepsInTrash: Bool) async throws {
         let witness = ".transfer-witness-0123456789abcdef0123456789abcdef-a"
         try write("b", [1])
@@ -56,7 +56,7 @@ extension SyncTests {
         }
     }
 
-    /// Here it would be nobody's file.
+    /// A file with the name of a witness on the server is left out: a pulled copy would be mistaken for a local one.
     @Test func whatHasSuchANameThereIsLeftOut() async throws {
         let names = ["", "-a"].map { ".transfer-witness-0123456789abcdef0123456789abcdef\($0)" }
         try write("b", [1])
@@ -101,7 +101,7 @@ extension SyncTests {
             synced = try await pull(server) { ($0.deletes, $0.keepsInTrash) = (true, false) }
             #expect(synced.failures == [] && synced.summary?.deleted == 2)
             #expect(TreeFacts(back).lines == TreeFacts(source).lines)
-            // Its own trash is not the user's.
+            // The target's own trash is not part of its tree.
             synced = await Synced(try client(server).sync(from: back))
             #expect(synced.lines == [])
         }
@@ -136,14 +136,14 @@ extension SyncTests {
         }
     }
 
-    /// A source of which something is not known lacks nothing for sure.
+    /// If a part of the source cannot be read, no file is known to be missing from it.
     @Test func aSourceThatCannotBeReadWholeRemovesNothing() async throws {
         try write("a", [1])
         try write("closed/b", [1])
         try await withServer { server in
             _ = try await push(server)
             try Files.write(server.directory.path("store/copy/extra"), [1])
-            // Root may read all; a name that is no text nobody may send.
+            // Root may read every file, so the test uses a name that is not UTF-8, which cannot be sent.
             let name = Array("\(source)/".utf8) + [0xFF, 0]
             let file = open(name.map { CChar(bitPattern: $0) }, O_CREAT | O_WRONLY, 0o600)
             #expect(file >= 0)
@@ -174,7 +174,7 @@ extension SyncTests {
         }
     }
 
-    /// Whoever takes the list may be quicker than whoever decides what of it is wanted.
+    /// The listing may arrive faster than the filter works.
     @Test func whatIsExcludedIsNeverRemoved() async throws {
         try write("a", [1])
         try await withServer { server in
@@ -215,7 +215,7 @@ extension SyncTests {
         }
     }
 
-    /// Where a disk is not mounted something that is left out may be all that is there.
+    /// Where a disk is not mounted, the directory may contain only excluded entries; it counts as empty.
     @Test func whatIsLeftOutMakesNoSourceFull() async throws {
         try write("lost+found/x", [1])
         try await withServer { server in

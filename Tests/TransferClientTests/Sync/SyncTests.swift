@@ -20,7 +20,7 @@ import TransferTestSupport
         try TransferClient(server: server.address(folder), configuration: .plain())
     }
 
-    /// Those of a target that is nobody else's: see `SyncChangesTests` for others.
+    /// Options for a target that no other client changes; `SyncChangesTests` tests shared targets.
     static let options = {
         var options = SyncOptions()
         options.conflicts = .source
@@ -48,7 +48,7 @@ import TransferTestSupport
         #expect(utimensat(AT_FDCWD, place, &times, AT_SYMLINK_NOFOLLOW) == 0)
     }
 
-    /// One of each kind.
+    /// Makes a tree with entries of each kind.
     func makeTree() throws {
         try write("a", [1, 2, 3])
         try write("empty", [])
@@ -76,7 +76,8 @@ import TransferTestSupport
 }
 
 extension SyncTests {
-    /// Also where nothing of what is directly in it is another one: what is only needed on the way is in it, too.
+    /// The folder keeps its time even if only entries deeper in it change and temporary files of the sync are made in
+    /// it.
     @Test func theDirectoryItselfKeepsItsTime() async throws {
         try makeTree()
         try await withServer { server in

@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferClient
 
 @Suite struct SyncTreeTests {
-    /// All that is in a directory, as a scan finds it.
+    /// All entries below a directory, as a scan finds them.
     private func entries(_ top: String) throws -> [SyncEntry] {
         var scan = LocalScan(try LocalTree(path: top), at: try SourceRoot(top), isSource: true, SyncFilter(Selection()))
         return try scan.run().0.entries
@@ -26,7 +26,7 @@ import TransferTestSupport
         #expect(tree.entries(below: try RelativePath("a")).isEmpty)
     }
 
-    /// Some file systems tell a name twice.
+    /// Some file systems list a name twice.
     @Test func aNameThatIsToldTwiceCountsOnce() throws {
         let here = try TemporaryDirectory()
         try Files.write(here.path("t/d/x"), [1])
@@ -35,7 +35,8 @@ import TransferTestSupport
         #expect(tree.entries.map(\.path.string) == ["d", "d/x"])
     }
 
-    /// Bytes before and behind the slash, names that begin others, letters of several bytes, and both spellings of one.
+    /// Bytes that sort before and after the slash, names that are prefixes of others, multi-byte letters, and both
+    /// spellings of one letter.
     private static let names = [
         "a", "a!", "a-", "a.", "a0", "aa", "b", "\u{E9}", "e\u{301}", "\u{1}", "a b", "abcdefgh", "abcdefghi",
     ]
@@ -47,7 +48,7 @@ import TransferTestSupport
                 form, name: "", size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0o644))
     }
 
-    /// Two folders deep, each name in each folder.
+    /// A tree of two levels of folders with each name in each of them.
     private func deepTree() throws -> [SyncEntry] {
         try Self.names.flatMap { top in
             try [entry(top, .directory)]
@@ -58,7 +59,7 @@ import TransferTestSupport
         }
     }
 
-    /// The order is that of the names in each folder, compared by their bytes.
+    /// Entries are sorted by the names in each folder, compared by bytes.
     @Test func theOrderIsThatOfTheNames() throws {
         let entries = try deepTree()
         let tree = SyncTree(top: nil, entries.shuffled())

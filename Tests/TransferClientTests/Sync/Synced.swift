@@ -1,7 +1,7 @@
 import TransferClient
 import TransferModel
 
-/// What a sync came to.
+/// All events of one sync.
 struct Synced {
     var changes: [SyncChange] = []
     var summary: SyncSummary?
@@ -19,7 +19,7 @@ struct Synced {
         }
     }
 
-    /// By action and path, in the order of these.
+    /// Action and path of each change, sorted.
     var lines: [String] { changes.map { "\($0.action.rawValue) \($0.path)" }.sorted() }
 
     var failures: [String] {

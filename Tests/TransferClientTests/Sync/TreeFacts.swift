@@ -3,12 +3,12 @@ import Glibc
 import TransferModel
 import TransferTestSupport
 
-/// What rsync -aHX compares of a tree: kind, content, permissions, times, links, names of files, extended attributes. A path
-/// with all that is known of it, so that two trees can be compared and what differs is shown.
+/// The facts that rsync -aHX compares: form, content, permissions, times, links, hard links and extended attributes.
+/// Each line has a path and its facts, so that a failed comparison shows the difference.
 struct TreeFacts: Equatable {
     let lines: [String]
 
-    /// - Parameter isTopWanted: whether the top's own attributes count.
+    /// - Parameter isTopWanted: whether the attributes of the top directory count.
     init(_ top: String, isTopWanted: Bool = true) {
         var lines: [String] = []
         var names: [ino_t: String] = [:]
