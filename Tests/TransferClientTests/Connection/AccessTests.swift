@@ -4,8 +4,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// How a client behaves towards a server that wants to know who it is. What it shows inside TLS is tested with whole
-/// programs.
+/// A client's behaviour towards a server that requires authentication. Tests of whole programs cover the credentials
+/// inside TLS.
 @Suite struct AccessTests {
     private let one = [Upload.text("a", name: "a")]
 
@@ -14,7 +14,7 @@ import TransferSystem
             UploadResult(id: .none, code: .busy, message: "Too many attempts.", retryAfter: milliseconds))
     }
 
-    /// Who listens in learns nothing.
+    /// Without encryption, the client sends neither token nor name, so an eavesdropper learns neither.
     @Test func nothingIsShownWithoutEncryption() async throws {
         let said = Locked<[FakeServer.Peer.Arrival]>([])
         let fake = FakeServer { peer in
@@ -58,7 +58,7 @@ import TransferSystem
         #expect(fake.connections == 2)
     }
 
-    /// Nobody waits for longer than he wanted to.
+    /// A pause that exceeds the caller's limit ends the push with the server's message.
     @Test func whoIsHeldOffForTooLongIsTold() async throws {
         let fake = FakeServer { peer in
             _ = peer.next()
@@ -70,7 +70,7 @@ import TransferSystem
         #expect(outcome.sources == ["a"] && fake.connections == 1)
     }
 
-    /// Looking whether the server answers is not done before it has.
+    /// `connect` also waits for a busy server before it reports the result.
     @Test func connectingWaitsToo() async throws {
         let fake = FakeServer(
             { peer in

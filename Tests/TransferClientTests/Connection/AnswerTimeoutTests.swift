@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A server that gives signs of life and owes an answer is given up, whatever it was asked.
+/// A client gives up a server that shows signs of life but owes an answer, for every kind of request.
 @Suite struct AnswerTimeoutTests {
     private let here: TemporaryDirectory
 
@@ -14,12 +14,12 @@ import TransferTestSupport
         try Files.write(here.path("long"), [UInt8](repeating: 1, count: 9 << 20))
     }
 
-    /// What asks, and reports why it has no answer.
+    /// A request that returns the reason why it has no answer.
     struct Command: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let run: @Sendable (TransferClient, TemporaryDirectory) async throws(TransferFailure) -> String
 
-        /// - Parameter ask: gives events that have to end.
+        /// - Parameter ask: makes the request, whose events must end.
         init<Event: Sendable>(
             _ name: String, _ ask: @escaping @Sendable (TransferClient, TemporaryDirectory) -> RequestEvents<Event>
         ) {
@@ -31,7 +31,7 @@ import TransferTestSupport
             }
         }
 
-        /// - Parameter upload: what is pushed.
+        /// - Parameter upload: makes the upload to push.
         init(pushing name: String, _ upload: @escaping @Sendable (TemporaryDirectory) -> Upload) {
             testDescription = name
             run = { (client, here) throws(TransferFailure) in try await client.push(upload(here)).first?.message ?? "" }
@@ -55,7 +55,7 @@ import TransferTestSupport
 
     @Test(arguments: commands) func signsOfLifeAreNoAnswer(_ command: Command) async throws {
         let serve = { @Sendable (peer: FakeServer.Peer) in
-            // With news, and a ping of its own, as often as the client says anything.
+            // The server also sends a ping for each ping of the client, and never an answer.
             peer.welcome(Welcome(heartbeat: 1_000, features: [.files, .folders, .trees, .mail, .versions, .trashes]))
             while let arrival = peer.next() {
                 if case .message(.ping(let token)) = arrival { peer.send(.pong(token), .ping(7)) }

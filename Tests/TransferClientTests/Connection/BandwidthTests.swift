@@ -6,7 +6,7 @@ import TransferTestSupport
 @testable import TransferClient
 
 @Suite struct BandwidthTests {
-    /// Less than asked for is a busy machine; more would be a lie.
+    /// A busy machine may make the push slower; the test requires only that the rate is not exceeded.
     @Test(arguments: [ClientConfiguration.Lanes.fixed(1), .fixed(4)])
     func isHeldByAllLanesTogether(_ lanes: ClientConfiguration.Lanes) async throws {
         let directory = try TemporaryDirectory()
@@ -25,7 +25,7 @@ import TransferTestSupport
         }
     }
 
-    /// A server is held back by not being read.
+    /// The client slows a server down by not reading from the connection.
     @Test(arguments: [1, 4]) func holdsWhatIsPulled(lanes: Int) async throws {
         let directory = try TemporaryDirectory()
         let rate: UInt64 = 10_000_000
@@ -41,7 +41,7 @@ import TransferTestSupport
             }
             let seconds = Double(monotonicNanoseconds() - start) / 1e9
             #expect(pulled.reports.map(\.result) == [ResultCode](repeating: .committed, count: 4))
-            // What comes at once may be more than there is time for, once for each connection.
+            // Each connection may receive one burst above the rate.
             let ahead = Double(lanes) * Double(rate) / 20
             #expect((6_000_000 - ahead) / seconds < 1.02 * Double(rate))
         }

@@ -30,7 +30,7 @@ import TransferTestSupport
         #expect(codes.values.filter { $0 == .cancelled }.count == codes.count - 1)
     }
 
-    /// Uploads that wait to be sent again have begun once, so they are reported too.
+    /// Uploads that wait to be sent again were begun before, so they are reported, too.
     @Test func cancelledBetweenTwoConnections() async throws {
         let fake = FakeServer { peer in
             peer.welcome()
@@ -61,7 +61,7 @@ import TransferTestSupport
         fake.stop()
     }
 
-    /// It never connects.
+    /// The listening socket never answers, so the session never connects.
     @Test func aSessionCancelledBeforeItConnectsEndsAtOnce() async throws {
         let (_, port) = Wire.listen()
         let client = try EventLoop(name: "test")
@@ -78,7 +78,7 @@ import TransferTestSupport
         pool.close()
     }
 
-    /// A task that is cancelled takes its push with it.
+    /// Cancelling the task cancels its push.
     @Test func aCancelledTaskCancelsItsPush() async throws {
         let gate = Gate()
         let fake = FakeServer { peer in

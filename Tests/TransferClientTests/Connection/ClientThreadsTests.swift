@@ -4,7 +4,7 @@ import TransferClient
 import TransferModel
 import TransferTestSupport
 
-/// A client's threads end with it.
+/// The threads of a client end when it is released.
 @Suite struct ClientThreadsTests {
     private static let clients = 50
 
@@ -21,7 +21,7 @@ import TransferTestSupport
             let failure = await all(client.list()).failure
             #expect(failure == nil)
             for try await _ in client.pull([""], to: out.path) {}
-            // One that fails has more to ask than it came to.
+            // A pull that fails early still has requests left to send.
             let refused = await all(client.pull(["", "x"], to: "/dev/null/x")).failure
             #expect(refused != nil)
             let left = client.list(isRecursive: true)
@@ -29,7 +29,7 @@ import TransferTestSupport
         }
     }
 
-    /// - Parameter use: what is done with each client.
+    /// - Parameter use: the calls for each client.
     private func expectNoThreads(behind use: @escaping @Sendable (TransferClient) async throws -> Void) async throws {
         try await withServer { server in
             let before = Self.threads()
@@ -40,8 +40,8 @@ import TransferTestSupport
                 last = client
             }
             while last != nil { await Task.yield() }
-            // Clients of other tests come and go meanwhile, also some that were there before; all of these would be many more. Ending takes
-            // a moment.
+            // Other tests start and end clients at the same time, even ones that were counted before; the fifty clients
+            // here would make a much larger difference. Threads need a moment to end.
             while Self.threads() - before >= Self.clients / 2 { await Task.yield() }
         }
     }

@@ -35,7 +35,7 @@ import TransferModel
         await #expect(throws: TransferFailure(reason: .unreachable, message: "Gone.")) { try await channel.next() }
     }
 
-    /// Told once on the way from full to empty, however far past the limit it went.
+    /// The sender is notified once when a full channel becomes empty, however far past the limit it was filled.
     @Test(arguments: [8192, 8193, 20_000])
     func theSenderIsToldWhenThereIsRoom(_ count: Int) async throws {
         let channel = EventChannel()
@@ -64,7 +64,7 @@ import TransferModel
         #expect(try await reader.value == Array(0..<1000))
     }
 
-    /// A reader gets what is gathered, whether it was waiting before or comes meanwhile.
+    /// A reader receives gathered events, whether it was waiting before or arrives while they are gathered.
     @Test func aReaderGetsWhatIsGathered() async throws {
         let channel = EventChannel()
         let reader = Task {

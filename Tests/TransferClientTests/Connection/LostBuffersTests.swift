@@ -9,10 +9,10 @@ import TransferTestSupport
 @testable import TransferClient
 
 @Suite struct LostBuffersTests {
-    /// Looks in a row that find no buffer: the server reads nothing, so the kernel takes no more either.
+    /// Consecutive checks without a free buffer: the server reads nothing, so the kernel accepts no more bytes either.
     private static let looks = 5000
 
-    /// The producer waits for a buffer, and all that there are wait to be sent.
+    /// The producer waits for a buffer while all buffers wait to be sent on the lost connection.
     @Test func aLostConnectionDoesNotWaitForItsOwnBuffers() async throws {
         let isOver = Locked(false)
         let fake = FakeServer { peer in
@@ -43,7 +43,7 @@ import TransferTestSupport
             Issue.record("it did not end with its connection")
             return
         }
-        // Though somebody still has the session.
+        // The buffers are free although the session object still exists.
         #expect(buffers.takeNow() != nil)
         withExtendedLifetime(session) {}
         loop.stop()

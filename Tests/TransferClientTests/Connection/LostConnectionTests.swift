@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Connections that are cut at seeded places in both directions, and servers that go and come back.
+/// Connections are cut at seeded offsets in both directions, and servers stop and return.
 @Suite struct LostConnectionTests {
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func everythingArrivesExactlyOnce(_ seed: UInt64) async throws {
@@ -19,13 +19,14 @@ import TransferTestSupport
                 contents["photo\(number).png"] = generator.bytes(size)
             }
             contents["long.bin"] = generator.bytes(5 << 20)
-            // Upward also inside the content, downward inside and between the results.
+            // Cuts towards the server are also inside the content, cuts towards the client inside and between the
+            // results.
             let cuts = (0..<6).map { _ in
                 CuttingProxy.Cut(
                     up: Bool.random(using: &generator) ? Int.random(in: 0...3_000_000, using: &generator) : nil,
                     down: Bool.random(using: &generator) ? Int.random(in: 60...1500, using: &generator) : nil)
             }
-            // The first connection must come about: the welcome passes.
+            // The first connection must succeed, so its welcome passes.
             let first = CuttingProxy.Cut(down: Int.random(in: CuttingProxy.Cut.welcome...3000, using: &generator))
             let proxy = CuttingProxy(to: server.port, cuts: [first] + cuts)
             defer { proxy.stop() }
@@ -43,12 +44,12 @@ import TransferTestSupport
         }
     }
 
-    /// Only the acknowledgement is lost: the server stores nothing a second time, whatever stands under the name.
+    /// Only the acknowledgement is lost: the server does not store the file again, although other content has its name.
     @Test(arguments: [false, true]) func aLostAcknowledgementIsGivenAgain(withReceipt: Bool) async throws {
         try await withServer { server in
             let address = try server.address
             _ = try await address.outcome([.text("other", name: "photo.png")])
-            // The welcome passes, the results don't.
+            // The welcome passes, and the results do not.
             let proxy = CuttingProxy(
                 to: server.port, cuts: [.init(down: CuttingProxy.Cut.welcome), .init(down: CuttingProxy.Cut.welcome)])
             defer { proxy.stop() }
@@ -79,7 +80,7 @@ import TransferTestSupport
             case .finished(let report):
                 reports.append(report)
                 guard reports.count == 1 else { continue }
-                // In the middle of the second.
+                // The server stops in the middle of the second upload.
                 await server?.stop()
                 server = nil
                 gate.put(Array("two".utf8))
@@ -124,7 +125,7 @@ import TransferTestSupport
         #expect(reports.first { $0.source == "/missing" }?.result == .sourceUnreadable)
     }
 
-    /// Wherever the connections are cut, a stream that nobody can read again goes on where it was.
+    /// Wherever the connections are cut, a stream that cannot be read again is resumed.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func aLongStreamSurvivesItsConnections(_ seed: UInt64) async throws {
         try await withServer { server in
@@ -137,7 +138,7 @@ import TransferTestSupport
                     up: Bool.random(using: &generator) ? Int.random(in: 0...20_000_000, using: &generator) : nil,
                     down: Bool.random(using: &generator) ? Int.random(in: 60...1500, using: &generator) : nil)
             }
-            // The first connection must come about: the welcome passes.
+            // The first connection must succeed, so its welcome passes.
             let first = CuttingProxy.Cut(down: Int.random(in: CuttingProxy.Cut.welcome...1000, using: &generator))
             let proxy = CuttingProxy(to: server.port, cuts: [first] + cuts)
             defer { proxy.stop() }
@@ -160,14 +161,15 @@ import TransferTestSupport
         }
     }
 
-    /// What the server has verified and then lost is nowhere any more. What comes after it is not.
+    /// Blocks that the server verified and then lost cannot be sent again, so the stream fails. The next upload
+    /// succeeds.
     @Test func aLongStreamIsLostWithItsServersMemory() async throws {
         let fake = FakeServer(
             { peer in
                 peer.welcome()
                 guard let begin = peer.nextBegin(), let end = peer.nextEnd() else { return }
                 peer.send(.result(UploadResult(id: begin.id, code: .staged, size: end.size, digest: end.digest)))
-                // So many more that it must have read the result of the first.
+                // The client can only send this many more blocks after it has read the result of the first.
                 for _ in 0..<BlockStream.mostBlocks { _ = peer.nextEnd() }
             },
             { peer in
@@ -176,7 +178,7 @@ import TransferTestSupport
                     guard case .resume(let begin) = message else { continue }
                     #expect(begin.size == nil && begin.scope == .multipart)
                     peer.send(.accept(begin.id))
-                    // Of no more use, so it is taken back: before what comes after it, or behind that.
+                    // The client aborts the useless upload, either before the next upload or after it.
                     for _ in 0..<2 {
                         guard let next = peer.nextBegin() else { return }
                         guard next.id == begin.id else {
@@ -198,7 +200,7 @@ import TransferTestSupport
         #expect(outcome["after"]?.result == .committed)
     }
 
-    /// One that waits for its writer is no reason not to go on.
+    /// A stream that waits for its writer is also resumed.
     @Test func aStreamThatComesSlowlySurvives() async throws {
         let directory = try TemporaryDirectory()
         var server: RunningServer? = try await RunningServer(in: directory)
@@ -227,17 +229,18 @@ import TransferTestSupport
         await server?.stop()
     }
 
-    /// A stream of up to a block is sent again from its front, with what came before and after.
+    /// A stream of at most one block is sent again from its start, like the uploads around it.
     @Test func aShortStreamSurvivesItsConnection() async throws {
         try await withServer { server in
             let content = SplitMix64(seed: 2).with { $0.bytes(3 << 20) }
-            // Behind the welcome, so that the connection has come about, and within the first result.
+            // Cuts after the welcome, so that the connection succeeds, and within the first result.
             let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 154), .init(down: 154)])
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([
                 .text("before", name: "before"), .stream(PieceSource([content]), name: "stream"),
             ])
-            // Sent again while the first attempt is still being stored, it is found under its name.
+            // If the client sends the stream again while the first attempt is still being stored, the server finds it
+            // at its path.
             #expect(outcome.codes.allSatisfy { [.committed, .alreadyStored].contains($0) } && outcome.codes.count == 2)
             #expect(server.tree == ["before", "stream"])
             let isStored = server.stored("stream") == content

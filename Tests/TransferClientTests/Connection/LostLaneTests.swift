@@ -10,7 +10,8 @@ import TransferTestSupport
 @testable import TransferClient
 
 @Suite struct LostLaneTests {
-    /// A server that has said goodbye has nothing of what was sent behind that; one that hasn't may still be writing it.
+    /// A server that sent `goodbye` has stored none of the parts sent after it; a server that did not may still be
+    /// storing them.
     @Test(arguments: [true, false]) func onlyALostLaneLeavesPartsInDoubt(saysGoodbye: Bool) async throws {
         let fake = FakeServer { peer in
             peer.welcome()
@@ -19,7 +20,7 @@ import TransferTestSupport
                 if case .begin = message { break }
             }
             if saysGoodbye { peer.send(.goodbye(Goodbye(.shuttingDown, "The server is stopping."))) }
-            // What is unread would reset the connection, and the goodbye be lost.
+            // Unread bytes would reset the connection, and the goodbye would be lost.
             shutdown(peer.wire.number, Int32(SHUT_WR))
             peer.drain()
         }
@@ -41,8 +42,8 @@ import TransferTestSupport
         pool.close()
     }
 
-    /// A server may have taken what was sent on a lane that is lost before it said anything, and then keeps it for newer
-    /// connections. The client asks again on one.
+    /// A server may have received a part on a lane that was lost before any answer, and then keeps the part for newer
+    /// connections. The client asks again on a newer one.
     @Test func aPartOfAnUnansweredLaneIsAskedForOnANewerConnection() async throws {
         let parts = KeptParts()
         let late: @Sendable (FakeServer.Peer) -> Void = { peer in
@@ -77,14 +78,14 @@ import TransferTestSupport
     }
 }
 
-/// A server's parts of one upload, one of which it has from a connection that is gone.
+/// The parts of one upload on a server; one of them came on a connection that is gone.
 private final class KeptParts: Sendable {
     let kept = Locked<Begin.Scope?>(nil)
     let firstHasEnded = Latch()
     let secondHasEnded = Latch()
     let refusals = Atomic<Int>(0)
 
-    /// - Parameter isOlder: whether the connection is older than the one that brought the part.
+    /// - Parameter isOlder: whether this connection is older than the one that brought the part.
     func serve(_ peer: FakeServer.Peer, isOlder: Bool) {
         while let arrival = peer.nextToAnswer() {
             switch arrival {
@@ -95,7 +96,7 @@ private final class KeptParts: Sendable {
                 if case .part = begin.scope {
                     result.code = .staged
                     if isOlder {
-                        // Else it would have served all parts before the other connection comes.
+                        // Without this wait, this connection would serve all parts before the other one arrives.
                         secondHasEnded.wait()
                         if kept.withLock({ $0 }) == begin.scope {
                             refusals.add(1, ordering: .relaxed)
@@ -110,7 +111,7 @@ private final class KeptParts: Sendable {
     }
 }
 
-/// What threads wait for that happens once.
+/// An event that happens once and that threads can wait for.
 private final class Latch: Sendable {
     private let monitor = Monitor(false)
 

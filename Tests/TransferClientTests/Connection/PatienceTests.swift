@@ -14,7 +14,7 @@ import TransferTestSupport
         while let wait = patience.lost(noHold, now: now, using: &random) {
             waits.append(wait)
             now = now + wait
-            // Each attempt takes its time, too.
+            // Each attempt takes some time, too.
             now = now + .milliseconds(10)
         }
         #expect(try #require(waits.first) <= .milliseconds(100))
@@ -33,7 +33,7 @@ import TransferTestSupport
         #expect(late == nil)
     }
 
-    /// The first attempt is cut to what there is, and the others to what it leaves.
+    /// The first attempt gets all of the time, and later ones the rest.
     @Test func runsFromTheFirstTryOnWhereThatIsAskedFor() {
         var (random, patience) = (SplitMix64(seed: 1), Patience(seconds: 10))
         #expect(patience.share(with: 0, now: start) == nil)
@@ -61,7 +61,7 @@ import TransferTestSupport
         var (random, patience) = (SplitMix64(seed: 1), Patience(seconds: 10))
         let wait = patience.lost(.seconds(7), now: start, using: &random)
         #expect(wait == .seconds(7))
-        // That would be too late.
+        // The pause would end after the limit.
         let other = patience.lost(.seconds(7), now: start + .seconds(7), using: &random)
         #expect(other == nil)
     }
@@ -72,7 +72,7 @@ import TransferTestSupport
         #expect(wait == nil)
         #expect(patience.tried(now: start) == 0)
         patience.begin(now: start)
-        // Once means as long as one attempt takes.
+        // A limit of 0 allows one attempt of any length.
         #expect(patience.share(with: 0, now: start) == nil)
     }
 }

@@ -10,7 +10,8 @@ import TransferTestSupport
 @Suite struct RetiredLaneTests {
     private static let count = 64
 
-    /// It ends what it has begun, says goodbye, and leaves the rest to others.
+    /// A lane that is retired completes the uploads that it has begun, says goodbye, and leaves the rest to other
+    /// lanes.
     @Test func aLaneTooManyEndsWhatItHasBegun() async throws {
         let (hasBegun, isRetired) = (Gate(), Gate())
         let stored = Locked(0)

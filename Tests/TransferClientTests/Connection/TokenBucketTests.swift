@@ -7,7 +7,7 @@ import TransferTestSupport
 @Suite struct TokenBucketTests {
     private static let start = MonotonicTime(nanoseconds: 1_000_000_000)
 
-    /// However it is asked, no more goes than has dripped in, and hardly less.
+    /// However callers ask, they get at most the bytes of the rate, and hardly fewer.
     @Test(arguments: [1, 16 << 10, 1 << 20, 10_000_000, 1_000_000_000, UInt64(Int64.max)])
     func holdsTheRate(_ rate: UInt64) {
         var generator = SplitMix64(seed: rate)
@@ -24,7 +24,7 @@ import TransferTestSupport
                 return
             }
             if count == 0 { now = max(bucket.next(for: 264 << 10), now + .milliseconds(1)) }
-            // More than the bucket holds cannot be taken in one go: only rates below are used up.
+            // One call cannot take more than the bucket holds, so only lower rates are used up.
             if rate > 1_000_000_000 { now = now + .milliseconds(50) }
         }
         if (16 << 10...1_000_000_000).contains(rate) { #expect(sent > 0.98 * Double(rate) * 100) }

@@ -3,9 +3,9 @@ import TransferClient
 import TransferModel
 import TransferProtocol
 
-/// An acknowledgement counts only when it is one of what was sent.
+/// An acknowledgement counts only if its digest and size match the upload.
 @Suite struct FalseAcknowledgementTests {
-    /// Bytes of content. The content itself as an argument would be printed.
+    /// Sizes of content. The content as an argument would be printed.
     private static let sizes = [0, 5, 100_000, 5 << 20]
 
     @Test(arguments: sizes, [ResultCode.committed, .alreadyStored])
@@ -32,7 +32,7 @@ import TransferProtocol
         try await expectFault(fake, size)
     }
 
-    /// Of a whole upload: a part of one may be staged, and a name be skipped where that was asked for.
+    /// These codes are valid for a part of an upload, or for a name that may be skipped, but not for a whole upload.
     @Test(arguments: [.staged, .completed, .stored, .skipped, ResultCode(rawValue: 9), ResultCode(rawValue: 99)])
     func aSuccessThatStoresNothingIsAFault(_ code: ResultCode) async throws {
         let fake = FakeServer { peer in
@@ -69,7 +69,7 @@ import TransferProtocol
         try await expectFault(fake, 5)
     }
 
-    /// A removal that was skipped, or a folder that is staged, is not what was asked for.
+    /// A code that does not belong to the request is a protocol fault.
     @Test(arguments: [.staged, .skipped, .committed, .alreadyStored, ResultCode(rawValue: 9)])
     func aRequestIsMetOrNot(_ code: ResultCode) async throws {
         let server = FakeServer { peer in

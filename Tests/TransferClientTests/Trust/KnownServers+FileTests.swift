@@ -35,7 +35,7 @@ import TransferTestSupport
             ])
     }
 
-    /// A line that is not seen could hide that a key has changed.
+    /// A line that the parser misses could hide that a key has changed.
     @Test(arguments: ["# mine\r\n", "\r\n", "b:1 \(first)\r\n", "#\r\n# mine\r\n"])
     func linesThatEndInTwoCharactersAreLines(_ before: String) throws {
         try write("\(before)a:1 \(Self.first)\r\n".utf8)
@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(throws: KnownServers.Fault.self) { try list.entries() }
     }
 
-    /// They would be read as something else, or as nothing.
+    /// The list would read these addresses back as other lines or as none.
     @Test(arguments: ["#a:1", "", "a b", "a\tb", "a\nb", "a\r"])
     func whatWouldNotBeReadAgainIsNotAdded(_ address: String) throws {
         #expect(throws: KnownServers.Fault.self) {

@@ -5,7 +5,7 @@ import TransferClient
 import TransferKeys
 import TransferTestSupport
 
-/// What servers write for their own user.
+/// Entries that servers add for the clients of their user.
 @Suite struct KnownServersTests {
     private let home: TemporaryDirectory
     private let known: KnownServers
@@ -24,7 +24,7 @@ import TransferTestSupport
         #expect(try known.fingerprint(of: "b:1") == second)
     }
 
-    /// The path of a socket can be another one that is an equal string.
+    /// Two different paths of sockets can be equal as Unicode strings.
     @Test func addressesThatLookAlikeAreTwo() throws {
         let (one, other) = ("unix:/\u{E9}", "unix:/e\u{301}")
         try known.add(KnownServers.Entry(address: one, fingerprint: first))
@@ -60,7 +60,7 @@ import TransferTestSupport
         #expect(before.st_ino == after.st_ino)
     }
 
-    /// A server that listens on another port each time doesn't fill the list.
+    /// A server that listens on another port each time does not fill the list.
     @Test func oldOnesGo() throws {
         try known.add(KnownServers.Entry(address: "z:1", fingerprint: first))
         for port in 1...80 { _ = try known.addOwn(first, at: ["a:\(port)", "b:\(port)"]) }
@@ -74,7 +74,7 @@ import TransferTestSupport
         #expect(try known.entries() == [entry("unix:/c", first)])
     }
 
-    /// A list that is longer than what is read would be of no use any more.
+    /// The list would be useless if it grew beyond the size that the client reads.
     @Test func itDoesNotBecomeTooLongToBeRead() throws {
         try known.add(KnownServers.Entry(address: "a:1", fingerprint: first))
         let start = try #require(Files.read(known.path))
@@ -87,7 +87,8 @@ import TransferTestSupport
         #expect(try known.entries().map(\.address) == ["a:1"])
     }
 
-    /// The path of a socket can be anything. What the list cannot hold is refused, and does no harm to the rest.
+    /// The path of a socket may contain any byte. The list refuses a path that it cannot hold, and its other entries
+    /// stay intact.
     @Test func everyAddressComesBackOrIsRefused() throws {
         var kept: [String] = []
         for name in OddNames.paths {

@@ -7,13 +7,13 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Which key a server is known by: one that it has shown to be its own, on this connection.
+/// A server is identified by a key that it has proved to own on this connection.
 @Suite struct ProvenServerTests {
     private let identity = KeyPair(secret: Bytes32([UInt8](repeating: 1, count: 32)) ?? Bytes32())
     private let other = KeyPair(secret: Bytes32([UInt8](repeating: 2, count: 32)) ?? Bytes32())
     private let binding = [UInt8](repeating: 3, count: 32)
 
-    /// The key of the certificate of a server with this identity.
+    /// The key of the certificate of a server with this seed.
     private func tlsKey(_ seed: UInt8) throws -> TLSKey {
         try #require(TLSContext.server(.ed25519(seed: [UInt8](repeating: seed, count: 32))).key)
     }
@@ -36,7 +36,7 @@ import TransferTestSupport
         #expect(server.receiptKey == identity.key && server.fingerprint == KeyFingerprint(of: identity.key))
     }
 
-    /// It is known by its certificate then, not by what it says.
+    /// Without a valid proof, the server is identified by its certificate instead of the key that it names.
     @Test func aKeyThatItOnlyNamesIsNot() throws {
         let certificate = KeyFingerprint(of: try tlsKey(9).bytes)
         let elsewhere = identity.proof(on: [UInt8](repeating: 4, count: 32))
@@ -46,7 +46,7 @@ import TransferTestSupport
             let server = try server(identity, proof: proof)
             #expect(server.receiptKey == nil && server.fingerprint == certificate)
         }
-        // What another server was shown is of no use here.
+        // A proof is worthless on a connection without a channel binding.
         #expect(try server(identity, proof: identity.proof(on: binding), binding: .some(nil)).receiptKey == nil)
         #expect(try server(nil).fingerprint == certificate)
     }

@@ -7,7 +7,7 @@ import TransferProtocol
 import TransferReceipts
 import TransferTestSupport
 
-/// What a client does with the receipts that it asked for.
+/// A client checks the receipts that it asked for.
 @Suite struct ReceiptTests {
     @Test func everyReportHasItsReceipt() async throws {
         try await withServer { server in
@@ -66,7 +66,7 @@ import TransferTestSupport
         #expect(fake.begun.isEmpty && fake.connections == 1)
     }
 
-    /// A receipt in a result, and what the client has to say of it.
+    /// Receipts inside a result, each with words of the client's message.
     static let bad: [(String, @Sendable (Offer) -> [UInt8])] = [
         ("not a receipt", { _ in [] }),
         ("not a receipt", { $0.signed().encoded.dropLast() }),
@@ -90,7 +90,7 @@ import TransferTestSupport
         try await expectBad(words) { peer, offer in peer.send(.result(offer.result(make(offer)))) }
     }
 
-    /// What comes behind a result, and what the client has to say of it.
+    /// Receipts in a frame behind a result, each with words of the client's message.
     static let badFrames: [(String, @Sendable (Offer) -> SignedBatch)] = [
         ("not signed", { $0.frame(by: ServerIdentity()) }),
         ("not signed", { $0.frame { $0.id = .random() } }),
@@ -109,7 +109,7 @@ import TransferTestSupport
         try await expectBad(words) { peer, offer in peer.send(.result(offer.result(nil)), .receipts(make(offer))) }
     }
 
-    /// The server says that what was sent is stored, and signs that something else is.
+    /// The server acknowledges the sent content and signs a receipt for other content.
     @Test func aDigestThatWasNotSentIsNoticed() async throws {
         try await expectBad("other content") { peer, offer in
             var other = offer
@@ -118,7 +118,7 @@ import TransferTestSupport
         }
     }
 
-    /// Pushes to a server that acknowledges and gives a receipt that is no good.
+    /// Pushes to a server that acknowledges and gives a bad receipt.
     private func expectBad(
         _ words: String, _ answer: @escaping @Sendable (FakeServer.Peer, Offer) -> Void
     ) async throws {
@@ -136,7 +136,7 @@ import TransferTestSupport
         #expect(report.message.hasPrefix("Stored, but") && report.message.contains(words), "\(report.message)")
     }
 
-    /// More receipts than there are acknowledgements without one break the protocol, and so do none.
+    /// It is a protocol fault if a frame has no receipts, or more than there are acknowledgements without one.
     @Test(arguments: [0, 2, 5000]) func aWrongNumberIsAFault(_ count: Int) async throws {
         let identity = ServerIdentity()
         let fake = FakeServer { peer in
@@ -150,7 +150,7 @@ import TransferTestSupport
         #expect(outcome.codes == [.connectionLost])
     }
 
-    /// A connection that is lost between a result and its receipt has lost an acknowledgement: it is asked for again.
+    /// If the connection is lost between a result and its receipt, the acknowledgement is lost: the client asks again.
     @Test func aLostReceiptIsGivenAgain() async throws {
         let identity = ServerIdentity()
         let fake = FakeServer(
@@ -169,7 +169,7 @@ import TransferTestSupport
         #expect(fake.connections == 2 && fake.begun == ["x", "x"])
     }
 
-    /// The report of an upload waits for its receipt, however long others take.
+    /// Each upload's report waits for its own receipt, in whichever order receipts arrive.
     @Test func receiptsBelongToTheFirstResults() async throws {
         let identity = ServerIdentity()
         let fake = FakeServer { peer in
@@ -190,7 +190,7 @@ import TransferTestSupport
         }
     }
 
-    /// What a receipt should say.
+    /// The contents of a receipt.
     struct Offer: Sendable {
         let identity: ServerIdentity
         var id: UploadID
@@ -206,7 +206,7 @@ import TransferTestSupport
             batch(by: signer, change).signedBatch
         }
 
-        /// The frame with something else in it than was signed.
+        /// The frame with changes that the signature does not cover.
         func changed(_ change: (inout SignedBatch) -> Void) -> SignedBatch {
             var frame = frame()
             change(&frame)
@@ -231,13 +231,13 @@ import TransferTestSupport
 }
 
 extension FakeServer.Peer {
-    /// Welcomes a client that wants receipts, and takes its first upload.
+    /// Welcomes a client that wants receipts, and receives its first upload.
     fileprivate func offer(_ identity: ServerIdentity) -> ReceiptTests.Offer? {
         welcome(Welcome(serverKey: identity.key.raw.bytes))
         return nextOffer(identity)
     }
 
-    /// Takes the next upload.
+    /// Receives the next upload of the client.
     fileprivate func nextOffer(_ identity: ServerIdentity) -> ReceiptTests.Offer? {
         guard let begin = nextBegin(), let end = nextEnd() else { return nil }
         return ReceiptTests.Offer(

@@ -5,7 +5,8 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Which server is the right one, from its key, what is known, and what the system says about the certificate.
+/// Decides whether a server is the right one, from its key, the list of known servers, and the system's check of the
+/// certificate.
 @Suite struct ServerVerifierTests {
     private static let address = "files.example:5288"
 
@@ -21,7 +22,7 @@ import TransferTestSupport
         other = try #require(TLSContext.server(.ed25519(seed: [UInt8](repeating: 2, count: 32))).key)
     }
 
-    // MARK: A key that somebody gave
+    // MARK: A key that the user gave
 
     @Test func theGivenKeyIsTheOnlyOne() throws {
         let verifier = try verifier { $0.key = fingerprint(key) }
@@ -31,7 +32,7 @@ import TransferTestSupport
         expectWrong(verifier, "shows the key \(fingerprint(other)), not \(fingerprint(key))")
     }
 
-    /// Whatever the list knows and the system trusts.
+    /// The given key counts whatever the list contains and the system trusts.
     @Test func theGivenKeyGoesBeforeTheKnownOne() throws {
         try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(other)))
         let verifier = try verifier { $0.key = fingerprint(key) }
@@ -57,7 +58,8 @@ import TransferTestSupport
 
     // MARK: A key that was announced
 
-    /// Whatever else says that the server is the right one: a copied answer leads to whoever copied it.
+    /// Another key is refused whatever else confirms the server: a copied announcement leads to the server that copied
+    /// it.
     @Test func whoShowsAnotherKeyThanAnnouncedIsRefused() throws {
         let new = try verifier { ($0.announced, $0.firstContact) = (fingerprint(key), .trust) }
         #expect(!new.judge(other) { .unknownIssuer })
@@ -74,7 +76,7 @@ import TransferTestSupport
         expectWrong(listed, "HAS CHANGED")
     }
 
-    /// To announce a key makes nobody known.
+    /// The announcement of a key does not make the server trusted.
     @Test func anAnnouncedKeyIsNotTrustedForThat() throws {
         let verifier = try verifier { $0.announced = fingerprint(key) }
         #expect(!verifier.judge(key) { .unknownIssuer })
@@ -95,7 +97,8 @@ import TransferTestSupport
         #expect(verifier.refusal == nil && !verifier.hasNews)
     }
 
-    /// Also by who would trust anybody at first contact, and when the system vouches for the other key.
+    /// A changed key is refused even if the user trusts any server at first contact, and if the system trusts the new
+    /// key.
     @Test(arguments: [nil, .unknownIssuer] as [TLSProblem?]) func aChangedKeyIsRefused(_ problem: TLSProblem?) throws {
         try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(key)))
         let verifier = try verifier { $0.firstContact = .trust }
@@ -104,7 +107,7 @@ import TransferTestSupport
         #expect(!verifier.hasNews)
         try verifier.keep()
         #expect(try known.fingerprint(of: Self.address) == fingerprint(key))
-        // What was refused says nothing about the next one.
+        // A refusal has no influence on the next decision.
         #expect(verifier.judge(key, Self.neverAsked) && verifier.refusal == nil)
     }
 
@@ -137,20 +140,20 @@ import TransferTestSupport
         }
     }
 
-    /// Nothing is kept before the server has proved that the key is its own.
+    /// A key is not stored before the server has proved that it owns the key.
     @Test func anUnknownServerIsTrustedWhereThatIsWanted() throws {
         let verifier = try verifier { $0.firstContact = .trust }
         #expect(verifier.judge(key) { .unknownIssuer })
         #expect(verifier.hasNews)
         #expect(try known.fingerprint(of: Self.address) == nil)
-        // From now on no other one, not even in the same run.
+        // From now on another key is refused, even in the same run.
         #expect(!verifier.judge(other) { .unknownIssuer })
         expectWrong(verifier, "HAS CHANGED")
         try verifier.keep()
         #expect(try known.fingerprint(of: Self.address) == fingerprint(key))
     }
 
-    /// What is wrong with it by more than its issuer makes no first contact.
+    /// A certificate with a fault besides its unknown issuer is refused even at first contact.
     @Test(arguments: [
         (TLSProblem.expired, "has expired"), (.notYetValid, "not valid yet"), (.wrongName, "for another name"),
         (.other("odd"), "odd"),
@@ -170,7 +173,7 @@ import TransferTestSupport
         #expect(!verifier.judge(other) { nil })
     }
 
-    /// A server lists its key for the clients of its user when it begins to listen, and a client can come before that.
+    /// A server lists its key for its user's clients when it begins to listen, and a client may connect before that.
     @Test func whatWasListedMeanwhileIsKnown() throws {
         let verifier = try verifier()
         #expect(!verifier.judge(key) { .unknownIssuer } && !verifier.isListedByNow())
@@ -179,7 +182,7 @@ import TransferTestSupport
         #expect(verifier.judge(key, Self.neverAsked) && !verifier.hasNews)
     }
 
-    /// Nobody is asked about a server that was listed meanwhile, and there is nobody to ask.
+    /// The user is not asked about a server that was listed in the meantime; here no question is configured.
     @Test func noInquiryIsMadeAboutWhatWasListedMeanwhile() async throws {
         var configuration = ClientConfiguration()
         configuration.security = .tls(trust(known))
@@ -200,7 +203,7 @@ import TransferTestSupport
         #expect(security.verifier.judge(key, Self.neverAsked))
     }
 
-    /// A list with another key for the server is not taken for trust.
+    /// A list with another key for the server does not make it trusted.
     @Test func anotherKeyThatWasListedMeanwhileIsRefused() throws {
         let verifier = try verifier()
         #expect(!verifier.judge(key) { .unknownIssuer })
@@ -237,7 +240,7 @@ import TransferTestSupport
         #expect(sentence.contains(words) && sentence.contains("Nothing was sent"), sourceLocation: sourceLocation)
     }
 
-    /// Who knows the key asks nothing about the certificate.
+    /// A verifier that knows the key does not check the certificate.
     private static func neverAsked() -> TLSProblem? {
         Issue.record("the certificate was looked at")
         return nil
