@@ -7,7 +7,7 @@ import TransferTestSupport
 @Suite struct BlockStreamTests {
     private static let block = Limits.blockSize
 
-    /// Blocks of a stream, and what came at its end.
+    /// All blocks of a stream, with the shorter last one.
     private static func blocks(of stream: BlockStream) throws -> [StreamBlock] {
         var blocks: [StreamBlock] = []
         while true {
@@ -32,7 +32,7 @@ import TransferTestSupport
         #expect(blocks.last.map { $0.range.upperBound == UInt64(size) } ?? (size == 0))
     }
 
-    /// A terminal can be read on after its end; then a stream would have other content than before.
+    /// A terminal can be read after its end; the stream must not return more content then.
     @Test func itEndsOnlyOnce() throws {
         let gate = Gate()
         for piece in [[1], [], [2]] as [[UInt8]] { gate.put(piece) }
@@ -41,7 +41,7 @@ import TransferTestSupport
         #expect(try Self.blocks(of: stream).isEmpty)
     }
 
-    /// Memory is bounded even for who asks for more; it goes on when a block is let go.
+    /// At most a fixed number of blocks is in memory, even if a caller asks for more. Releasing a block makes room.
     @Test func onlyAFewBlocksAreInMemory() throws {
         let stream = BlockStream(PieceSource([[UInt8](repeating: 9, count: 10 * Self.block)]))
         var blocks: [StreamBlock] = []
@@ -55,7 +55,7 @@ import TransferTestSupport
         #expect(next.index == UInt64(BlockStream.mostBlocks + 1))
     }
 
-    /// A source may claim anything.
+    /// A source may return any number of bytes.
     @Test(arguments: [-5, Int.min, Limits.blockSize + 1, Int.max])
     func lyingSourcesDoNoHarm(_ claim: Int) throws {
         struct Liar: ByteSource {

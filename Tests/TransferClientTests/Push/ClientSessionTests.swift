@@ -4,7 +4,7 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// What the client makes of a server's answers, good and bad.
+/// The client's reactions to valid and invalid answers of a server.
 @Suite struct ClientSessionTests {
     private let three = (0..<3).map { Upload.text("text \($0)", name: "\($0)") }
 
@@ -23,7 +23,7 @@ import TransferTestSupport
         #expect(outcome.sources == ["0", "1", "2"])
     }
 
-    /// The second attempt must not be taken for the first, which has its result.
+    /// The second attempt must not be mistaken for the first, which has its result.
     @Test(arguments: [100_000, 17 << 20])
     func aLongUploadIsTriedAgain(_ size: Int) async throws {
         let fake = FakeServer { peer in
@@ -71,7 +71,8 @@ import TransferTestSupport
         #expect(fake.begun.count == 3)
     }
 
-    /// Another machine may look the same as this one: what all parts of a file are answered with is no end of it.
+    /// Another machine may derive this machine's upload IDs. If the server refuses all parts for other content, the
+    /// client chooses another ID.
     @Test func aFileInPartsThatMeetsOtherContentTakesAnotherID() async throws {
         let sources = try TemporaryDirectory()
         try Files.write(sources.path("f"), SplitMix64.bytes(seed: 1, 700_000))
@@ -102,7 +103,7 @@ import TransferTestSupport
         #expect(outcome.reports.first?.size == 700_000)
     }
 
-    /// The result of the long one comes first, then those of others: its wait for the server's consent is over.
+    /// The refusal of the long upload arrives before results of others: its wait for `accept` is over.
     @Test func aRefusalIsNotForgottenForLaterResults() async throws {
         let fake = FakeServer { peer in
             peer.welcome()
@@ -122,7 +123,7 @@ import TransferTestSupport
         #expect(outcome["next"]?.result == .committed)
     }
 
-    /// An upload that runs is not held up by another that has to wait.
+    /// An upload in progress is not held up by another one that must wait.
     @Test func othersGoOnWhileOneWaits() async throws {
         let fake = FakeServer { peer in
             peer.welcome()
@@ -147,7 +148,7 @@ import TransferTestSupport
                 peer.welcome()
                 guard let begin = peer.nextBegin() else { return }
                 peer.send(.result(UploadResult(id: begin.id, code: .shuttingDown)))
-                // Whatever else was begun in the meantime; then nothing more is.
+                // Refuses every other upload that was begun in the meantime; then no more are begun.
                 while let begin = peer.nextBegin() {
                     peer.send(.result(UploadResult(id: begin.id, code: .shuttingDown)))
                 }
@@ -160,7 +161,7 @@ import TransferTestSupport
         let outcome = try await fake.address.outcome(three)
         #expect(outcome.failure == nil)
         #expect(outcome.codes == [.committed, .committed, .committed])
-        // Each may have been on its way a second time when the first answer came, but never again.
+        // Each may have been sent a second time when the first answer arrived, but not a third time.
         #expect((6...9).contains(fake.begun.count))
     }
 
@@ -183,7 +184,7 @@ import TransferTestSupport
         #expect(outcome.connections == 2)
     }
 
-    /// Nothing is missing then, so nobody has to come back.
+    /// After the last result no upload is missing, so the client does not reconnect.
     @Test(arguments: [true, false])
     func aServerThatGoesAfterTheLastResultIsNotMissed(_ saysGoodbye: Bool) async throws {
         let fake = FakeServer { peer in
@@ -203,7 +204,7 @@ import TransferTestSupport
         #expect(fake.connections == 1)
     }
 
-    /// The server may be quiet for longer than the client's patience, as long as it answers when it is asked.
+    /// The server may be silent for longer than the client's time-out, as long as it answers pings.
     @Test func aServerThatAnswersPingsIsNotSilent() async throws {
         let gate = Gate()
         let fake = FakeServer { peer in

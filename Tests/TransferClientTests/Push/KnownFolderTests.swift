@@ -8,11 +8,11 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Pushing folders that the server has already, asked about each by one digest.
+/// Pushes of folders that the server already has; the client compares each by one digest.
 @Suite struct KnownFolderTests {
     private let sources: TemporaryDirectory
 
-    /// Files in each folder; in the last one too few to be asked about together.
+    /// Files in each folder; the last one has too few for a comparison by folder.
     private static let folders = [("a", 300), ("a/deep", 40), ("b", 9), ("c/d/e", 70), ("few", 3)]
     private static var count: Int { folders.reduce(0) { $0 + $1.1 } }
 
@@ -25,7 +25,7 @@ import TransferTestSupport
         }
     }
 
-    /// More than is sent before anything was answered.
+    /// The content is larger than the bytes that the client sends before the first answer.
     private static func content(_ folder: String, _ number: Int) -> String {
         "\(folder) \(number) " + String(repeating: "x", count: 1_000)
     }
@@ -40,7 +40,7 @@ import TransferTestSupport
         }
     }
 
-    /// Files with a report and those of known folders.
+    /// Files with a report, and files of known folders.
     private func files(_ outcome: Outcome) -> Int {
         outcome.reports.count + outcome.folders.reduce(0) { $0 + $1.files }
     }
@@ -67,7 +67,7 @@ import TransferTestSupport
             let outcome = try await push(to: server)
             #expect(outcome.failure == nil && files(outcome) == Self.count)
             #expect(outcome.codes.allSatisfy { $0 == .alreadyStored })
-            // The first files are asked about one by one, until it is known that the server has any.
+            // The client looks up the first files one by one, until it knows that the server has some of them.
             let known = Dictionary(uniqueKeysWithValues: outcome.folders.map { ($0.storedPath, $0) })
             #expect(Set(known.keys).isSuperset(of: ["tree/b", "tree/c/d/e"]) && known["tree/few"] == nil)
             let folder = try #require(known["tree/c/d/e"])
@@ -78,7 +78,7 @@ import TransferTestSupport
         }
     }
 
-    /// Of a folder that is not the same, every file has its report, and what is new is sent.
+    /// If a folder differs, each of its files has a report, and new files are sent.
     @Test(arguments: 0..<5) func whatChangedIsSent(_ change: Int) async throws {
         try await withTree { server in
             let (source, stored) = (sources.path("tree/c/d/e/f7"), server.directory.path("store/tree/c/d/e/f7"))
@@ -106,7 +106,7 @@ import TransferTestSupport
         }
     }
 
-    /// What is stored under another name is told of under that name, also the second time.
+    /// A file that was stored under another name is reported with that name, also the second time.
     @Test func aFileThatGotAnotherName() async throws {
         let server = try await RunningServer(in: TemporaryDirectory())
         try Files.write(server.directory.path("store/tree/c/d/e/f7"), "of somebody else")
@@ -121,7 +121,7 @@ import TransferTestSupport
         await server.stop()
     }
 
-    /// Who wants a receipt or a report for each is not told about folders.
+    /// If the caller wants a receipt or a report for each file, the client does not compare folders.
     @Test func whoWantsMoreAsksAboutFiles() async throws {
         try await withTree { server in
             let receipts = try await push(to: server) { $0.wantsReceipts = true }
@@ -131,7 +131,7 @@ import TransferTestSupport
         }
     }
 
-    /// What a selection leaves out counts for neither side.
+    /// Files that the rules exclude are left out on both sides of the comparison.
     @Test func aSelectionOfWhatWasPushed() async throws {
         let rules = [try PathRule(.exclude, "f1*"), try PathRule(.exclude, "deep")]
         let server = try await RunningServer(in: TemporaryDirectory())
@@ -146,7 +146,7 @@ import TransferTestSupport
         await server.stop()
     }
 
-    /// A server that is gone in the middle of its answers is asked again.
+    /// If the connection is lost in the middle of the answers, the client asks again.
     @Test func aLostConnection() async throws {
         try await withTree { server in
             let proxy = CuttingProxy(
@@ -163,9 +163,9 @@ import TransferTestSupport
     }
 }
 
-/// Servers that answer in their own way.
+/// Fake servers with chosen answers.
 extension KnownFolderTests {
-    /// Knows all files that it is asked about, and answers for folders as it is told.
+    /// Pushes to a server that knows every file of a lookup and answers comparisons of folders by `answer`.
     private func push(
         features: Features = [.files, .folders],
         _ answer: @escaping @Sendable (CompareRequest) -> TransferProtocol.Outcome
@@ -184,7 +184,7 @@ extension KnownFolderTests {
         return (outcome, asked.withLock { $0 })
     }
 
-    /// - Parameter answer: returns nil to let the connection end.
+    /// - Parameter answer: returns nil to end the connection.
     private static func serve(
         _ peer: FakeServer.Peer, _ features: Features = [.files, .folders],
         _ answer: (CompareRequest) -> TransferProtocol.Outcome?
@@ -214,7 +214,7 @@ extension KnownFolderTests {
             storedPath: "x")
     }
 
-    /// Folders of ten files.
+    /// Makes folders of ten files each.
     private func makeFolders(_ count: Int) throws {
         for folder in 0..<count {
             for number in 0..<10 {
@@ -223,7 +223,7 @@ extension KnownFolderTests {
         }
     }
 
-    /// Whoever was asked about folders and is gone has said nothing of them.
+    /// A comparison whose connection was lost has no answer.
     @Test func aServerThatGoesInsteadOfAnAnswer() async throws {
         try makeFolders(40)
         let asked = Locked(0)
@@ -249,7 +249,7 @@ extension KnownFolderTests {
         #expect(asked == 0 && outcome.failure == nil && outcome.reports.count == 300)
     }
 
-    /// Whatever an answer is that is not one about all these files, each is asked about.
+    /// After any answer except one about all files of the folder, each file is looked up.
     @Test(arguments: [
         TransferProtocol.Outcome(id: 0, code: .completed, count: 10), .init(id: 0, code: .alreadyStored, count: 9),
         .init(id: 0, code: .alreadyStored, count: .max), .init(id: 0, code: .forbidden),
@@ -262,7 +262,7 @@ extension KnownFolderTests {
             return answer
         }
         #expect(outcome.folders.isEmpty && outcome.failure == nil && outcome.reports.count == 1_000)
-        // Whoever is told so again and again stops asking for a while.
+        // After several useless answers, the client stops comparing folders for a while.
         #expect((LookupGovernor.folderPatience...2 * LookupGovernor.folderPatience).contains(asked))
     }
 
@@ -273,9 +273,9 @@ extension KnownFolderTests {
     }
 }
 
-/// Directories whose files are handed out together.
+/// Walks that return the files of a folder together.
 @Suite struct FolderWalkTests {
-    /// Whatever comes together or one by one, all of it comes once.
+    /// Whether files are returned as folders or one by one, each is returned exactly once.
     @Test(arguments: 0..<40 as Range<UInt64>) func nothingIsLostOrComesTwice(_ seed: UInt64) throws {
         let directory = try TemporaryDirectory()
         var random = SplitMix64(seed: seed)

@@ -34,7 +34,7 @@ import TransferModel
             measuresBandwidth: isMeasured, heldByMemory: held)
     }
 
-    /// Over a line that is measured more connections are in each other's way.
+    /// On a link whose bandwidth the kernel measures, further connections would only compete.
     @Test(arguments: [
         (link(80), 2), (link(5), 2), (link(4), 4), (link(80, isMeasured: false), 4), (link(80, held: 0.5), 4),
     ])
@@ -44,8 +44,8 @@ import TransferModel
         #expect(LaneAllowance(most: 9, prompt: 9, isChosen: true).lanes(after: .seconds(3), over: link) == 9)
     }
 
-    /// Where losses are looked at, they say how many lanes there may be, unless somebody has said it, or memory holds back the two that
-    /// there are.
+    /// If the client watches losses, they decide the number of lanes, unless the caller has chosen it or memory limits
+    /// the throughput of the two lanes.
     @Test(arguments: [
         (link(80, isMeasured: false), 2, 2), (link(80, isMeasured: false), 32, 32),
         (link(80, isMeasured: false, held: 0.5), 2, 4), (link(80, isMeasured: false, held: 0.5), 8, 8),
@@ -66,7 +66,7 @@ import TransferModel
         #expect(!chosen.isGoverned(over: Self.link(80, isMeasured: false)))
     }
 
-    /// No lane gets so little of a rate that is to be held that a server takes it for dead.
+    /// Each lane gets enough of a limited rate that a server does not consider it dead.
     @Test(arguments: [(nil, 32), (1 << 30, 32), (31 << 10, 31), (20 << 10, 20), (1, 16)] as [(UInt64?, Int)])
     func asManyAsTheRateIsEnoughFor(_ rate: UInt64?, _ count: Int) {
         var configuration = ClientConfiguration()

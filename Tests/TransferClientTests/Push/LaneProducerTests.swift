@@ -11,11 +11,11 @@ import TransferTestSupport
 @Suite struct LaneProducerTests {
     private static let buffers = BufferPool(size: OutgoingChunk.capacity, count: 64)
 
-    /// Random mixes of everything that decides how much room is needed: no frame may be cut, no bound overstepped.
+    /// Random mixes of everything that affects the needed room: no frame may be cut, and no bound exceeded.
     @Test(arguments: 1...16 as ClosedRange<UInt64>)
     func everyMixFitsItsChunks(_ seed: UInt64) async throws {
         var generator = SplitMix64(seed: seed)
-        // Some that shrink, and some that don't.
+        // Half of the contents can be compressed.
         let contents = (0..<80).map { number in
             let bytes = generator.bytes(Self.size(&generator))
             return number.isMultiple(of: 2) ? bytes : bytes.map { $0 & 7 }
@@ -67,9 +67,9 @@ import TransferTestSupport
         LaneProducer(feed: UploadFeed(uploads, folder: ""), configuration: configuration)
     }
 
-    /// Fills chunks until there is nothing more to say.
+    /// Fills chunks until the producer has no more frames.
     ///
-    /// - Returns: why uploads were taken back meanwhile.
+    /// - Returns: the reasons of aborted uploads.
     private static func fillAll(_ producer: LaneProducer, _ frames: inout Frames) async throws -> [Failure] {
         var abandoned: [Failure] = []
         while true {
@@ -81,7 +81,7 @@ import TransferTestSupport
         }
     }
 
-    /// A file with a time that is not now, so that every change shows.
+    /// A file with a time in the past, so that every change shows.
     private static func oldFile(in directory: TemporaryDirectory, size: Int) throws -> String {
         let path = directory.path("file")
         try Files.write(path, [UInt8](repeating: 7, count: size))
@@ -89,7 +89,7 @@ import TransferTestSupport
         return path
     }
 
-    /// Mostly small, often around a boundary.
+    /// Sizes that are mostly small and often near a boundary.
     private static func size(_ generator: inout SplitMix64) -> Int {
         let boundaries = [0, 64, 65_534, 65_535, 65_536, OutgoingChunk.payloadSize, 2 * OutgoingChunk.payloadSize]
         switch Int.random(in: 0..<10, using: &generator) {
@@ -145,7 +145,7 @@ import TransferTestSupport
         #expect(frames.uploads.last?.content == Array("after".utf8))
     }
 
-    /// A small file is opened, but its chunk is full; until the next one it changes. Then it is never begun.
+    /// A small file is opened while its chunk is full, and changes before the next chunk. Then it must not be begun.
     @Test(arguments: SourceFileTests.Change.allCases)
     func aSmallFileThatChangesIsNotBegun(_ change: SourceFileTests.Change) async throws {
         let directory = try TemporaryDirectory()

@@ -8,7 +8,7 @@ import TransferTestSupport
 
 /// Pushes over several connections, and long files in parts.
 @Suite struct LanesTests {
-    /// Six parts of 16 MiB, the last one short.
+    /// Six parts of at most 16 MiB, the last one short.
     private static let longSize = 5 * (16 << 20) + 1_234_567
 
     private static func longFile(_ directory: TemporaryDirectory, seed: UInt64 = 1) throws -> (String, [UInt8]) {
@@ -52,7 +52,7 @@ import TransferTestSupport
                     down: Bool.random(using: &generator)
                         ? Int.random(in: CuttingProxy.Cut.welcome...654, using: &generator) : nil)
             }
-            // The first connection must come about.
+            // The first connection must succeed, so it is cut late.
             let proxy = CuttingProxy(to: server.port, cuts: [.init(up: 30_000_000)] + cuts)
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([.path(path)] + small) { $0.lanes = .fixed(3) }
@@ -65,8 +65,9 @@ import TransferTestSupport
         }
     }
 
-    /// A line that stands still for longer than the client waits costs what was under way of one block: meanwhile the server verifies all
-    /// that has come, for which it has as long as the client waits. One that is cut would cost what the server has not read yet, too.
+    /// A connection that stalls for longer than the client waits costs at most a block in progress, because the server
+    /// verifies all received blocks in that time. A connection that is cut could also lose bytes that the server has
+    /// not read yet.
     @Test func afterAStallNoMoreThanABlockIsSentAgain() async throws {
         try await growingTimeout(from: 4000) { milliseconds in
             try await withServer { server in
@@ -83,13 +84,13 @@ import TransferTestSupport
                 let isStored = server.holds("long.bin", content)
                 #expect(isStored)
                 try early(proxy.connections == 2)
-                // Beside the content there are frames: some bytes for each 256 KiB, and the greetings.
+                // Besides the content there are frames: some bytes for each 256 KiB, and the greetings.
                 try early(proxy.passedUp <= content.count + Limits.blockSize + (64 << 10))
             }
         }
     }
 
-    /// A lane that cannot be had is not missed.
+    /// The push goes on without lanes that cannot connect.
     @Test func lanesThatAreRefusedDoNoHarm() async throws {
         try await withServer { server in
             let directory = try TemporaryDirectory()
@@ -106,10 +107,10 @@ import TransferTestSupport
         }
     }
 
-    /// A lane that gets no answer keeps nobody waiting.
+    /// A lane that gets no answer does not hold up the push.
     @Test func lanesThatAreNotAnsweredDoNoHarm() async throws {
         let fake = FakeServer { peer in
-            // One connection; the others stay in the listener's queue.
+            // One connection is served; the others stay in the listener's queue.
             peer.welcome(Welcome())
             while let begin = peer.nextBegin() { peer.commit(begin) }
         }
@@ -122,7 +123,7 @@ import TransferTestSupport
         #expect(outcome.reports.count == 300)
     }
 
-    /// One connection, and nothing in parts.
+    /// One lane uses a single connection and sends no parts.
     @Test func oneLaneIsOneConnection() async throws {
         try await withServer { server in
             let directory = try TemporaryDirectory()
@@ -137,7 +138,7 @@ import TransferTestSupport
         }
     }
 
-    /// Little is pushed over one connection, whatever is allowed.
+    /// A small push uses one connection, whatever the limit is.
     @Test func aLittleWorkOpensNoLane() async throws {
         try await withServer { server in
             let proxy = CuttingProxy(to: server.port, cuts: [])
@@ -168,7 +169,7 @@ import TransferTestSupport
         }
     }
 
-    /// The server's answer to the first part is that to the whole.
+    /// The server's refusal of the first part is the result of the whole file.
     @Test func aRefusedFileHasOneReport() async throws {
         try await withServer { server in
             let directory = try TemporaryDirectory()
@@ -190,7 +191,7 @@ import TransferTestSupport
         }
     }
 
-    /// Pushed again, it is found.
+    /// A second push finds the file on the server.
     @Test func aSecondPushStoresNothing() async throws {
         try await withServer { server in
             let directory = try TemporaryDirectory()
@@ -203,7 +204,7 @@ import TransferTestSupport
         }
     }
 
-    /// Progress counts the whole file, never goes beyond it, and grows.
+    /// Progress is that of the whole file and never exceeds its size.
     @Test func progressIsOfTheWhole() async throws {
         try await withServer { server in
             let directory = try TemporaryDirectory()
@@ -222,7 +223,7 @@ import TransferTestSupport
 }
 
 private enum Content {
-    /// Every 64 KiB differ from all others; made faster than random bytes.
+    /// Content whose blocks of 64 KiB all differ; faster to make than random bytes.
     static func varied(_ count: Int, seed: UInt64) -> [UInt8] {
         var generator = SplitMix64(seed: seed)
         let pattern = generator.bytes(1 << 16)
@@ -239,7 +240,7 @@ private enum Content {
 }
 
 extension RunningServer {
-    /// Compares as memory: fast also where nothing is optimised.
+    /// Compares with memcmp, which is fast in a build without optimisation, too.
     fileprivate func holds(_ path: String, _ content: [UInt8]) -> Bool {
         guard let stored = stored(path), stored.count == content.count else { return false }
         return stored.withUnsafeBytes { a in

@@ -5,19 +5,19 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// The governor over modelled lines.
+/// The governor on modelled links.
 @Suite struct LossGovernorTests {
-    /// A line as Reno finds it: each lane carries what losses leave it, all together no more than the line does.
+    /// A link with Reno: losses limit the rate of each lane, and the link limits their sum.
     private struct Line {
         var roundTrip = 0.080
-        /// Bytes a second of each lane, and of the line.
+        /// Bytes per second of each lane and of the link.
         var perLane = 312_500.0
         var rate = 12_500_000.0
-        /// Whether losses come without a queue.
+        /// Whether losses happen without a queue.
         var loses = true
-        /// Segments sent again in each look, over each lane.
+        /// Segments retransmitted in each interval and lane.
         var lost: UInt32 = 1
-        /// Seconds in a queue, when the line is full.
+        /// Queueing delay in seconds when the link is full.
         var queue = 0.080
         var fewestWithWork = Int.max
         var governor = LossGovernor()
@@ -36,7 +36,7 @@ import TransferTestSupport
         mutating func step() {
             now = now + LossGovernor.interval
             let lanes = min(governor.lanes, fewestWithWork)
-            // Whoever comes back is another one.
+            // A lane that returns is a new connection with new counters.
             for gone in acknowledged.keys where gone >= lanes { (acknowledged[gone], sentAgain[gone]) = (nil, nil) }
             let each = min(perLane, rate / Double(lanes)) * LossGovernor.interval.seconds
             var links: [Int: LinkReading] = [:]
@@ -58,7 +58,7 @@ import TransferTestSupport
         #expect(LossGovernor(most: -5).lanes == 1)
     }
 
-    /// 32 lanes of 2.5 Mbit/s: they are there within two seconds, and stay.
+    /// The governor reaches 32 lanes of 2.5 Mbit/s within two seconds and keeps them.
     @Test func lossWithoutAQueueIsAnsweredWithLanes() {
         var line = Line()
         line.go(2)
@@ -74,7 +74,7 @@ import TransferTestSupport
         #expect(line.governor.lanes == 5)
     }
 
-    /// What is lost while a queue is full is the line's way to say that it is.
+    /// Losses while a queue is full show that the link is full.
     @Test func lossWithAQueueIsNot() {
         var line = Line()
         line.loses = false
@@ -83,7 +83,7 @@ import TransferTestSupport
         #expect(line.governor.lanes == 2)
     }
 
-    /// A queue that has just gone is still to blame.
+    /// Losses right after a queue has drained are still due to it.
     @Test func lossRightBehindAQueueIsNot() {
         var line = Line()
         line.rate = 500_000
@@ -105,7 +105,8 @@ import TransferTestSupport
         #expect(line.governor.lanes == 2)
     }
 
-    /// A rate that is cut short without a queue: the step that brought nothing is taken back, and tried again ever more rarely.
+    /// The rate is limited without a queue: a step to more lanes that gains no throughput is reverted, and retried at
+    /// growing intervals.
     @Test func whatBringsNothingIsTakenBack() {
         var line = Line()
         line.rate = 2_000_000
@@ -122,17 +123,17 @@ import TransferTestSupport
             }
             tries.append(looks)
         }
-        // Of 300 looks in half a minute.
+        // Looks with 32 lanes, out of 300 in half a minute.
         #expect(tries[0] <= 60 && tries[1...].allSatisfy { $0 <= 30 })
         for _ in 0..<300 where line.governor.lanes == 32 { line.step() }
         #expect(line.governor.lanes == 8)
-        // The line has become better.
+        // The link becomes faster.
         line.rate = 12_500_000
         line.go(40)
         #expect(line.governor.lanes == 32)
     }
 
-    /// Lanes that begin faster than losses let them go on: the first step seems to bring nothing.
+    /// Lanes start faster than losses later allow, so the first step seems to gain nothing.
     @Test func aFastBeginningIsNotTheMeasure() {
         var line = Line()
         line.perLane = 3_000_000
@@ -144,7 +145,8 @@ import TransferTestSupport
         #expect(line.governor.lanes == 32)
     }
 
-    /// Lanes that find nothing to do, or are not let in, prove nothing, and nothing more is tried before they are there.
+    /// Lanes without work or without a connection prove nothing, and the governor takes no further step before they
+    /// carry data.
     @Test func lanesWithoutWorkSayNothing() {
         var line = Line()
         line.fewestWithWork = 2
@@ -161,7 +163,7 @@ import TransferTestSupport
         #expect(line.governor.lanes == 32)
     }
 
-    /// Over 600 ms a tenth of a second shows nothing: looks that come too early are left out.
+    /// At 600 ms of round trip, a tenth of a second shows nothing, so early looks are ignored.
     @Test func farAway() {
         var line = Line()
         (line.roundTrip, line.perLane, line.rate) = (0.6, 93_750, 6_250_000)
@@ -171,7 +173,7 @@ import TransferTestSupport
         #expect(line.governor.lanes == 32)
     }
 
-    /// Twenty times on end the round trips of some lanes are longer: no queue, for the others don't wait.
+    /// Longer round trips on some lanes are not a queue, because the other lanes are not delayed.
     @Test func lateOnSomeLanesOnly() {
         var governor = LossGovernor()
         var most = 0
@@ -190,7 +192,7 @@ import TransferTestSupport
         #expect(most == 8)
     }
 
-    /// Whatever a kernel says and whatever the clock does: there is one lane at least and 32 at most.
+    /// With any numbers from the kernel and any clock, there are 1 to 32 lanes.
     @Test(arguments: 1...50 as ClosedRange<UInt64>) func anyNumbers(_ seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         var governor = LossGovernor(most: Int.random(in: -3...40, using: &generator))

@@ -24,7 +24,7 @@ import TransferTestSupport
         }
     }
 
-    /// More uploads than may be unacknowledged, and more events than may wait, for a reader that is slow to begin.
+    /// More uploads than may be unacknowledged, and more events than the channel holds, for a reader that starts late.
     @Test func aSlowReaderGetsEveryEvent() async throws {
         let isAhead = Gate()
         let fake = FakeServer { peer in
@@ -33,12 +33,12 @@ import TransferTestSupport
             while let begin = peer.nextBegin() {
                 peer.commit(begin)
                 count += 1
-                // About as many as may wait for the reader.
+                // About as many events as may wait for the reader.
                 if count == 8000 { isAhead.put(nil) }
             }
         }
         var configuration = ClientConfiguration.patient
-        // The order of results is that of one lane.
+        // Results have a fixed order only on a single lane.
         configuration.lanes = .fixed(1)
         let client = try TransferClient(server: fake.address, configuration: configuration)
         let events = client.push((0..<10_000).lazy.map { Upload.text("", name: "\($0)") })
@@ -52,12 +52,12 @@ import TransferTestSupport
         #expect(sources == (0..<10_000).map { "\($0)" })
     }
 
-    /// The window is the server's: no more is begun than it allows, and every result makes room.
+    /// The server sets the window: the client begins no more uploads than it allows, and each result makes room.
     @Test(arguments: [1, 2, 7])
     func theWindowIsKept(_ window: Int) async throws {
         let fake = FakeServer { peer in
             peer.welcome(Welcome(unacknowledgedUploads: window))
-            // What was begun before the welcome is within the baseline.
+            // Uploads begun before the welcome are within the default window.
             while let begin = peer.nextBegin() { peer.commit(begin) }
         }
         let uploads = (0..<50).map { Upload.text("\($0)", name: "\($0)") }

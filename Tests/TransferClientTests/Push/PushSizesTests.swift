@@ -4,7 +4,7 @@ import TransferCodec
 import TransferModel
 import TransferTestSupport
 
-/// Sizes around every boundary, byte for byte.
+/// Files of sizes around every boundary arrive byte for byte.
 @Suite struct PushSizesTests {
     private static let payload = 256 << 10
     private static let block = 4 << 20
@@ -20,7 +20,7 @@ import TransferTestSupport
             var generator = SplitMix64(seed: 7)
             var contents: [String: [UInt8]] = [:]
             for size in Self.sizes {
-                // Half of it can be deflated.
+                // Half of the content can be compressed.
                 let random = generator.bytes(size / 2)
                 let content = random + Array(repeating: 0x61, count: size - random.count)
                 contents["\(size)"] = content

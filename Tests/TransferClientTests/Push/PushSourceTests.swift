@@ -7,14 +7,14 @@ import TransferTestSupport
 
 /// Sources that are not plain files.
 @Suite struct PushSourceTests {
-    /// The next push of the file is another upload, so nothing of this one may stay on the server.
+    /// The next push of the changed file is another upload, so no part of this one may stay on the server.
     @Test(arguments: [1, 3]) func nothingStaysOfALongFileThatChanges(_ lanes: Int) async throws {
         try await withServer { server in
             let directory = try TemporaryDirectory(prefersMemory: true)
             let path = directory.path("big")
-            // Whoever is told of its progress may be told too late.
+            // A progress event may be delivered too late for the change to affect the upload, so the test tries again.
             for attempt in 0..<50 {
-                // Without holes, which would not be sent.
+                // The file has no holes, which would not be sent.
                 try Files.write(path, [UInt8](repeating: UInt8(attempt + 1), count: 96 << 20))
                 var configuration = ClientConfiguration.patient
                 configuration.lanes = .fixed(lanes)

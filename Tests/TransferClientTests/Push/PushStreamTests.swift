@@ -63,7 +63,7 @@ import TransferTestSupport
         }
     }
 
-    /// Over several lanes, blocks of it are under way when it breaks.
+    /// With several lanes, blocks of the stream are in transit when it breaks.
     @Test(arguments: [1, 4]) func nothingStaysOfALongStreamThatBreaks(_ lanes: Int) async throws {
         try await withServer { server in
             let pieces = (0..<9).map { _ in [UInt8](repeating: 1, count: 3 << 20) }
@@ -77,10 +77,10 @@ import TransferTestSupport
         }
     }
 
-    /// Nobody reads on for nothing.
+    /// The client stops reading a stream whose upload was refused.
     @Test(arguments: [ResultCode.skipped, .uploadTooLarge])
     func anEndlessStreamThatIsRefusedIsOver(_ code: ResultCode) async throws {
-        /// Many times what may be sent, so that it ends by itself when nobody stops it.
+        /// Returns many times the bytes that may be sent, but ends eventually if the client does not stop reading.
         final class Endless: ByteSource {
             private let left = Locked(256 << 20)
 
@@ -123,7 +123,8 @@ import TransferTestSupport
         }
     }
 
-    /// What is ready leaves before a stream is waited for: the report of the first lets the stream go on.
+    /// Complete uploads are sent before the client waits for a stream: the report of the first one lets the stream
+    /// continue.
     @Test(arguments: [nil, ContentKind.text])
     func aStreamHoldsNothingUpThatCameBefore(_ kind: ContentKind?) async throws {
         try await withServer { server in

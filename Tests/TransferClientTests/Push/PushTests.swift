@@ -107,7 +107,7 @@ import TransferTestSupport
         }
     }
 
-    /// The large one is refused before its content is sent, while the small ones are still being stored.
+    /// The large upload is refused before its content is sent, while the small ones are still being stored.
     @Test func aLargeUploadIsSkippedAmongSmallOnes() async throws {
         try await withServer { server in
             let source = try TemporaryDirectory()

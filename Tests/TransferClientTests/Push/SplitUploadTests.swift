@@ -23,7 +23,7 @@ import TransferTestSupport
         return ranges
     }
 
-    /// Every byte once, in parts of whole blocks that grow no longer, and the last ones are short.
+    /// Parts cover each byte once, consist of whole blocks, never grow, and are short at the end.
     @Test(arguments: [-1, 0, 1, 2, 3, 4, 8, 31, 32, .max])
     func partsForAnyNumberOfLanes(_ lanes: Int) {
         let block = UInt64(Limits.blockSize)
@@ -42,7 +42,7 @@ import TransferTestSupport
         }
     }
 
-    /// What is left gets ever shorter pieces, none of which is in two blocks or shorter than a lane is worth.
+    /// Pieces become shorter towards the end; none spans two blocks or is too short to be worth a lane.
     @Test(arguments: [2, 3, 8, 32]) func piecesForSlowLanes(_ lanes: Int) {
         let (block, piece) = (UInt64(Limits.blockSize), UInt64(Limits.pieceSize))
         for size in [1_500_000, block - 1, block, block + 1, 9 * block, 15 * block - 3, 200 * block + 7] {
@@ -60,7 +60,7 @@ import TransferTestSupport
         }
     }
 
-    /// Lanes come and go in the middle of blocks: whatever a part begins with, it is whole blocks or a piece of one.
+    /// Lanes come and go in the middle of blocks: each part consists of whole blocks or is a piece of one block.
     @Test(arguments: 0..<20 as Range<UInt64>) func sharedInAnyWay(_ seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         let (block, piece) = (UInt64(Limits.blockSize), UInt64(Limits.pieceSize))
@@ -80,7 +80,8 @@ import TransferTestSupport
         #expect(end == size)
     }
 
-    /// The digest of a block that is sent in pieces is that of the block, however they come; that of a piece is none.
+    /// The digest of a block that is sent in pieces is computed from the block, in whichever order the pieces are read;
+    /// digests of pieces do not count.
     @Test(arguments: [DigestFunction.xxh128, .sha256]) func piecesOfBlocks(_ function: DigestFunction) throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("long")
@@ -98,7 +99,7 @@ import TransferTestSupport
         }
         #expect(split.end != nil)
         #expect(split.digest == content.withUnsafeBytes { ContentDigester.digest(function, $0) })
-        // It is another file by the time that the last piece of a block has been read.
+        // The file has changed by the time that the last piece of a block was read.
         try Files.write(path, Array(content.dropLast()))
         let last = try #require(ranges.first { $0.upperBound == UInt64(Limits.blockSize) })
         #expect(last.lowerBound > 0)
@@ -113,7 +114,7 @@ import TransferTestSupport
         #expect(!PartSharing(lanes: 32, sharesShorter: true).splits(fileOf: 1_500_000))
     }
 
-    /// Lanes that come in the middle get short parts of what is left.
+    /// If more lanes come, the rest of the file is divided into shorter parts.
     @Test func partsFollowTheLanes() {
         let split = Self.split(size: 60_000_000)
         guard case .part(_, let first)? = split.nextPart(PartSharing())?.content else { return #expect(Bool(false)) }
@@ -123,7 +124,7 @@ import TransferTestSupport
         #expect(ranges.count == 11)
     }
 
-    /// A file with holes can say that it is as large as files get. Nothing is made for blocks that nobody has read.
+    /// A sparse file may have the largest size that there is. Blocks that have not been read take no memory.
     @Test(arguments: [PartSharing.usualSmallestFile, 1 << 40, (1 << 50) + 1, Limits.uploadSize] as [UInt64])
     func partsCoverAFileOfAnySize(_ size: UInt64) {
         let ranges = Self.ranges(of: Self.split(size: size))
@@ -133,14 +134,14 @@ import TransferTestSupport
         for (range, next) in zip(ranges, ranges.dropFirst()) { #expect(range.upperBound == next.lowerBound) }
     }
 
-    /// How far a part has come says the server.
+    /// The server reports the progress of a part, so any number must be handled.
     @Test func progressBeyondAnyNumber() {
         let split = Self.split(size: PartSharing.usualSmallestFile)
         #expect(split.progressed(.random(), 5) == 5)
         for _ in 0..<3 { #expect(split.progressed(.random(), .max) == .max) }
     }
 
-    /// What the server has as it is here is not sent; what differs, and what is missing, is.
+    /// Blocks that the server has with the same digest are not sent; other and missing ones are.
     @Test func onlyWhatDiffersIsSent() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("long")
@@ -160,7 +161,7 @@ import TransferTestSupport
         #expect(try split.compare(Have(id: id, first: 1, digests: [digests[1], wrong])) == UInt64(2 * block))
         #expect(try split.compare(Have(id: id, first: 9, digests: [digests[9], wrong, wrong])) > 0)
         #expect(try split.compare(Have(id: id, first: .max - 1, digests: [wrong])) > 0)
-        // Twice is once.
+        // A repeated answer has no further effect.
         _ = try split.compare(Have(id: id, first: 1, digests: [digests[1]]))
         let ranges = Self.ranges(of: split)
         #expect(
@@ -173,14 +174,14 @@ import TransferTestSupport
         }
         #expect(split.end != nil)
         #expect(split.digest == BlockTree.root(digests.flatMap { $0.bytes }, .xxh128))
-        // Asked again, it is known without reading.
+        // When the server is asked again, the digests are known without reading the file.
         try Files.write(path, [1])
         split.restart()
         _ = try split.compare(Have(id: id, first: 0, digests: digests))
         #expect(split.end != nil)
     }
 
-    /// The lanes are done with their parts in any order, and with some of them twice.
+    /// The lanes finish their parts in any order, and some parts twice.
     @Test func digestsCountInTheOrderOfTheFile() throws {
         let split = Self.split(size: 100 << 20)
         let ranges = Self.ranges(of: split)

@@ -9,7 +9,7 @@ import TransferTestSupport
 private let block = Limits.blockSize
 
 @Suite struct StreamUploadTests {
-    /// A stream that was read up to its first block.
+    /// A stream that was read up to the end of its first block.
     private struct Fixture {
         let content: [UInt8]
         let upload: StreamUpload
@@ -30,7 +30,7 @@ private let block = Limits.blockSize
             return Digest(.xxh128, bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
         }
 
-        /// Takes what there is and sends it, as a lane would.
+        /// Takes all parts that are available and sends them, as a lane would.
         func take() throws -> (parts: [PendingUpload], end: PendingUpload?) {
             var parts: [PendingUpload] = []
             while let next = upload.nextPart(PartSharing()) {
@@ -50,7 +50,7 @@ private let block = Limits.blockSize
             return Int(range.lowerBound) / block
         }
 
-        /// Asks again for a server that has some blocks.
+        /// Reconnects to a server that has the blocks `have`.
         func reconnect(_ have: [Int]) throws -> PendingUpload? {
             upload.restart()
             #expect(upload.nextPart(PartSharing()) == nil)
@@ -86,7 +86,7 @@ private let block = Limits.blockSize
         #expect(!fixture.upload.hasMoreParts)
     }
 
-    /// Of the blocks that nobody has acknowledged, those that have arrived all the same are not sent again.
+    /// Blocks that arrived without an acknowledgement are not sent again.
     @Test func whatTheServerHasIsNotSentAgain() throws {
         let fixture = try Fixture(size: 6 * block + 1)
         let first = try fixture.take().parts
@@ -96,7 +96,7 @@ private let block = Limits.blockSize
         #expect(try fixture.take().parts.map(fixture.index) == [1, 3, 4, 5])
     }
 
-    /// Another file there, or a damaged one.
+    /// The server no longer has any block, or lacks the block that the client has released.
     @Test(arguments: [[], [1, 2, 3]])
     func whatIsGoneHereAndThereEndsIt(_ have: [Int]) throws {
         let fixture = try Fixture(size: 6 * block)
@@ -118,7 +118,7 @@ private let block = Limits.blockSize
         #expect(try fixture.take().parts.map(fixture.index) == [0, 1, 2])
     }
 
-    /// The end was on its way when the connection was lost.
+    /// The end was in transit when the connection was lost.
     @Test func theEndIsSentAgain() throws {
         let fixture = try Fixture(size: 2 * block)
         let (parts, early) = try fixture.take()
@@ -137,13 +137,13 @@ private let block = Limits.blockSize
         #expect(throws: Failure.unreadableStream) { _ = try ContentReader(part.content) }
     }
 
-    /// How far a part has come says the server.
+    /// The server reports the progress of a part, so any number must be handled.
     @Test func progressBeyondAnyNumber() throws {
         let fixture = try Fixture(size: 2 * block)
         for _ in 0..<3 { #expect(fixture.upload.progressed(.random(), .max) == .max) }
     }
 
-    /// Only one reads, and the others may send meanwhile.
+    /// One lane reads the stream, and the others may send in the meantime.
     @Test func oneReadsAtATime() throws {
         let fixture = try Fixture(size: 3 * block)
         #expect(fixture.upload.nextPart(PartSharing()).map(fixture.index) == 0)

@@ -4,7 +4,7 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// How a push ends that cannot go on.
+/// The end of a push that cannot go on.
 @Suite struct TransferFailureTests {
     private let three = (0..<3).map { Upload.text("text \($0)", name: "\($0)") }
 
@@ -95,7 +95,7 @@ import TransferTestSupport
                 peer.welcome()
                 while let begin = peer.nextBegin() { peer.commit(begin) }
             })
-        // Silent for longer than it will be waited for: only from the loss on counts.
+        // The server is silent for longer than the client retries, but the limit counts only from the loss.
         let outcome = try await fake.address.outcome(three) {
             $0.silenceTimeout = 4
             ($0.retryFor, $0.retriesFirstConnection) = (3, triesFirst)
@@ -121,7 +121,7 @@ import TransferTestSupport
         #expect(outcome.codes == [.committed, .connectionLost, .connectionLost])
     }
 
-    /// The first time and `retries` more: then what the server says is the result, and the others go on.
+    /// After the first attempt and `retries` more, the server's answer is the result, and the other uploads go on.
     @Test func anUploadThatIsRefusedAgainAndAgainIsGivenUp() async throws {
         let fake = FakeServer { peer in
             peer.welcome()
@@ -139,7 +139,7 @@ import TransferTestSupport
         #expect(fake.begun.filter { $0 == "1" }.count == 3)
     }
 
-    /// A client that never heard a word can't say that the server answers.
+    /// `connect` fails if the server accepts the connection but never answers.
     @Test func connectingNeedsAnAnswer() async throws {
         let silent = FakeServer { $0.drain() }
         var configuration = ClientConfiguration.plaintext

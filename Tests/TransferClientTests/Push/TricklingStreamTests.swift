@@ -6,9 +6,9 @@ import TransferProtocol
 import TransferSystem
 import TransferTestSupport
 
-/// A stream that gives a byte now and then, which no connection is kept open for.
+/// A stream that returns a byte now and then; its connections time out in between.
 @Suite struct TricklingStreamTests {
-    /// Gives its front at once, and then a byte only when it is told to.
+    /// Returns its first block at once, and then a byte only when the test allows it.
     private final class Trickle: ByteSource {
         private struct State {
             var front = Limits.blockSize
@@ -21,7 +21,7 @@ import TransferTestSupport
 
         var given: UInt64 { monitor.withLock { monitor.state.given } }
 
-        /// Nobody waits for a byte from now on, or until told otherwise.
+        /// Lets reads return at once, or makes them wait for the next call.
         func flow(_ flows: Bool) {
             monitor.withLock { monitor.state.flows = flows }
             monitor.wakeAll()
@@ -46,14 +46,14 @@ import TransferTestSupport
         }
     }
 
-    /// It is dropped again and again while it has nothing to send, and goes on each time: for longer in all than the client
-    /// is patient with a server that is gone.
+    /// The connection is dropped again and again while the stream has no content, and the upload is resumed each time:
+    /// for longer in total than the client retries.
     @Test func itOutlivesIdleConnections() async throws {
         let source = Trickle()
         let digest = Locked<Digest?>(nil)
         let drop: @Sendable (FakeServer.Peer) -> Void = { peer in
             peer.send(.result(UploadResult(id: .none, code: .timedOut, message: "The connection was not used.")))
-            // Only when somebody stops to wait for it does the client see that it was dropped.
+            // The client notices the lost connection only when a read returns.
             source.flow(true)
             peer.drain()
         }
@@ -83,7 +83,8 @@ import TransferTestSupport
             })
         let outcome = try await fake.address.outcome([.stream(source, name: "slow")]) {
             $0.lanes = .fixed(1)
-            // The waits before seven attempts double to more than that, unless each is the first.
+            // The pauses before seven attempts would double beyond this limit if the count did not restart after each
+            // success.
             $0.retryFor = 3
         }
         #expect(outcome.failure == nil)
@@ -94,7 +95,7 @@ import TransferTestSupport
 }
 
 extension FakeServer.Peer {
-    /// Says that the first block of what is asked about is there.
+    /// Answers that the server has the first block of the resumed upload.
     fileprivate func answerQuestion(_ block: Digest?) {
         while case .message(let message)? = next() {
             guard case .resume(let begin) = message, let block else { continue }

@@ -33,7 +33,7 @@ import TransferTestSupport
         #expect(Set(taken.map(\.id)).count == 3)
     }
 
-    /// The same file named twice is two uploads; two files whose names are equal strings have an id each that lasts.
+    /// A file named twice makes two uploads; two files whose names are equal as Unicode strings each have a stable ID.
     @Test func namesThatLookAlikeAreNotTheSame() throws {
         let directory = try TemporaryDirectory()
         let paths = ["\u{E9}", "e\u{301}"].map { directory.path($0) }
@@ -41,11 +41,12 @@ import TransferTestSupport
         let feed = UploadFeed((paths + [paths[0]]).map { Upload.path($0) }, folder: "")
         var ids: [UploadID] = []
         while case .upload(let upload)? = feed.next() { ids.append(upload.id) }
-        // Without an id yet, it is derived from the file.
+        // An upload without an ID gets one that is derived from the file.
         #expect(ids.count == 3 && ids[0] == UploadID.none && ids[1] == UploadID.none && ids[2] != UploadID.none)
     }
 
-    /// Where what is there gives way, two files of a push must not have one name; the same file twice may.
+    /// If uploads replace existing files, two files of one push must not have the same destination; one file named
+    /// twice may.
     @Test(arguments: [true, false]) func twoFilesWithOneName(replaces: Bool) throws {
         let directory = try TemporaryDirectory()
         for name in ["a/x", "a/y", "b/x", "c/a/y"] { try Files.write(directory.path(name), name) }
@@ -64,14 +65,14 @@ import TransferTestSupport
         #expect(refused.allSatisfy { $0.result == .pathConflict && $0.message.hasPrefix("Another file of this push") })
     }
 
-    /// A folder whose files are asked about together has their names, too.
+    /// The files of a folder that is compared as a whole also count for duplicate destinations.
     @Test func aFileWithTheNameOfOneInAFolder() throws {
         let directory = try TemporaryDirectory()
         for number in 0..<100 { try Files.write(directory.path("a/\(number)"), "") }
         try Files.write(directory.path("b/a/7"), "")
         let feed = UploadFeed(
             [Upload.path(directory.path("a")), .path(directory.path("b/a"))], folder: "", replaces: true)
-        // Opens the first one.
+        // The first upload opens the folder `a`.
         guard case .upload? = feed.next() else {
             Issue.record("There is no file.")
             return
@@ -82,7 +83,7 @@ import TransferTestSupport
         #expect(refused == ["a/7"])
     }
 
-    /// The loop puts uploads back, and must not wait for a sequence that does.
+    /// The event loop returns uploads to the feed, and must not wait for a caller's sequence that blocks.
     @Test func aSequenceThatWaitsHoldsNobodyUp() async {
         let gate = Gate()
         let asked = Gate()

@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What is the same for everything that travels in parts.
+/// Behaviour that all uploads in parts share.
 @Suite struct UploadInPartsTests {
     private let directory: TemporaryDirectory
     private let path: String
@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(split.isOver && !split.finish())
     }
 
-    /// The parts before were of other content.
+    /// Earlier parts had the old content.
     @Test func aFileThatHasChangedGivesNoMoreParts() throws {
         let range = 0..<UInt64(Limits.blockSize)
         _ = try split.reader(of: range)

@@ -5,7 +5,7 @@ import TransferProtocol
 @testable import TransferClient
 
 @Suite struct UploadResultHoldTests {
-    /// A server that says a month has made a mistake, and a client that obeyed would look dead.
+    /// A pause of a month is a mistake of the server, and a client that obeyed would look dead.
     @Test(
         arguments: [(1, 1), (29_999, 29_999), (30_000, 30_000), (30_001, 30_000), (.max, 30_000)] as [(UInt32, Int64)])
     func whatTheServerSaysHasACap(said: UInt32, milliseconds: Int64) {

@@ -7,14 +7,14 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A new classic framing is a file, here `DigitsFraming.swift`, and a row of the table.
+/// Adding a classic framing takes a file, here `DigitsFraming.swift`, and a row of the table.
 @Suite(.timeLimit(.minutes(10))) struct AddedFramingTests {
     private static let table = ClassicFraming.standard + [.digits()]
 
-    /// Some of them, with the longest between others, and one that is empty.
+    /// Several uploads, with a long one between short ones, and an empty one.
     private static let contents: [[UInt8]] = [Array("hello".utf8), [], .init(repeating: 7, count: 700_000), [1, 0, 2]]
 
-    /// Pushes over the framing of that name to a server that has a listener for it.
+    /// Pushes over the framing `digits` to a server with a listener for it.
     private func pushing(
         _ options: [(name: String, value: String)] = [], limit: String = "1M",
         _ body: (Outcome, RunningServer) throws -> Void

@@ -7,18 +7,19 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Pushes to old servers that do what they should not.
+/// Pushes to old servers that violate their framing.
 @Suite(.timeLimit(.minutes(10))) struct ClassicPushFaultTests {
     private static let sized = ClassicTarget(.sized(total: .whole, isAnswered: true))
     private static let stored: [UInt8] = [12, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]
     private static let failed: [UInt8] = [12, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
 
-    /// Answers one connection after the other, and keeps what came over each.
+    /// Answers one connection after the other, and records the bytes of each.
     private final class OldServer: Sendable {
         let port: UInt16
         private let seen = Locked<[[UInt8]]>([])
 
-        /// - Parameter scripts: for each connection: how many bytes to take before each answer. Then it is closed.
+        /// - Parameter scripts: for each connection: how many bytes to receive before each answer. Then the connection
+        ///   is closed.
         init(_ scripts: [(count: Int, answer: [UInt8])]...) {
             let (listener, port) = Wire.listen()
             self.port = port
@@ -30,7 +31,8 @@ import TransferTestSupport
                     for (index, (count, answer)) in script.enumerated() {
                         wanted += count
                         while bytes.count < wanted, let more = wire.receive() { bytes += more }
-                        // The end comes with the last answer: otherwise the client may send its next upload between the two.
+                        // The end of the connection leaves with the last answer; otherwise the client may send its next
+                        // upload between the two.
                         wire.send(answer, isHeld: index == script.count - 1)
                     }
                     seen.withLock { $0.append(bytes) }
@@ -55,7 +57,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nothing is sent twice when its last byte has left, and what comes behind it goes on.
+    /// An upload whose last byte has left is not sent twice, and the uploads behind it go on.
     @Test func aLostAnswerIsNoRetry() async throws {
         let server = OldServer([(11, [])], [(11, Self.stored)])
         let outcome = try await server.outcome(Self.sized, ["one", "two"])
@@ -65,7 +67,8 @@ import TransferTestSupport
         #expect(server.connections.last?.suffix(3) == Array("two".utf8)[...])
     }
 
-    /// An upload without a byte is whole with its head: its answer is not too early, and without one it is not sent twice.
+    /// An upload without content is complete with its head: an answer after the head is not too early, and without an
+    /// answer the upload is not sent twice.
     @Test func whatIsEmptyLeavesWithItsHead() async throws {
         for _ in 0..<20 {
             let server = OldServer([(8, Self.stored), (1, [])])
@@ -77,7 +80,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was cut before its end is sent again.
+    /// An upload that was cut before its end is sent again.
     @Test func halfAnUploadIsSentAgain() async throws {
         let long = String(repeating: "x", count: 20 << 20)
         let server = OldServer([(100, [])], [(8 + long.utf8.count, Self.stored)])
@@ -105,7 +108,7 @@ import TransferTestSupport
         #expect(server.connections.count <= 1)
     }
 
-    /// Two answers at once: the first counts, and the second is a fault before anything else is sent.
+    /// Of two answers at once, the first counts, and the second is a fault before the next upload is sent.
     @Test func tooManyAnswers() async throws {
         let server = OldServer([(11, Self.stored + Self.stored), (1, [])])
         let outcome = try await server.outcome(Self.sized, ["one", "two"])
@@ -119,7 +122,7 @@ import TransferTestSupport
         #expect(outcome.reports.first?.message.contains("Nothing was heard") == true)
     }
 
-    /// A server that takes nothing is given up, and the upload has not left.
+    /// A server that receives nothing is given up, and the upload counts as unsent.
     @Test func aServerThatTakesNothing() async throws {
         let (listener, port) = Wire.listen()
         let address = try #require(ServerAddress("127.0.0.1:\(port)"))
@@ -131,7 +134,7 @@ import TransferTestSupport
         #expect(outcome.codes == [.connectionLost] && outcome.failure?.reason == .unreachable)
     }
 
-    /// Nor does it help that it says something all the time.
+    /// The client gives up a server that receives nothing, even if it talks all the time.
     @Test(arguments: [
         (
             ClassicTarget(.jsonline, as: ClassicParty(sender: "me", recipient: "bob")),
@@ -153,21 +156,22 @@ import TransferTestSupport
         #expect(outcome.failure?.message.contains("Nothing was heard") == true, "\(outcome)")
     }
 
-    /// Answers to pings are bounded in memory, however many pings come from a server that takes none of them.
+    /// The memory for answers to pings is bounded, however many pings a server sends without reading the answers.
     @Test func aFloodOfPings() async throws {
         let directory = try TemporaryDirectory()
         let listener = try Wire.listen(at: directory.path("socket"))
         let id = UInt64(1) << 53
         let ping = try #require(Header7Framing.encode(.ping, ["id": .integer(id)]))
         let result = try #require(Header7Framing.encode(.result, ["id": 1, "code": 1]))
-        // Twice what the kernel holds for such a connection of which nothing is read: 208 KiB (unix(7), wmem_default).
+        // Twice as many bytes as the kernel holds on a Unix connection without a reader: 208 KiB (unix(7),
+        // wmem_default).
         let count = (416 << 10) / ping.count
         onThread {
             guard let wire = listener.accept() else { return }
             var seen = ""
             while !seen.contains("sha256"), let more = wire.receive() { seen += String(decoding: more, as: UTF8.self) }
             wire.send(Array(repeatElement(ping, count: count).joined()) + result)
-            // Until the client is gone, which it is as soon as it has the result.
+            // Until the client closes, which it does as soon as it has the result.
             while wire.isOpen {}
         }
         let address = ServerAddress(.unix(path: directory.path("socket")), folder: "")
@@ -188,7 +192,8 @@ import TransferTestSupport
         pool.close()
     }
 
-    /// Without room to read on nobody is kept waiting in the pool, who could not be stopped there.
+    /// Without room for another block, the source returns instead of blocking a thread of the pool, where it could not
+    /// be stopped.
     @Test func aStreamWithoutRoom() throws {
         let stream = BlockStream(PieceSource([[UInt8](repeating: 9, count: 10 << 22)]))
         var blocks: [StreamBlock] = []
@@ -207,7 +212,7 @@ import TransferTestSupport
         #expect(piece.count == MessageRequest.chunkSize)
     }
 
-    /// A file that changes while it is sent is never whole on the other side.
+    /// A file that changes while it is sent must never be complete on the server.
     @Test func aChangedFile() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("a.txt")
@@ -247,7 +252,7 @@ import TransferTestSupport
         #expect(outcome.codes == [] && outcome.failure?.reason == .unreachable)
     }
 
-    /// In the clear to other machines only where that is wanted.
+    /// Content leaves this machine without encryption only if the caller allows that.
     @Test func otherMachinesNeedConsent() async throws {
         let address = try #require(ServerAddress("192.0.2.1:5288"))
         let outcome = try await address.outcome([.text("one", name: "one")]) { $0.classic = Self.sized }

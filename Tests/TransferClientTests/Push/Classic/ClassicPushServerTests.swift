@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Pushes to our own server in its classic framings.
+/// Pushes to a Transfer server in its classic framings.
 @Suite(.timeLimit(.minutes(10))) struct ClassicPushServerTests {
     private static let sized = ClassicFraming.sized(total: .whole, isAnswered: true)
     private static let png: [UInt8] =
@@ -72,7 +72,7 @@ import TransferTestSupport
         }
     }
 
-    /// A refusal is one upload's, and the others go on, on whatever connection.
+    /// A refusal concerns a single upload, and the others go on, on the same connection or another.
     @Test(arguments: [sized, .header7, .tagged37]) func aRefusalIsOneUploads(_ framing: ClassicFraming) async throws {
         try await pushing(ClassicTarget(framing), Self.uploads, limit: "1000") { outcome, running in
             #expect(outcome.failure == nil)
@@ -83,7 +83,7 @@ import TransferTestSupport
         }
     }
 
-    /// Where the size comes first a stream is held, and else it is not.
+    /// If the framing sends the size first, the client holds the whole stream; otherwise it does not.
     @Test(arguments: [sized, .header7]) func streams(_ framing: ClassicFraming) async throws {
         let source = PieceSource([Self.png, Self.png])
         let upload = Upload.stream(source, name: "s.png", kind: .picture)
@@ -110,7 +110,7 @@ import TransferTestSupport
         }
     }
 
-    /// A stream that breaks off is taken back, and the next upload goes on.
+    /// An upload from a stream that breaks is aborted, and the next upload goes on.
     @Test func aBrokenStreamIsTakenBack() async throws {
         let broken = Upload.stream(PieceSource([Self.png], breaks: true), name: "broken.png")
         try await pushing(ClassicTarget(.header7), [broken, .text("next", name: "next")]) { outcome, running in

@@ -4,18 +4,18 @@ import TransferModel
 
 @testable import TransferClient
 
-/// What a client of the classic framings says, and what it makes of answers.
+/// The bytes that a client of the classic framings sends, and its reactions to answers.
 @Suite struct ClassicPushTests {
     private static let sized = ClassicTarget(.sized(total: .whole, isAnswered: true))
     private static let picture = ClassicPush.Declared(name: "a.png", kind: .picture, size: 3)
 
-    /// What was heard, with the code of the fault that it ended in.
+    /// Parsed answers, and the code of the fault that ended parsing.
     private struct Heard: Equatable {
         var heard: [ClassicHeard] = []
         var fault: ResultCode?
     }
 
-    /// Shows bytes in pieces, as a session does.
+    /// Passes bytes to the machine in pieces, as a session does.
     private static func hear(_ machine: inout ClassicPush, _ bytes: [UInt8], pieces: Int) -> Heard {
         var (result, buffer) = (Heard(), [UInt8]())
         for start in stride(from: 0, to: bytes.count, by: pieces) {
@@ -36,7 +36,7 @@ import TransferModel
         return result
     }
 
-    /// A machine that has sent all of a picture.
+    /// A machine that has sent a whole picture.
     private static func sent(_ target: ClassicTarget) throws -> ClassicPush {
         var machine = ClassicPush(target)
         _ = try machine.begin(picture)
@@ -68,7 +68,7 @@ import TransferModel
             var machine = try Self.sent(Self.sized)
             let heard = Self.hear(&machine, Self.answer(3, result), pieces: pieces)
             #expect(heard == Heard(heard: [.verdict(verdict)]))
-            // The next one can begin, and one answer more is too many.
+            // The next upload can begin, and one more answer is too many.
             let surplus = Self.hear(&machine, Self.answer(3, 1), pieces: pieces)
             #expect(surplus.fault == .unexpectedFrame)
         }
@@ -84,7 +84,7 @@ import TransferModel
         }
     }
 
-    /// A refusal may come early, a success may not.
+    /// A refusal may arrive before the end of the upload, a success may not.
     @Test func anAnswerBeforeTheEnd() throws {
         var machine = ClassicPush(Self.sized)
         _ = try machine.begin(Self.picture)
@@ -132,7 +132,7 @@ import TransferModel
         }
     }
 
-    /// A success is none before all is sent; a refusal is, and then the upload is taken back.
+    /// A success before the end of the upload is a fault; a refusal is valid, and then the upload is aborted.
     @Test func anEarlyResult() throws {
         var machine = ClassicPush(ClassicTarget(.header7))
         _ = try machine.begin(Self.picture)
@@ -147,7 +147,7 @@ import TransferModel
         #expect(try machine.begin(Self.picture).isEmpty == false)
     }
 
-    /// The result of what was taken back is of no interest.
+    /// The client ignores the result of an aborted upload.
     @Test func takenBack() throws {
         var machine = ClassicPush(ClassicTarget(.header7))
         _ = try machine.begin(Self.picture)
@@ -156,7 +156,7 @@ import TransferModel
         #expect(Self.hear(&machine, Self.result(#"{"id":2,"code":304}"#), pieces: 9).fault == .unexpectedFrame)
     }
 
-    /// Results of several such can come late, and one about the whole conversation is never ignored.
+    /// Results of several aborted uploads may arrive late; a result about the whole conversation is never ignored.
     @Test func severalTakenBack() throws {
         var machine = ClassicPush(ClassicTarget(.header7))
         for _ in 0..<3 {
@@ -192,7 +192,7 @@ import TransferModel
         #expect(try machine.begin(Self.picture) == [3, 0, 0, 0, 3, 0, 0, 0])
     }
 
-    /// No bytes trap, in no state.
+    /// No bytes cause a trap, in any state.
     @Test(arguments: ClassicFraming.standard.filter(\.hasClient)) func rubbish(_ framing: ClassicFraming) throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<300 {

@@ -2,7 +2,7 @@ import TransferClassic
 import TransferModel
 
 extension ClassicFraming {
-    /// A framing that no program speaks: the size in digits, a line end, the content; one character is the answer.
+    /// A framing for tests only: the size in digits, a line end, then the content; the answer is one character.
     static func digits(radix: Int = 10) -> ClassicFraming {
         ClassicFraming(
             "digits", port: 99, window: DigitsConversation.longestHead,
@@ -21,7 +21,7 @@ private struct DigitsConversation: ClassicConversation {
     let radix: Int
     let hasDigests = false
     private var number: UInt64 = 0
-    /// Bytes of content that are to come; nil between uploads.
+    /// Bytes of content still to be received; nil between uploads.
     private var remaining: Int?
 
     init(radix: Int) { self.radix = radix }

@@ -9,7 +9,7 @@ import Testing
     private static let none = Orders()
     private static let sample = Orders(questions: LookupGovernor.sample)
 
-    /// One that is sure that the server knows what comes, or that it doesn't.
+    /// A governor that is certain that the server knows the next files, or that it does not.
     private static func governor(knows: Bool) -> LookupGovernor {
         var governor = LookupGovernor()
         governor.asked()
@@ -26,7 +26,7 @@ import Testing
         #expect(governor.orders(open: 32) == Orders(questions: 0, unasked: 0))
     }
 
-    /// Whatever is in front of the first question is sent, and nothing that comes behind it.
+    /// Files before the first lookup are sent at once, and none after it.
     @Test func theFirstQuestionEndsTheFlight() {
         var governor = LookupGovernor()
         governor.asked()
@@ -53,7 +53,7 @@ import Testing
         #expect(governor.orders(open: 0) == Self.none)
     }
 
-    /// The first push of a large tree: what is asked about becomes less and less.
+    /// In the first push of a large tree, lookups become rarer and rarer.
     @Test func samplesBecomeRare() {
         var governor = Self.governor(knows: false)
         var pauses: [Int] = []
@@ -78,7 +78,7 @@ import Testing
         #expect(governor.orders(open: 0) == Self.all)
     }
 
-    /// Content that was sent in vain makes the next sample come soon; it is no reason to hold anything back.
+    /// Content that the server already had makes the next sample come sooner, but holds nothing back.
     @Test func contentInVainShortensThePause() {
         var governor = Self.governor(knows: false)
         for _ in 0..<5 { governor.asked() }
@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-/// Whole folders that are asked about.
+/// Comparisons of whole folders.
 @Suite struct LookupGovernorFolderTests {
     private static let room = FolderRoom(questions: 5, cost: 5, files: 5)
 

@@ -7,12 +7,12 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Pushing what the server has already.
+/// Pushes of files that the server already has.
 @Suite struct LookupTests {
     private static let count = 700
     private static let size = 4096
 
-    /// Content that is sent because nothing was answered yet.
+    /// Bytes of content that the client sends before the first answer.
     private static let flight = Int(LookupGovernor.firstFlight)
 
     /// A tree that was pushed through a proxy.
@@ -29,7 +29,7 @@ import TransferTestSupport
 
         func stored(_ number: Int) -> String { server.directory.path("store/tree/d\(number % 7)/f\(number)") }
 
-        /// Another content of the same length, and another time.
+        /// Gives a file other content of the same length, and another time.
         func change(_ number: Int) throws {
             try Files.write(source(number), [UInt8](repeating: UInt8(number % 251), count: size))
         }
@@ -78,7 +78,7 @@ import TransferTestSupport
         }
     }
 
-    /// To ask costs something; who pushes what is new is not to pay for it.
+    /// Lookups cost time, so a push of new files should make few of them.
     @Test func aFirstPushAsksLittle() async throws {
         try await Self.withTree { tree in
             let sent = tree.proxy.take()
@@ -101,7 +101,7 @@ import TransferTestSupport
         }
     }
 
-    /// What the server said before counts only as long as it is so.
+    /// An earlier acknowledgement counts only as long as the stored file is unchanged.
     @Test func whatIsGoneOrDiffersIsStoredAgain() async throws {
         try await Self.withTree { tree in
             _ = tree.proxy.take()
@@ -160,14 +160,14 @@ import TransferTestSupport
     }
 }
 
-/// Servers that answer in their own way.
+/// Fake servers with chosen answers.
 extension LookupTests {
     private static func file(in sources: TemporaryDirectory, size: Int = 50_000) throws -> Upload {
         try Files.write(sources.path("file"), [UInt8](repeating: 7, count: size))
         return .path(sources.path("file"))
     }
 
-    /// What is short does not wait for any answer, not even for `welcome`.
+    /// A short file does not wait for any answer, not even for `welcome`.
     @Test func aShortFileWaitsForNothing() async throws {
         let sources = try TemporaryDirectory()
         let fake = FakeServer { peer in
@@ -195,7 +195,7 @@ extension LookupTests {
         #expect(outcome.failure == nil)
     }
 
-    /// An answer about something else is no reason to believe that this is stored.
+    /// An answer with another size or digest does not prove that this file is stored.
     @Test(arguments: [known(.none, size: 49_999), known(.none, .sha256), known(.none, nil)])
     func whatIsNotTheSameIsSent(_ answer: UploadResult) async throws {
         let sources = try TemporaryDirectory()
