@@ -6,15 +6,15 @@ import TransferSystem
 
 @testable import TransferClient
 
-/// A server with the mailbox of somebody called bob, as far as a test needs it.
+/// A fake server with the mailbox of bob.
 final class FakeMailbox: Sendable {
     struct Mail: Sendable {
         var listed: ListedDelivery
-        /// What the server sends of it.
+        /// Content that the server sends for the mail.
         let content: [UInt8]
     }
 
-    /// What to do about a request, in place of what the mailbox would do.
+    /// The reaction to a request, instead of the usual one.
     enum Course: Equatable, Sendable {
         case usual
         /// The connection ends before an answer.
@@ -27,23 +27,23 @@ final class FakeMailbox: Sendable {
         var fetches: [FetchRequest] = []
         var settles: [SettleRequest] = []
         var lists: [MailRequest] = []
-        /// Those who wait for what comes.
+        /// Connections that watch the mailbox.
         var watchers: [Wire] = []
         var connections = 0
-        /// How lists end.
+        /// Result code at the end of lists.
         var listEnd = ResultCode.completed
     }
 
     private let state = Locked(State())
     private let settling: @Sendable (_ number: Int, SettleRequest) -> Course
 
-    /// Bytes of a fetch after which the connection is lost, by the number of the fetch.
+    /// Bytes after which a fetch loses its connection, by the number of the fetch.
     private let cuts: [Int: Int]
 
-    /// Whether something arrives in the middle of each list.
+    /// Whether a delivery arrives in the middle of each list.
     private let arrivesMeanwhile: Bool
 
-    /// - Parameter settling: is asked about each settle, by its number from 0.
+    /// - Parameter settling: decides about each settle request, by its number from 0.
     init(
         cuts: [Int: Int] = [:], arrivesMeanwhile: Bool = false,
         settling: @escaping @Sendable (Int, SettleRequest) -> Course = { _, _ in .usual }
@@ -57,7 +57,7 @@ final class FakeMailbox: Sendable {
     var states: [DeliveryState] { state.withLock { $0.mails.map(\.listed.state) } }
     var mails: [Mail] { state.withLock { $0.mails } }
 
-    /// Puts something in, and tells whoever waits.
+    /// Adds a delivery and notifies the watchers.
     @discardableResult
     func deliver(
         _ name: String, _ content: [UInt8], from person: String = "alice", listed other: [UInt8]? = nil,
@@ -77,7 +77,7 @@ final class FakeMailbox: Sendable {
         return id
     }
 
-    /// Something became of what this client has sent.
+    /// Changes the state of a delivery and notifies the watchers.
     func change(_ index: Int, to new: DeliveryState) {
         let (watchers, number) = state.withLock { state in
             state.mails[index].listed.state = new
@@ -86,7 +86,7 @@ final class FakeMailbox: Sendable {
         tell(watchers, number)
     }
 
-    /// The server was given back what it had earlier: only so many deliveries.
+    /// Removes all but the first deliveries, as a server does that was restored from a backup.
     func goBack(to count: Int) {
         let (watchers, number) = state.withLock { state in
             state.mails.removeLast(state.mails.count - count)
@@ -107,13 +107,13 @@ final class FakeMailbox: Sendable {
         return digester.finish().digest
     }
 
-    /// A server of it that lives through so many connections.
+    /// A fake server for at most eight connections.
     var server: FakeServer {
         let serve: @Sendable (FakeServer.Peer) -> Void = { self.serve($0) }
         return FakeServer(serve, serve, serve, serve, serve, serve, serve, serve)
     }
 
-    /// What it says its key is. It proves nothing of that, without TLS.
+    /// The key that the server claims. Without TLS it has no proof.
     static let key = [UInt8](repeating: 9, count: 32)
 
     func serve(_ peer: FakeServer.Peer) {
@@ -160,7 +160,7 @@ final class FakeMailbox: Sendable {
         peer.send(.outcome(Ending(id: mail.id, code: end, count: UInt64(found.count))))
     }
 
-    /// From now on lists have nothing in them and end like this.
+    /// Makes all later lists empty and end with this code.
     func endLists(with code: ResultCode) { state.withLock { $0.listEnd = code } }
 
     private func send(_ fetch: FetchRequest, _ peer: FakeServer.Peer) -> Bool {
@@ -240,12 +240,12 @@ final class FakeMailbox: Sendable {
     }
 }
 
-/// What receiving came to.
+/// All events of one receive.
 struct Received {
     var reports: [ReceiveReport] = []
     var found: [Delivery] = []
     var reconnects = 0
-    /// Whose keys were seen for the first time.
+    /// People whose keys were seen for the first time.
     var met: [String] = []
     var failure: TransferFailure?
 
@@ -273,12 +273,12 @@ struct Received {
         }
     }
 
-    /// The results by the senders' names.
+    /// Results by the name that the server lists.
     var results: [String: ResultCode] {
         Dictionary(reports.map { ($0.delivery.name, $0.result) }) { first, _ in first }
     }
 
-    /// What is known of the senders of what is here, by its shown names.
+    /// Seals of stored deliveries, by their shown names.
     var seals: [String: DeliverySeal?] {
         Dictionary(reports.filter { $0.path != nil }.map { ($0.delivery.shownName, $0.seal) }) { first, _ in first }
     }
@@ -289,7 +289,7 @@ struct Received {
 }
 
 extension [Delivery] {
-    /// As if the content of each had been here.
+    /// Proofs that the content of each delivery was received.
     var verified: [VerifiedDelivery] {
         compactMap { VerifiedDelivery($0, size: $0.size, computed: $0.digest, isOpened: $0.isSealed) }
     }

@@ -23,7 +23,7 @@ import TransferTestSupport
         #expect(!people[1].isClient && !people[1].isHere && !people[1].takesFromClient && people[1].isUnproven)
     }
 
-    /// A server that answers with several names, or with somebody else's, has not said who the client is.
+    /// An answer with several names, or with another person's, does not identify the client.
     @Test(arguments: [["bob", "mallory"], ["mallory"]]) func oneNameIsTheClients(_ names: [String]) async throws {
         let server = FakeServer { peer in
             peer.welcome(Welcome(features: [.files, .mail]))
@@ -39,7 +39,7 @@ import TransferTestSupport
         #expect(failure?.reason == .protocolFault)
     }
 
-    /// A server may name people as long as it likes.
+    /// A server may list any number of people.
     @Test func peopleWithoutEnd() async throws {
         let server = FakeServer { peer in
             peer.welcome(Welcome(features: [.files, .mail]))
@@ -83,7 +83,7 @@ import TransferTestSupport
         #expect(await all(client.sent(after: 1)).events.map(\.name) == ["b", "c"])
     }
 
-    /// Also of what was told before: a number does not grow when its delivery changes.
+    /// Changes of older deliveries are reported, too: the number of a delivery stays the same when its state changes.
     @Test func changesOfWhatWasSentAreTold() async throws {
         let mailbox = FakeMailbox()
         for name in ["a", "b"] { mailbox.deliver(name, [1]) }
@@ -109,7 +109,7 @@ import TransferTestSupport
         #expect(told == ["a queued", "b queued", "a fetched", "b delivered", "c queued", "a expired"])
     }
 
-    /// Otherwise what comes under the numbers that were told already would never be.
+    /// If the client did not list anew, new deliveries with numbers that it has seen would never be reported.
     @Test func aServerThatWentBackIsAskedAnew() async throws {
         let mailbox = FakeMailbox()
         for name in ["a", "b", "c"] { mailbox.deliver(name, [1]) }
@@ -131,7 +131,7 @@ import TransferTestSupport
         #expect(told == ["a", "b", "c", "a", "d"])
     }
 
-    /// What was told of deliveries that can change is remembered, and a server may list as many as it likes.
+    /// The client remembers deliveries that can still change, and a server may list any number of them.
     @Test func deliveriesWithoutEnd() async throws {
         let mailbox = FakeMailbox()
         for number in 0..<400 { mailbox.deliver("f\(number)", [1]) }
@@ -188,7 +188,7 @@ import TransferTestSupport
         #expect(failure?.reason == .rejected(.notFound))
     }
 
-    /// Nothing is asked of a server that would not know what to make of it.
+    /// The client sends no request to a server without the feature.
     @Test(arguments: [Features.files, []]) func aServerWithoutMailboxesIsSaidToBeOne(_ features: Features) async throws
     {
         let asked = Locked(0)

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Somebody who seals for others, and opens what is sealed for her.
+/// A person who seals files for others and opens files that are sealed for this person.
 struct Correspondent {
     let key = KeyPair()
     let sealing: SealingKey
@@ -16,36 +16,36 @@ struct Correspondent {
         sealing = try SealingKey()
     }
 
-    /// - Parameter path: of the list of people that she has seen.
+    /// - Parameter path: path of the person's list of known people.
     func identity(_ path: String) -> SealingIdentity {
         SealingIdentity(key: key, sealing: sealing, people: KnownPeople(path: path))
     }
 }
 
-/// A file that is sealed, and its note, as they travel.
+/// A sealed file and its note, as they are sent.
 struct Parcel {
     var content: [UInt8]
     var note: [UInt8]
 
-    /// What the note says beside the name.
+    /// Contents of the note besides the path.
     struct Details {
         var kind = ContentKind.file
-        /// Nil for that of the content.
+        /// Size in the note; nil for the size of the content.
         var size: UInt64?
-        /// Whose digest it names; nil for the content itself.
+        /// The content whose digest the note names; nil for the real content.
         var other: [UInt8]?
         var modified: Timestamp?
         var permissions: UInt16?
-        /// Nothing for that of the content.
+        /// Tag in the note; nil for the tag of the sealed content.
         var tag: SealedTag?
     }
 
     let tag: SealedTag
 
     /// - Parameters:
-    ///   - path: what the sender calls it.
-    ///   - recipients: who can open it.
-    ///   - readers: who can open its note, where these are others.
+    ///   - path: path in the note.
+    ///   - recipients: keys that can open the content.
+    ///   - readers: keys that can open the note; nil for the recipients of the content.
     init(
         _ path: String, _ content: [UInt8], by sender: KeyPair, for recipients: [SealingKey],
         noteFor readers: [SealingKey]? = nil, _ change: (inout Details) -> Void = { _ in }
@@ -69,9 +69,9 @@ struct Parcel {
         self.note = try note.sealed(for: (readers ?? recipients).map(\.recipient))
     }
 
-    /// The same with a note that its sender has signed, whatever the path is.
+    /// Replaces the note by one that the sender has signed, for any path.
     ///
-    /// - Parameter content: what was sealed.
+    /// - Parameter content: the content before sealing.
     mutating func rename(
         to path: String, _ content: [UInt8], by sender: KeyPair, for recipients: [SealingKey]
     ) throws {
@@ -91,7 +91,7 @@ struct Parcel {
 }
 
 extension FakeMailbox {
-    /// Puts a sealed file in, as a server has it.
+    /// Adds a sealed file to the mailbox.
     @discardableResult
     func deliver(_ mail: Parcel, as name: String = "sealed.age", from person: String = "alice") -> UploadID {
         deliver(name, mail.content, from: person, note: mail.note)

@@ -29,7 +29,7 @@ import TransferTestSupport
         }
     }
 
-    /// The first one asks; later ones are on their way with their content.
+    /// The first upload waits for `accept`; later ones are sent with their content.
     @Test func theFirstUploadWaitsForAnAnswer() async throws {
         let begins = Locked<[Begin]>([])
         let dataBeforeAccept = Locked(0)
@@ -66,7 +66,7 @@ import TransferTestSupport
         #expect(seen.allSatisfy { $0.recipients?.names == ["bob", "carol"] })
     }
 
-    /// All uploads of a push are for the same people: one answer is enough.
+    /// All uploads of a push have the same recipients, so a single refusal ends the push.
     @Test(arguments: [ResultCode.unknownRecipient, .forbidden]) func aRefusalIsOneForAll(_ code: ResultCode)
         async throws
     {
@@ -140,7 +140,7 @@ import TransferTestSupport
         #expect(failure { $0.wantsReceipts = true }?.reason == .unsupported)
     }
 
-    /// The longest names that are taken, with the longest path, fit where frames of control have room.
+    /// The longest names of recipients and the longest path fit into the room for control frames.
     @Test func theLongestFrameFits() throws {
         let recipients = (10..<54).map { "\($0)" + String(repeating: "b", count: 253) }
         #expect(recipients.reduce(0) { $0 + 1 + $1.utf8.count } == ClientConfiguration.mostRecipientBytes)

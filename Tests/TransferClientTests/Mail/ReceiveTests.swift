@@ -36,11 +36,11 @@ import TransferTestSupport
         #expect(content("photo.png") == [1, 2, 3] && content("holiday/a.txt") == Array("text".utf8))
         #expect(mailbox.states == [.delivered, .delivered, .delivered])
         #expect(mailbox.settles.flatMap(\.deliveries).count == 3)
-        // Nothing is left over.
+        // No temporary files are left.
         #expect(names(in: out).sorted() == ["empty", "holiday", "photo.png"])
     }
 
-    /// The second one stays in the mailbox: the first is not replaced by what comes with it.
+    /// The second delivery stays in the mailbox: it must not replace the first one of the same run.
     @Test func twoDeliveriesOfOneName() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver("a", [1])
@@ -51,7 +51,8 @@ import TransferTestSupport
         #expect(Files.tree(out) == ["a"])
     }
 
-    /// What has come for the first one would be signed for as the second, which may be a contract.
+    /// Otherwise the client would sign for the second delivery, which may be a contract, although it received the
+    /// first.
     @Test(arguments: [false, true]) func twoDeliveriesOfOneID(isFirstSmaller: Bool) async throws {
         let mailbox = FakeMailbox()
         let (cat, contract) = ([UInt8](repeating: 1, count: 3), [UInt8](repeating: 2, count: 3_000))
@@ -60,11 +61,11 @@ import TransferTestSupport
         let received = try await Received(from: mailbox, to: out)
         #expect(received.failure?.reason == .protocolFault && received.found.map(\.name) == ["cat"])
         #expect(Files.tree(out) == ["cat"])
-        // The one that has come is told of once, under its own name.
+        // The received delivery is settled once, under its name.
         #expect(received.results == ["cat": .committed] && mailbox.settles.flatMap(\.deliveries) == [id])
     }
 
-    /// What is signed for is what has been computed. A digest of another kind than content of this size has is compared with nothing.
+    /// The client signs only a digest that it has computed. A digest function that does not fit the size never matches.
     @Test func aDigestThatTheContentCannotHave() async throws {
         let mailbox = FakeMailbox()
         let content = [UInt8](repeating: 1, count: 3)
@@ -75,7 +76,7 @@ import TransferTestSupport
         #expect(mailbox.settles.isEmpty && Files.tree(out).isEmpty)
     }
 
-    /// Of long content that comes in parts as well.
+    /// Long content in parts is checked, too.
     @Test func aDigestThatLongContentCannotHave() async throws {
         let mailbox = FakeMailbox()
         let content = SplitMix64.bytes(seed: 9, 24 << 20)
@@ -86,7 +87,8 @@ import TransferTestSupport
         #expect(mailbox.settles.isEmpty && Files.tree(out).isEmpty)
     }
 
-    /// A signature says which content it is for. Whoever can make two contents with one digest could show it for the other one.
+    /// A signature names the content by its digest. A digest function with collisions would let a server present other
+    /// content.
     @Test(arguments: DigestFunction.allCases) func onlyADigestThatHoldsIsSignedFor(_ function: DigestFunction)
         async throws
     {
@@ -97,7 +99,8 @@ import TransferTestSupport
         #expect(mailbox.settles.map { $0.signature != nil } == [function == .sha256])
     }
 
-    /// A server may list deliveries as long as it likes. What is held is received, and nothing else is waited for.
+    /// A server may list any number of deliveries. Those that fit into memory are received, and the failure is
+    /// reported.
     @Test func deliveriesWithoutEnd() async throws {
         let mailbox = FakeMailbox()
         for number in 0..<400 { mailbox.deliver("f\(number)", [UInt8(number % 251)]) }
@@ -109,7 +112,7 @@ import TransferTestSupport
         #expect(received.reports.allSatisfy { $0.result == .committed })
     }
 
-    /// The list is asked for page by page, each when the one before is received and the server knows that.
+    /// The client asks for the list page by page; each page waits until the previous one is received and settled.
     @Test func moreThanIsHeldAtOnceIsReceivedPageByPage() async throws {
         let mailbox = FakeMailbox()
         for number in 0..<400 { mailbox.deliver("f\(number)", [UInt8(number % 251)]) }
@@ -120,7 +123,7 @@ import TransferTestSupport
         #expect(pages.count > 1 && pages == Set(pages).sorted())
     }
 
-    /// What is left on the server is not asked for again, so what is behind it is never reached.
+    /// Deliveries that are left on the server are not listed again, so the client never reaches those behind them.
     @Test func moreThanIsHeldAndLeftIsToldAsIncomplete() async throws {
         let mailbox = FakeMailbox()
         for number in 0..<400 { mailbox.deliver("f\(number)", [UInt8(number % 251)]) }
@@ -131,7 +134,7 @@ import TransferTestSupport
         #expect(Set(mailbox.states) == [.queued])
     }
 
-    /// Of deliveries that nothing is done about only their ids are held, so others can be far behind them.
+    /// The client holds only the IDs of deliveries that it ignores, so a wanted delivery may be far behind them.
     @Test func othersMailDoesNotHideWhatIsWanted() async throws {
         let mailbox = FakeMailbox()
         for number in 0..<400 { mailbox.deliver("f\(number)", [1], from: "mallory") }
@@ -155,7 +158,7 @@ import TransferTestSupport
         #expect(received.results["wanted"] == .committed && mailbox.lists.count > 1)
     }
 
-    /// The rest of a list is asked for also when all that came of it was settled before the list had ended.
+    /// The client asks for the rest of a list even if all listed deliveries were settled before the list ended.
     @Test func aPageThatWasSettledBeforeItsListEndedIsNotTheLast() {
         var state = ReceivePlan.State()
         state.budget = ListBudget(1000)
@@ -167,7 +170,7 @@ import TransferTestSupport
         #expect(state.listing == .wanted && state.failure == nil)
     }
 
-    /// What was noted of files that are here stays, so they are not fetched again.
+    /// Records of stored files stay, so these files are not fetched again.
     @Test func aListThatFailsForgetsNothing() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver("a", [1])
@@ -187,7 +190,7 @@ import TransferTestSupport
         #expect(received.failure == nil && received.reports.isEmpty)
     }
 
-    /// What the server is told of is under its name by then.
+    /// When the client settles a delivery, the file already has its name.
     @Test func itIsHereBeforeTheServerIsTold() async throws {
         let seen = Locked<[Bool]>([])
         let path = out
@@ -222,7 +225,7 @@ import TransferTestSupport
         #expect(again == mailbox.settles[0])
     }
 
-    /// As after kill -9: what was stored is told, and not fetched.
+    /// Stands for a kill -9: the next run settles the stored file without fetching it.
     @Test func anotherProcessTellsWhatIsHere() async throws {
         let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
         mailbox.deliver("a", [1])
@@ -257,7 +260,7 @@ import TransferTestSupport
         #expect(mailbox.fetches.count == 2 && Files.tree(out).filter { !$0.hasPrefix(".") } == ["a"])
     }
 
-    /// What was kept waits, and is not fetched to be settled.
+    /// A kept delivery stays on the server, and is not fetched again when it is settled.
     @Test func whatIsKeptWaits() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver("a", [1])
@@ -291,7 +294,7 @@ import TransferTestSupport
         _ = try await Received(from: mailbox, to: out) { $0.retryFor = 0 }
         let received = try await Received(from: mailbox, to: out)
         #expect(received.results == ["long": .committed] && content("long") == Self.long)
-        // It first asks what the server's file is called.
+        // The client first asks for the version of the file on the server.
         #expect(mailbox.fetches.map(\.offset) == [0, 0, 4 << 20])
         #expect(mailbox.fetches.allSatisfy { $0.digest == .sha256 })
     }
@@ -305,7 +308,7 @@ import TransferTestSupport
         #expect(mailbox.fetches.contains { $0.length != nil })
     }
 
-    // MARK: Other people
+    // MARK: Other senders
 
     @Test func namesLeadNowhere() async throws {
         let names = ["../up", "/etc/x", "a/../../up", "", ".transfer-parts/x", ".transfer/x", "x\0y", "a//b"]
@@ -345,7 +348,7 @@ import TransferTestSupport
         #expect(try await Received(from: mailbox, to: out, options).reports.map(\.path) == [".profile"])
     }
 
-    /// Nobody runs what has come by mistake.
+    /// Execute permission is off by default, so that a received program does not run by mistake.
     @Test(arguments: [false, true]) func itCanBeRunWhereThatIsAskedFor(takesExecution: Bool) async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver("tool", [1])
@@ -396,9 +399,9 @@ import TransferTestSupport
         #expect(received.results["leave"] == nil)
     }
 
-    // MARK: What the server thinks of it
+    // MARK: Refused settlements
 
-    /// One that it doesn't know any more must not keep the others from being settled.
+    /// A delivery that the server no longer knows does not prevent the settlement of others.
     @Test func oneThatIsGoneKeepsNoOthers() async throws {
         let mailbox = FakeMailbox { _, settle in
             settle.deliveries.contains { $0.low == 5 } ? .answer(.notFound) : .usual
@@ -426,7 +429,7 @@ import TransferTestSupport
         #expect(DeliveryBatch.lines([receipt], signature: signature)?.count == 1)
     }
 
-    /// Known by a token, the key is none of this server's business.
+    /// A server that knows the client by a token may refuse its key; the client then settles without a signature.
     @Test func aSignatureThatIsNotTakenIsLeftOut() async throws {
         let mailbox = FakeMailbox { _, settle in settle.signature == nil ? .usual : .answer(.forbidden) }
         mailbox.deliver("a", [1])

@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Files of the age format that stay so, and that others have made.
+/// Files in the age format that stay sealed, and files that other programs sealed.
 @Suite struct SealedAgeTests {
     private let here: TemporaryDirectory
     private let alice: Correspondent
@@ -100,7 +100,7 @@ import TransferTestSupport
         for (name, content) in contents { #expect(self.content(name) == content, "\(name)") }
     }
 
-    /// What is left of a name may be none.
+    /// The name without its extension may be empty or reserved.
     @Test func namesWithoutTheirEndLeadNowhere() async throws {
         let mailbox = FakeMailbox()
         let mail = try sealed("x")
@@ -193,7 +193,7 @@ import TransferTestSupport
         #expect(try await self.read(other, opens: false).0 == mail.content)
     }
 
-    /// What came out before is content, and not all of it.
+    /// The content before the change is delivered, but the end never is.
     @Test func whatWasChangedIsNotReadToItsEnd() async throws {
         let content = Self.long
         let mail = try sealed("a", content)
@@ -214,7 +214,7 @@ import TransferTestSupport
         #expect(failure?.reason == .rejected(.unopened) && read.isEmpty)
     }
 
-    /// It opens, and its sender has signed something else.
+    /// The content opens, but the sender has signed another digest.
     @Test func whatIsNotSignedIsNotReadToItsEnd() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver(try Parcel("a", Self.text, by: alice.key, for: [bob.sealing]) { $0.other = [1, 2] })
@@ -268,7 +268,7 @@ import TransferTestSupport
         let listed = await all(client.inbox()).events
         #expect(listed.map(\.shownName) == ["a.txt", "b", "plain"] && listed.map(\.shownSize) == [8, 1, 1])
         #expect(listed.map(\.isSealed) == [true, true, false] && listed[0].name == "sealed.age")
-        // To look is not to know.
+        // Listing a delivery must not record its sender's key.
         #expect(try people.entries().isEmpty)
         _ = try people.check(signer: alice.key.key, named: "carol", on: nil)
         let again = await all(client.inbox()).events
@@ -290,7 +290,7 @@ import TransferTestSupport
     }
 }
 
-/// age(1), as Debian has it.
+/// The program age(1), as packaged by Debian.
 private enum AgeCommand {
     static var isThere: Bool { (try? ChildLaunch.shell("command -v age >/dev/null 2>&1")) == 0 }
 

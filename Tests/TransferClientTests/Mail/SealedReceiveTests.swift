@@ -42,7 +42,7 @@ import TransferTestSupport
         #expect(mailbox.states == [.delivered] && names(in: out) == ["photos"])
     }
 
-    /// The server gets a receipt for what it knows.
+    /// The receipt names the sealed content, which the server knows.
     @Test func theReceiptIsForWhatTravelled() async throws {
         let mailbox = FakeMailbox()
         let mail = try sealed("a")
@@ -117,7 +117,7 @@ import TransferTestSupport
 
     // MARK: Once
 
-    /// As after kill -9 when it was opened, and had no name: all of what travelled is there.
+    /// Stands for a kill -9 after opening and before publishing: the sealed content is complete and not fetched again.
     @Test func whatWasFetchedIsNotFetchedAgain() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver(try sealed("long", Self.long))
@@ -134,7 +134,7 @@ import TransferTestSupport
         #expect(second.reports.first?.resumed == 8 << 20 && names(in: out) == ["long"])
     }
 
-    /// As after kill -9 behind publishing: with a note of what is here, and without it.
+    /// Stands for a kill -9 after publishing, with and without a record of the stored file.
     @Test(arguments: [true, false]) func whatIsHereIsNotStoredTwice(isNoted: Bool) async throws {
         let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
         mailbox.deliver(try sealed("a"))
@@ -160,7 +160,7 @@ import TransferTestSupport
         #expect(names(in: out) == ["a"])
     }
 
-    // MARK: What is known of the sender
+    // MARK: Signers
 
     @Test func whatItsSenderHasSignedIsSaidToBe() async throws {
         let mailbox = FakeMailbox()
@@ -169,7 +169,7 @@ import TransferTestSupport
         #expect(try await receive(mailbox).seals == ["a": .signed, "plain": nil])
     }
 
-    /// A server leaves the note out, and names whom it likes. Everybody who knows a key can seal for it.
+    /// A server may omit the note and name any sender. Everyone who knows a public key can seal for its owner.
     @Test func whatNobodyHasSignedIsSaidToBeUnsigned() async throws {
         let mailbox = FakeMailbox()
         mailbox.deliver("sealed.age", try sealed("a").content)
@@ -177,7 +177,7 @@ import TransferTestSupport
         #expect(content("sealed") == Self.text)
     }
 
-    /// Nobody has looked what is in it.
+    /// The content was not opened, so its signature was not compared.
     @Test func whatIsNotOpenedIsSaidToBeUnopened() async throws {
         let mailbox = FakeMailbox()
         var mail = try sealed("a", [1, 2, 3])
@@ -187,7 +187,8 @@ import TransferTestSupport
         #expect(received.seals == ["a": .unopened] && Files.tree(out) == ["a.age"])
     }
 
-    /// The server lists a forged file without a note, then with a genuine one of somebody. What is here was compared with none.
+    /// The server first lists a file, which may be forged, without a note, and later with a genuine one. The stored
+    /// file was not compared with a note before.
     @Test(arguments: [true, false]) func aNoteThatComesLaterIsComparedWithWhatIsHere(isForged: Bool) async throws {
         let mail = try sealed("a")
         let other = isForged ? try sealed("a", [4, 5, 6]) : mail
@@ -199,13 +200,13 @@ import TransferTestSupport
         let received = try await receive(later) { $0.keeps = true }
         #expect(received.seals == (isForged ? [:] : ["a": .signed]))
         #expect(received.reports.map(\.result) == [isForged ? .unopened : .committed] && later.fetches.count == 1)
-        // Compared once, it is known to be what the note says.
+        // After this comparison the client knows that the file matches its note.
         guard !isForged else { return }
         #expect(try await receive(later).seals == ["a": .signed] && later.fetches.count == 1)
         #expect(later.states == [.delivered] && Files.tree(out) == ["a", "sealed"])
     }
 
-    /// A receipt names the size that was counted, not the one that is listed when it is signed.
+    /// A receipt names the size that the client counted, not the size that the server lists when the receipt is signed.
     @Test func anotherSizeThanBeforeIsFetchedAnew() async throws {
         let mail = try sealed("a")
         let mailbox = FakeMailbox()
@@ -235,7 +236,7 @@ import TransferTestSupport
         #expect(names(in: small.path) == ["c"] && mailbox.states == [.queued, .queued, .delivered])
     }
 
-    /// There is room for what travels, and not for what is in it beside that.
+    /// The disk has room for the sealed content, but not for the opened content beside it.
     @Test func aFullDiskKeepsWhatWasFetched() async throws {
         guard let small = SmallFileSystem(here.path("small"), size: "8m") else { return }
         let mailbox = FakeMailbox()

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A suite in which bob receives what alice has sealed for him.
+/// A suite in which bob receives files that alice has sealed for him.
 protocol SealedReceiving {
     var here: TemporaryDirectory { get }
     var alice: Correspondent { get }
@@ -17,7 +17,7 @@ protocol SealedReceiving {
 private let longContent = SplitMix64.bytes(seed: 2, 9 << 20)
 
 extension SealedReceiving {
-    /// More than two blocks.
+    /// Content of more than two blocks.
     static var long: [UInt8] { longContent }
 
     var out: String { here.path("out") }
@@ -45,7 +45,7 @@ extension SealedReceiving {
         }
     }
 
-    /// Nothing of it is here, and it waits.
+    /// Expects that the delivery fails with this code, leaves no files and stays on the server.
     func expectWaiting(
         _ mailbox: FakeMailbox, _ code: ResultCode, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> String {

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What is not stored, and why.
+/// Sealed deliveries that are not stored, and the reasons.
 @Suite struct SealedRefusalTests: SealedReceiving {
     let here: TemporaryDirectory
     let alice: Correspondent
@@ -60,7 +60,7 @@ import TransferTestSupport
         #expect(try await expectWaiting(mailbox, .unopened).contains("sealed for others"))
     }
 
-    /// A server hangs the note of one on the other.
+    /// The server attaches the note of one file to another.
     @Test func aNoteIsAboutOneContent() async throws {
         let mailbox = FakeMailbox()
         var mail = try sealed("a", [1, 2, 3])
@@ -69,7 +69,8 @@ import TransferTestSupport
         #expect(try await expectWaiting(mailbox, .unopened).contains("not what its sender's note is about"))
     }
 
-    /// A recipient has the file key: it can put other content of the same size behind the same header, and a server can hand it on.
+    /// A recipient has the file key and can seal other content of the same size behind the same header; the server can
+    /// forward that.
     @Test(arguments: [3, 70_000, 5 << 20]) func aNoteIsAboutNoOtherContentOfThatSize(_ size: Int) async throws {
         let mailbox = FakeMailbox()
         let content = SplitMix64.bytes(seed: 6, size)
@@ -77,7 +78,7 @@ import TransferTestSupport
         #expect(try await expectWaiting(mailbox, .unopened).contains("not what its sender's note is about"))
     }
 
-    /// It does not say what content it is about.
+    /// Notes of version 1 do not name the digest of the content.
     @Test func aNoteOfAnEarlierVersionIsNone() async throws {
         let mailbox = FakeMailbox()
         var mail = try sealed("a")
@@ -100,7 +101,7 @@ import TransferTestSupport
         _ = try await expectWaiting(mailbox, .unopened)
     }
 
-    /// The server's digest fits what it sends: only the seal says that it was changed.
+    /// The server's digest matches the changed content; only the seal reveals the change.
     @Test(arguments: [5, 100, 180, 200, 70_000, 200_000]) func contentThatWasChangedIsNotStored(_ place: Int)
         async throws
     {
@@ -111,7 +112,7 @@ import TransferTestSupport
         _ = try await expectWaiting(mailbox, .unopened)
     }
 
-    /// At the end of a chunk, in one, in the header, and with something behind the end.
+    /// The content is cut in the header, at the end of a chunk and within a chunk, or has bytes behind its end.
     @Test func contentThatIsCutOffIsNotStored() async throws {
         let whole = try sealed("a", SplitMix64.bytes(seed: 4, 3 * 65_536))
         let front = 184 + 65_552
@@ -129,7 +130,7 @@ import TransferTestSupport
         _ = try await expectWaiting(mailbox, .unopened)
     }
 
-    /// What was fetched of a long one is of no use when it does not open.
+    /// A long file that does not open leaves no fetched content behind.
     @Test func ofALongOneThatDoesNotOpenNothingStays() async throws {
         for lanes in [1, 2] {
             let mailbox = FakeMailbox()
@@ -158,7 +159,7 @@ import TransferTestSupport
         #expect(mailbox.states == [.delivered, .queued, .delivered, .delivered])
     }
 
-    // MARK: Who has signed
+    // MARK: Signers
 
     @Test func theFirstKeyIsKnownFromThenOn() async throws {
         let mailbox = FakeMailbox()
@@ -184,7 +185,7 @@ import TransferTestSupport
         #expect(content("b") == Self.text && mailbox.states == [.queued, .delivered])
     }
 
-    /// Signed by somebody who is known, but by another name.
+    /// The signer is known, but under another name.
     @Test func aKeyIsOnePersons() async throws {
         let mailbox = FakeMailbox()
         let carol = try Correspondent()
@@ -193,7 +194,7 @@ import TransferTestSupport
         _ = try await expectWaiting(mailbox, .wrongSigner)
     }
 
-    /// What was not opened says nothing of anybody.
+    /// A delivery that was not opened does not make its sender known.
     @Test func whoseNoteIsNoGoodIsNotKnown() async throws {
         let mailbox = FakeMailbox()
         var mail = try sealed("a")
@@ -233,7 +234,7 @@ import TransferTestSupport
         #expect(names(in: here.path("elsewhere")) == [])
     }
 
-    /// A name is bytes; whoever shows it escapes them.
+    /// A name may contain any bytes; programs escape it when they show it.
     @Test func oddNamesAreKept() async throws {
         let name = "a\u{1B}[31m\n\u{202E}b"
         let mailbox = FakeMailbox()

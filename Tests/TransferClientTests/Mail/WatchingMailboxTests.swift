@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Receiving that goes on with what comes while it watches the mailbox.
+/// A client that watches the mailbox also receives later deliveries.
 @Suite struct WatchingMailboxTests {
     private let out: String
     private let here: TemporaryDirectory
@@ -35,7 +35,7 @@ import TransferTestSupport
         #expect(mailbox.lists.map(\.after).max() == 5)
     }
 
-    /// The same as a state: the client may ask for the next list before or behind the rest of this one.
+    /// The test above, on the state alone: the client may ask for the next list before or after the rest of this one.
     @Test func aListOfWhichTheRestIsAskedForGoesOn() {
         var state = ReceivePlan.State()
         for listing in [ReceivePlan.State.Listing.wanted, .asked, .done] {
@@ -46,7 +46,7 @@ import TransferTestSupport
         #expect(!state.wantsMore)
     }
 
-    /// The list goes on when something arrives in the middle of it.
+    /// The list goes on when a delivery arrives in the middle of it.
     @Test func whatArrivesInTheMiddleOfAListDoesNotEndIt() async throws {
         let mailbox = FakeMailbox(arrivesMeanwhile: true)
         for number in 0..<120 { mailbox.deliver("f\(number)", [UInt8(number)]) }
@@ -70,7 +70,7 @@ import TransferTestSupport
         #expect(!state.wantsMore)
     }
 
-    /// What came while there was no connection is listed by the next one.
+    /// Deliveries that arrived without a connection are listed by the next one.
     @Test func watchingOutlivesAConnection() async throws {
         let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
         mailbox.deliver("first", [1])
