@@ -99,7 +99,7 @@ import TransferTestSupport
         }
     }
 
-    /// A pull that ends early does not report entries as stored, and the next pull completes the tree.
+    /// A pull that ends early reports the listed entries that it has not stored, and the next pull completes the tree.
     @Test func anEarlyEndAndAnotherPull() async throws {
         try sample.make()
         try await withServer { server in

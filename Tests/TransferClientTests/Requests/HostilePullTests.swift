@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A server that lies can keep its files, and nothing else: nothing is stored outside, under a wrong name, or damaged.
+/// A server that lies cannot make the client store a file outside of the target, under a wrong name, or damaged.
 @Suite struct HostilePullTests {
     private let here: TemporaryDirectory
 
@@ -44,7 +44,7 @@ import TransferTestSupport
         return frame + content
     }
 
-    /// A server of a folder with these entries, whose files are all answered in the same way.
+    /// A server with a folder of these entries, which answers each fetch in one way.
     private func server(
         _ entries: [ListedEntry], _ answer: @escaping @Sendable (FakeServer.Peer, UInt32) -> Void
     ) -> FakeServer {
@@ -81,9 +81,9 @@ import TransferTestSupport
         return pulled
     }
 
-    // MARK: What comes compressed
+    // MARK: Compressed content
 
-    /// [1, 2, 3] as one frame each, by hand: a block that holds its bytes as they are, and the Adler-32 of RFC 1950.
+    /// The content [1, 2, 3] as one frame each, made by hand: a block with stored bytes, and the Adler-32 of RFC 1950.
     private static let zlib: [UInt8] = [0x78, 0x01, 1, 3, 0, 0xfc, 0xff, 1, 2, 3, 0, 0x0d, 0, 0x07]
     private static let zstd: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 3, 0x19, 0, 0, 1, 2, 3]
 
@@ -118,9 +118,8 @@ import TransferTestSupport
         return (pulled, heard.withLock { $0 })
     }
 
-    /// A fetch has content, or the reason why not. An outcome that says success, with no content or half of it, says neither.
-    ///
-    /// A server that closes the connection behind it is no better.
+    /// The answer to a fetch is content or the reason for its absence. A success outcome without content, or with half
+    /// of it, is a fault, even if the server closes the connection after it.
     @Test(arguments: [true, false], [true, false]) func successWithoutContentIsNone(
         hasBegun: Bool, closes: Bool
     ) async throws {
@@ -134,7 +133,7 @@ import TransferTestSupport
         #expect(!pulled.results.values.contains { $0.isSuccess })
     }
 
-    /// A server that damages each answer is given up when patience ends, and has not made progress meanwhile.
+    /// Damaged answers are not progress, so the client gives up when the time for retries ends.
     @Test func damagedAnswersAreNoProgress() async throws {
         let connections = Locked(0)
         let serve = { @Sendable (peer: FakeServer.Peer) in
@@ -161,8 +160,8 @@ import TransferTestSupport
         #expect(pulled.failure != nil && connections.withLock { $0 } < 12)
     }
 
-    /// Whole answers behind one that was damaged are not worked on, and are asked for again like that one; once, also where the
-    /// damaged one has no end.
+    /// Answers after a damaged one are dropped and asked for again, like the damaged one, and each only once, even if
+    /// the damaged answer has no end.
     @Test(arguments: [true, false]) func whatComesBehindADamagedAnswerIsAskedForAgain(hasEnd: Bool) async throws {
         let first = Locked<[UInt32]>([])
         let fetches = Locked(0)
@@ -287,7 +286,8 @@ import TransferTestSupport
         #expect(Files.tree(here.path) == [])
     }
 
-    /// The disk has lost it, and the server reads what it has: the catalog alone knows what was put there.
+    /// The disk has damaged the file and the server sends it as it is; only the catalog has the digest of the stored
+    /// content.
     @Test func otherContentThanWasStoredIsNoFile() async throws {
         let entries = [
             Self.entry("rotten", stored: Self.digest([1, 2, 4])), Self.entry("f", stored: Self.digest([1, 2, 3])),
@@ -308,7 +308,7 @@ import TransferTestSupport
         #expect(Files.tree(here.path) == [])
     }
 
-    /// It could go on for ever.
+    /// The server would send content forever.
     @Test func tooMuchEndsTheConnection() async throws {
         let server = server([Self.entry("f")]) { peer, id in
             peer.send(.file(Self.file(id)))
@@ -319,7 +319,7 @@ import TransferTestSupport
         #expect(Files.tree(here.path) == [])
     }
 
-    /// A file that is another one with every look is not waited for for ever.
+    /// A file whose version differs in each answer is given up eventually.
     @Test func aFileThatAlwaysChangesIsGivenUp() async throws {
         let server = server([Self.entry("f")]) { peer, id in
             var file = Self.file(id)
@@ -357,7 +357,7 @@ import TransferTestSupport
         #expect(try await pull(server).failure?.reason == .protocolFault)
     }
 
-    /// The server sends half of a file and then nothing more; whoever waits for it may stop.
+    /// The server sends half of a file and stalls; the caller cancels the pull.
     @Test func whoIsCancelledLeavesNothingHalf() async throws {
         let server = server([Self.entry("f")]) { peer, id in
             peer.send(.file(Self.file(id)))

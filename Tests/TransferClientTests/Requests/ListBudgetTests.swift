@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What a server lists takes no more memory here than it may, and whoever wanted it is told.
+/// Listings are bounded in memory, and a pull or sync that exceeds the bound fails.
 @Suite struct ListBudgetTests {
     private let here: TemporaryDirectory
 
@@ -18,7 +18,7 @@ import TransferTestSupport
             .directory, name: name, size: 0, modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o755)
     }
 
-    /// A server that has the same in every folder.
+    /// A server that lists the same entries in every folder.
     private static func server(_ entries: [ListedEntry]) -> FakeServer {
         FakeServer { peer in
             peer.welcome(Welcome(features: .files))
@@ -45,7 +45,7 @@ import TransferTestSupport
         #expect(budget.held == 0)
         #expect(throws: TransferFailure.self) { try budget.hold(.max) }
         #expect(throws: TransferFailure.self) { try budget.hold(.max) }
-        // Ten million entries with long paths.
+        // The bound is enough for ten million entries with long paths.
         #expect(ListBudget.mostBytes / (ListBudget.entryBytes + 300) > 10_000_000)
     }
 
@@ -54,7 +54,7 @@ import TransferTestSupport
         try await withServer { server in
             for number in 0..<400 { try Files.write(server.directory.path("store/t/\(number)"), [1]) }
             let small = try client(server.address("t"), 100_000)
-            // What is told as it comes takes nothing.
+            // Events that are consumed as they arrive take no memory.
             #expect(await all(small.list()).events.count == 400)
             let (some, failure) = await small.collect(small.list())
             #expect(failure?.reason == .rejected(.incomplete) && (1..<400).contains(some.count))
@@ -78,7 +78,7 @@ import TransferTestSupport
         }
     }
 
-    /// They wait to be listed, each with more in it.
+    /// Folders waiting to be listed take memory, and each adds more.
     @Test func foldersWithoutEnd() async throws {
         let server = Self.server((0..<200).map { Self.folder("\($0)") })
         let listed = await all(try client(server.address, 500_000).list(isRecursive: true))
@@ -86,7 +86,7 @@ import TransferTestSupport
         #expect(listed.failure?.reason == .rejected(.incomplete) && !listed.events.isEmpty)
     }
 
-    /// No path is that deep.
+    /// The depth exceeds that of any legal path.
     @Test func aFolderInAFolderWithoutEnd() async throws {
         let server = Self.server([Self.folder("d")])
         let listed = await all(try client(server.address, ListBudget.mostBytes).list(isRecursive: true))

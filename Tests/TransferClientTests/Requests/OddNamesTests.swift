@@ -5,7 +5,8 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What is acknowledged can be listed, read, pulled and removed, whatever it is called; what cannot be is refused at the start.
+/// A file that was acknowledged can be listed, read, pulled and removed whatever its name is; a name for which that is
+/// impossible is refused at once.
 @Suite struct OddNamesTests {
     private let here: TemporaryDirectory
 
@@ -23,7 +24,7 @@ import TransferTestSupport
         String(repeating: "\u{1F600}", count: 63), "a-1", "a-1.txt",
     ]
 
-    /// Refused, in any folder.
+    /// Reserved names, refused in every folder.
     private static let own = [".transfer", ".Transfer", ".TRAN\u{17F}FER", ".transfer-parts", ".transfer\u{200C}"]
 
     private static func random(_ generator: inout SplitMix64) -> String {
@@ -42,7 +43,7 @@ import TransferTestSupport
         return names.subtracting([".", ".."].map { PathKey($0) }).sorted().map(\.string)
     }
 
-    /// Each as a file and as a folder, at the top and below.
+    /// Each name as a file and as a folder, at the top and below.
     private func paths(_ names: [String]) -> [String] {
         names.flatMap { ["files/\($0)", "folders/\($0)/below", "deep/x/\($0)"] }
     }
@@ -64,7 +65,7 @@ import TransferTestSupport
                     #expect(report.result == .sourceSkipped, "\(report.source): \(report.message)")
                 }
             }
-            // A folder with a name of Transfer's own is one report.
+            // A folder with a reserved name has a single report.
             #expect(paths.count - stored.count == 3 * Self.own.count)
             let listed = await all(client.list("", isRecursive: true)).events.filter { !$0.isDirectory }.map(\.path)
             #expect(listed.count == stored.count && keys(listed) == keys(stored))
@@ -81,7 +82,7 @@ import TransferTestSupport
         }
     }
 
-    /// Named directly, it is refused before anything is sent.
+    /// An operand with a reserved name is refused before its content is sent.
     @Test(arguments: own) func aNameOfItsOwnIsRefused(_ name: String) async throws {
         try Files.write(here.path("in/\(name)"), "x")
         try await withServer { server in
@@ -92,7 +93,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nothing of one server gets into another's own folder, nor what a server keeps there out.
+    /// A server's `.transfer` folder is neither sent to another server nor stored there.
     @Test func aServersDirectoryIsPushedWithoutItsOwn() async throws {
         try await withServer { server in
             try Files.write(server.directory.path("store/a"), "x")

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Pulling what a pattern matches on the server.
+/// Pulls of files on the server that match a pattern.
 @Suite struct PullPatternTests {
     private let here: TemporaryDirectory
 
@@ -73,7 +73,7 @@ import TransferTestSupport
         }
     }
 
-    /// A name that exists wins over what it would match as a pattern.
+    /// An existing path wins over the files that match it as a pattern.
     @Test func aNameIsNoPattern() async throws {
         try await withTree { server in
             try Files.write(server.directory.path("store/in/[a]*.jpg"), "odd")
@@ -82,7 +82,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nobody wants the paths of a list to be patterns.
+    /// Only downloads that are marked as patterns are patterns; paths from a list are not.
     @Test func onlyWhatMayBeOneIsAPattern() async throws {
         try await withTree { server in
             let pulled = try await Pulled(["*.jpg"], from: server.address("in"), to: out)
@@ -101,7 +101,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was left out by the rules is no failure: tomorrow there may be something.
+    /// A pattern whose matches are all excluded by the rules is not a failure.
     @Test func rulesHoldFromWhereThePatternBegins() async throws {
         try await withTree { server in
             let pulled = try await pull(["photos/**/*.jpg"], server.address("in")) {

@@ -9,14 +9,14 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Who reads on while files wait.
+/// Connections stop reading listings while too many files wait to be fetched.
 @Suite final class PullPlanTests: Sendable {
     private let plan: PullPlan
     private let directory: PullDirectory
     private let here: TemporaryDirectory
     private let calls = Locked(0)
 
-    /// As many as a plan lets wait.
+    /// The number of files that a plan lets wait.
     private static let files = 8192
 
     init() throws {
@@ -34,7 +34,7 @@ import TransferTestSupport
         plan.add((0..<Self.files).map { _ in .file(PullFile(source: "f", target: root, entry: entry)) })
     }
 
-    /// Of a connection that has begun.
+    /// A lane whose connection is open.
     private func lane() -> PullLane {
         let lane = PullLane(plan, directory)
         _ = lane.next(0, 0)
@@ -47,7 +47,7 @@ import TransferTestSupport
     @Test func oneConnectionReadsOnAlone() {
         let first = lane()
         #expect(first.mayRead(list))
-        // One that is still connecting takes nothing.
+        // A lane that is still connecting fetches no files.
         let second = PullLane(plan, directory)
         #expect(first.mayRead(list) && second.mayRead(nil))
     }

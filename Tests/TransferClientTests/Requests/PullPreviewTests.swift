@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What a pull would fetch, and how much that is.
+/// A preview of a pull: the files that would be fetched, and their size.
 @Suite struct PullPreviewTests {
     private let here: TemporaryDirectory
 
@@ -34,7 +34,7 @@ import TransferTestSupport
         try await Pulled([Download("t"), Download("gone")], from: server.address, to: out, isPreview: true, change)
     }
 
-    /// All that can be seen of a directory and what is in it.
+    /// All observable attributes of the target directory and its entries.
     private func facts() -> [String] {
         ([out] + Files.tree(out).map { "\(out)/\($0)" } + ["\(out)/t", "\(out)/t/d"]).map { path in
             var status = stat()
@@ -72,7 +72,7 @@ import TransferTestSupport
         }
     }
 
-    /// More than are looked at before anything else is asked, and more than wait for the reader.
+    /// More files than a plan lets wait and more than the event channel holds.
     @Test func manyFiles() async throws {
         try await withServer { server in
             for number in 0..<9_000 { try Files.write(server.directory.path("store/t/f\(number)"), []) }
@@ -96,7 +96,7 @@ import TransferTestSupport
             let pulled = try await Pulled(downloads, from: server.address, to: out, isPreview: isPreview) {
                 ($0.countsAhead, $0.conflict) = (true, .overwrite)
             }
-            // All but two files are asked for twice, and the one that is missing counts.
+            // All files but two are requested twice, and the missing one counts.
             let bytes: UInt64 = 2 * (3 + 3 + 5 + (9 << 20))
             #expect(pulled.counted.map(\.files) == [9])
             #expect(pulled.counted.map(\.bytes) == [bytes])
@@ -123,7 +123,7 @@ import TransferTestSupport
         }
     }
 
-    // MARK: What is left
+    // MARK: Remaining downloads
 
     @Test func whatHasNoReportIsLeft() async throws {
         let left = LeftBehind()
@@ -168,7 +168,7 @@ import TransferTestSupport
     }
 }
 
-/// What a pull has left when it ended.
+/// Downloads without a result when the pull ended.
 private final class LeftBehind: Sendable {
     private let rest = Locked<[PullRemainder]>([])
 

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// What of a folder on the server is fetched, by the rules of a push.
+/// The files of a server's folder that a pull selects, by the rules of a push.
 @Suite struct PullSelectionTests {
     private let here: TemporaryDirectory
 
@@ -36,7 +36,7 @@ import TransferTestSupport
         return selection
     }
 
-    /// What is pulled is what a push of the same folder with the same rules would have sent.
+    /// A pull selects the files that a push of the same folder with the same rules would send.
     @Test(arguments: [
         (["+*.jpg"], false), (["+*.jpg"], true), (["-cache/"], false), (["-/b/d/", "+*.o"], false),
         (["+keep.o", "-d/", "-*.txt"], false), (["-*", "+*.jpg"], false), (["+/b/**", "-*"], false),
@@ -91,7 +91,7 @@ import TransferTestSupport
         }
     }
 
-    /// A file that is named goes by its name alone, and is no failure when it is not wanted.
+    /// Rules see only the name of a file operand; a file operand that they exclude is not a failure.
     @Test func whatIsNamedGoesByItsName() async throws {
         try await withTree { server in
             let selection = try Self.selection(["-/b/", "-*.txt"])
@@ -103,7 +103,7 @@ import TransferTestSupport
         }
     }
 
-    /// One digest for a whole folder says nothing of some of its files.
+    /// The digest of a whole folder does not cover a selection of its files.
     @Test func foldersOfWhichNotAllIsWantedAreListed() async throws {
         try await withTree { server in
             let first = try await Pulled(["t"], from: server.address, to: out)
@@ -127,7 +127,7 @@ import TransferTestSupport
         }
     }
 
-    // MARK: What stands in the way
+    // MARK: Obstacles
 
     @Test func linksAreNotFollowed() async throws {
         try await withTree { server in
@@ -141,7 +141,7 @@ import TransferTestSupport
                 configuration.conflict = .overwrite
             }
             #expect(pulled.results["t/b/c.jpg"] == .invalidPath && Files.tree(here.path("elsewhere")) == [])
-            // What has its name is replaced, and not what it leads to.
+            // The link is replaced, and its target is not changed.
             #expect(pulled.results["t/a.jpg"] == .committed && Files.read("\(out)/t/a.jpg") == Array("t/a.jpg".utf8))
             #expect(pulled.results["t/cache/deep/f.jpg"] == .committed)
         }

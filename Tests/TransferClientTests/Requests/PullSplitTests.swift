@@ -6,7 +6,7 @@ import TransferModel
 @Suite struct PullSplitTests {
     private static let block = UInt64(Limits.blockSize)
 
-    /// How long a file is says the server, and every part is in memory before the first byte comes.
+    /// The server reports the size of a file, and the list of all parts is in memory before the first byte arrives.
     @Test(
         arguments: [
             0, 1, block, 2 * block, 2 * block + 1, 8 * block, 1 << 39, (1 << 39) + 1, 1 << 50, Limits.uploadSize, .max,
@@ -22,7 +22,7 @@ import TransferModel
         }
     }
 
-    /// So that asking costs nothing, and all connections end together.
+    /// Parts are long enough for cheap requests, and short enough that all connections finish together.
     @Test func partsOfUsualFilesAreEightMebibytes() {
         #expect(PullSplit.parts(of: 5 * Self.block).map(\.lowerBound) == [0, 2 * Self.block, 4 * Self.block])
     }

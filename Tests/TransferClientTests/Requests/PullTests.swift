@@ -47,7 +47,7 @@ import TransferTestSupport
         }
     }
 
-    /// Equal strings that are two names, in one folder; also when the list has to come again.
+    /// Names in one folder that are equal as Unicode strings are different files.
     @Test func namesThatLookAlikeAreTwoFiles() async throws {
         let names = ["\u{E9}", "e\u{301}", "K", "\u{212A}", "a\u{301}\u{323}", "a\u{323}\u{301}"]
         try await withServer { server in
@@ -59,7 +59,7 @@ import TransferTestSupport
         }
     }
 
-    /// More than a plan lets wait, so that connections wait for each other.
+    /// More files than a plan lets wait, so that lanes wait for each other.
     @Test func aFolderOfVeryManyFiles() async throws {
         try await withServer { server in
             let count = 20_000
@@ -92,7 +92,7 @@ import TransferTestSupport
             let client = try TransferClient(server: server.address, configuration: .plain())
             _ = try await client.push(.bytes(Self.tree[4].1, name: "long"))
             _ = try await Pulled(["long"], from: server.address, to: out)
-            // Two connections of their own would pass more than that.
+            // Fetching the file would exceed this limit.
             let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 4096)])
             let pulled = try await Pulled(["long"], from: proxy.address, to: out)
             proxy.stop()
@@ -101,7 +101,8 @@ import TransferTestSupport
         }
     }
 
-    /// What an earlier pull has stored is known by size and time, unless its content is to be compared.
+    /// A file that an earlier pull has stored is compared by size and time, unless the caller wants its content
+    /// compared.
     @Test func sizeAndTimeAreEnough() async throws {
         try await withServer { server in
             try write(server, "a", [1])
@@ -120,7 +121,7 @@ import TransferTestSupport
         }
     }
 
-    /// Two files may be written in one tick of the clock: what no pull has stored is compared.
+    /// Two files may be written within one tick of the clock, so a file that no pull has stored is compared by content.
     @Test func whatWasWrittenHereIsCompared() async throws {
         try await withServer { server in
             try write(server, "a", [1])
@@ -198,7 +199,7 @@ import TransferTestSupport
         }
     }
 
-    /// Each connection is lost in the middle of content; what has arrived is not fetched again.
+    /// Each connection is lost in the middle of content; bytes that have arrived are not fetched again.
     @Test(arguments: [1, 3]) func lostConnectionsAreMadeAgain(lanes: Int) async throws {
         let content = SplitMix64.bytes(seed: 9, 9 * Self.block + 99)
         try await withServer { server in
@@ -215,7 +216,7 @@ import TransferTestSupport
         }
     }
 
-    /// - Returns: how the pull of `big` ended that was interrupted after so many bytes.
+    /// - Returns: the result of a pull of `big` whose connection was cut after so many bytes.
     private func interrupt(_ server: RunningServer, after bytes: Int) async throws -> Pulled {
         let proxy = CuttingProxy(to: server.port, cuts: [.init(down: bytes)])
         defer { proxy.stop() }
@@ -228,7 +229,8 @@ import TransferTestSupport
         let content = SplitMix64.bytes(seed: 10, 3 * Self.block)
         try await withServer { server in
             try write(server, "big", content)
-            // The proxy is another server to the client, by its address: so is whoever stands in for it.
+            // To the client, the proxy is another server, because its address differs; so the second pull uses the
+            // proxy, too.
             let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 2 * Self.block + 300_000)])
             let first = try await Pulled(["big"], from: proxy.address, to: out) { $0.retryFor = 0 }
             #expect(first.failure?.reason == .unreachable)
@@ -241,7 +243,7 @@ import TransferTestSupport
         }
     }
 
-    /// What has arrived may have been damaged since: it is found, and fetched again.
+    /// A part that was damaged on disk is detected and fetched again.
     @Test func aDamagedPartStartsAnew() async throws {
         let content = SplitMix64.bytes(seed: 11, 3 * Self.block)
         try await withServer { server in
@@ -260,7 +262,7 @@ import TransferTestSupport
         }
     }
 
-    /// Half of one version and half of another are no file.
+    /// Parts of two versions must not be combined.
     @Test func anotherVersionStartsAnew() async throws {
         let (old, new) = (SplitMix64.bytes(seed: 12, 3 * Self.block), SplitMix64.bytes(seed: 13, 3 * Self.block))
         try await withServer { server in

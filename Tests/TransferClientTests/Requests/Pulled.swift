@@ -3,7 +3,7 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// What a pull came to.
+/// All events of one pull.
 struct Pulled {
     var reports: [PullReport] = []
     var folders: [KnownFolder] = []
@@ -40,11 +40,11 @@ struct Pulled {
         }
     }
 
-    /// The results by the paths on the server.
+    /// Results by the path on the server.
     var results: [String: ResultCode] { Dictionary(reports.map { ($0.source, $0.result) }) { first, _ in first } }
 }
 
-/// How a server ends the answer to a request.
+/// The end of an answer to a request.
 typealias Ending = TransferProtocol.Outcome
 
 extension ClientConfiguration {
@@ -56,7 +56,7 @@ extension ClientConfiguration {
     }
 }
 
-/// All that a sequence gives, and what ended it.
+/// All elements of a sequence, and the failure that ended it.
 func all<Event>(_ events: RequestEvents<Event>) async -> (events: [Event], failure: TransferFailure?) {
     var all: [Event] = []
     do throws(TransferFailure) {

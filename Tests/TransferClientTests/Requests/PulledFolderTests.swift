@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Pulling folders that are here already, asked about each by one digest.
+/// Pulls of folders that the client already has; the client compares each by one digest.
 @Suite struct PulledFolderTests {
     private let here: TemporaryDirectory
     private static let folders = [("t", 5), ("t/a", 700), ("t/a/deep", 3), ("t/b/c", 20)]
@@ -68,7 +68,7 @@ import TransferTestSupport
             case 0: try Files.write(there, "other content")
             case 1: try Files.write(server.directory.path("store/t/a/new"), "new")
             case 2: unlink(here)
-            case 3: try Files.write(here, "t/a 8")  // As long as that on the server.
+            case 3: try Files.write(here, "t/a 8")  // As long as the file on the server.
             case 4: try Files.write(server.directory.path("store/t/b/x/y/new"), "new")
             case 5: rmdir("\(out)/t/nothing")
             case 6:
@@ -80,7 +80,7 @@ import TransferTestSupport
             #expect(again.failure == nil)
             checkTree(of: server)
             #expect(again.folders.contains { $0.source == "t/a" } == (change == 4 || change == 5))
-            // From now on it is here.
+            // The next pull finds the file here.
             let third = try await pull(server)
             #expect(
                 third.reports.allSatisfy { $0.result == .alreadyStored } && files(third) == Files.tree("\(out)/t").count
@@ -88,7 +88,7 @@ import TransferTestSupport
         }
     }
 
-    /// A file that nobody has pulled is read, whatever its size and time.
+    /// A local file that no pull has stored is read, whatever its size and time are.
     @Test func whatOnlySeemsTheSameIsCompared() async throws {
         try await withTree { server in
             try Files.write("\(out)/t/b/c/f3", "t/b/c 9")
@@ -106,7 +106,7 @@ import TransferTestSupport
         }
     }
 
-    /// More here than there is no reason to fetch anything, nor to remove it.
+    /// Further files in the target are neither removed nor a reason to fetch any.
     @Test func moreHereThanThere() async throws {
         try await withTree { server in
             try Files.write("\(out)/t/a/own", "mine")

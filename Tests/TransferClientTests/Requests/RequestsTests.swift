@@ -62,7 +62,7 @@ import TransferTestSupport
         }
     }
 
-    /// It cannot be known whether the answer was lost or the request.
+    /// The client cannot know whether the request or its answer was lost.
     @Test func aRemovalThatWasLostIsHarmlessWhenRepeated() async throws {
         let answerless = { @Sendable (peer: FakeServer.Peer) in
             peer.welcome(Welcome(features: .files))
@@ -111,7 +111,7 @@ import TransferTestSupport
         }
     }
 
-    /// No byte of a block that is damaged is passed on.
+    /// A block is checked before any of its bytes reaches the caller.
     @Test func nothingDamagedIsPassedOn() async throws {
         let size = UInt64(Limits.blockSize + 1)
         let server = FakeServer { peer in

@@ -6,7 +6,8 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Names on a server that no path can have, which somebody has made there: nobody takes a list without them for a whole one.
+/// Names in the server's directory that no path can contain: a listing without them is incomplete, and the client knows
+/// that.
 @Suite struct UnlistedNamesTests {
     private let here: TemporaryDirectory
 
@@ -14,7 +15,7 @@ import TransferTestSupport
         here = try TemporaryDirectory()
     }
 
-    /// Makes a file by the bytes of its name, which need not be a string.
+    /// Makes a file with a name of any bytes.
     private func make(_ name: [UInt8], in folder: String, _ server: RunningServer) throws {
         let path = Array(server.directory.path("store/\(folder)").utf8) + [UInt8(ascii: "/")] + name + [0]
         let number = path.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { path in
@@ -24,7 +25,7 @@ import TransferTestSupport
         close(number)
     }
 
-    /// A server with two files that can be had in two folders, and two that can't be in one of them.
+    /// Runs a test against a server with two valid files in two folders, and two invalid names in one of the folders.
     private func withNames(
         _ body: @escaping @Sendable (RunningServer, TransferClient) async throws -> Void
     ) async throws {
@@ -56,7 +57,7 @@ import TransferTestSupport
                 #expect(pulled.results["t/d"] == .invalidPath, "\(pulled.reports)")
             }
             #expect(Files.tree(place) == ["t/a", "t/d/b"])
-            // Not the same, whatever is here of it.
+            // A folder with invalid names counts as different.
             let again = try await Pulled(["t"], from: server.address(""), to: place) { $0.asksByFolder = true }
             #expect(again.folders.map(\.source) == ["t"] && again.results["t/d"] == .invalidPath)
         }
@@ -86,9 +87,9 @@ import TransferTestSupport
         }
     }
 
-    /// What can be removed is; the others stay where they are, with their folders, and are told.
+    /// Files with valid names are removed; invalid names and their folders stay and are reported.
     ///
-    /// - Parameter ignores: whether what is ignored is only known behind the list.
+    /// - Parameter ignores: whether an ignore file decides after the listing which files are excluded.
     @Test(arguments: [false, true]) func aTargetKeepsThem(ignores: Bool) async throws {
         let source = here.path("source")
         try Files.write("\(source)/a", [1, 2])
@@ -108,7 +109,7 @@ import TransferTestSupport
             }
             #expect(Files.tree(server.directory.path("store/t")).count == (ignores ? 3 : 2))
             #expect(access(server.directory.path("store/t/d/b"), F_OK) != 0)
-            // Nor does a file take the place of the folder.
+            // The folder is not replaced by a file either.
             try Files.write("\(source)/d", [3])
             let blocked = await Synced(client.sync(from: source, options: options))
             #expect(blocked.failures.contains { $0.hasPrefix("new d: pathConflict") }, "\(blocked.failures)")

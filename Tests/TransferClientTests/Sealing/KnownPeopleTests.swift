@@ -46,7 +46,7 @@ import TransferTestSupport
         #expect(try people.entries().count == 1)
     }
 
-    /// Names are the server's, and are compared byte by byte.
+    /// Names come from the server and are compared byte by byte.
     @Test(
         arguments: ["bob", "", "%", "jos\u{E9}", "jose\u{301}", "100%", "%20", "#x", "-", "\u{A0}"]
             + OddNames.components)
@@ -96,7 +96,7 @@ import TransferTestSupport
         #expect(try people.entries() == [entry])
     }
 
-    /// The same key, signed once more: nothing to tell, and the older signature takes nothing back.
+    /// A newer signature of a known key is not reported, and an older one does not replace the newer one.
     @Test func aKeyThatWasSignedAgainIsTheSame() throws {
         let key = try SealingKey().recipient
         for (seconds, kept) in [(5, 5), (9, 9), (7, 9)] as [(Int64, Int64)] {
@@ -107,7 +107,7 @@ import TransferTestSupport
         }
     }
 
-    /// Only its signatures were seen, such as of what it has sent.
+    /// Until now only signatures of this signer were seen, such as those of sent files.
     @Test func aKnownSignerMaySayWhatToSealFor() throws {
         _ = try people.check(signer: first.key, named: "bob", on: server)
         let certificate = try certificate(first)
@@ -150,7 +150,7 @@ import TransferTestSupport
         #expect(written == text + "\(server) carol \(KeyFingerprint(of: second.key)) -\n")
     }
 
-    /// A line that is not understood could hide a key that has changed.
+    /// A line that the parser skipped could hide that a key has changed.
     @Test(arguments: [
         "bob", "x bob y -", "- bob SHA256:x -", "- bob SHA256:\(String(repeating: "A", count: 43)) x",
         "- b%2 SHA256:\(String(repeating: "A", count: 43)) -", "- %ff SHA256:\(String(repeating: "A", count: 43)) -",

@@ -24,7 +24,7 @@ import TransferTestSupport
         #expect(try file.open(0..<file.size).all(777) == sealed)
     }
 
-    /// Parts travel on several connections, and some of them again.
+    /// Parts of the sealed file travel on several connections, and some are sent again; their bytes must not change.
     @Test func everyRangeHasTheSameBytes() throws {
         let file = try sample.file(sample.write("a", randomBytes(400_000, seed: 2)))
         let sealed = try file.open(0..<file.size).all()
@@ -40,7 +40,7 @@ import TransferTestSupport
         }
     }
 
-    /// The same secrets must never meet a second content.
+    /// The secrets of one content must never seal another.
     @Test(arguments: ["written to", "written to in secret", "longer", "shorter", "replaced", "gone"])
     func whatHasChangedIsGivenUp(_ change: String) throws {
         let path = try sample.write("a", randomBytes(300_000, seed: 4))
@@ -69,7 +69,7 @@ import TransferTestSupport
         #expect(place.exists == (change == "gone"))
     }
 
-    /// Nothing of what was read behind the change comes out.
+    /// No bytes that were read after the change are sealed.
     @Test func aChangeInTheMiddleIsSeenBeforeAnythingIsSealed() throws {
         let path = try sample.write("a", randomBytes(2 << 20, seed: 6))
         let place = SealingPlace(in: StateFolder(path: sample.home.path("own/sealing")), ["a"])
@@ -92,14 +92,14 @@ import TransferTestSupport
         #expect(whole[count...].starts(with: later) && later.count < 300_000)
     }
 
-    /// A write that goes on, and one to a mapping, change what is in a file long after its times.
+    /// A long write, or a write through a mapping, can change a file after its times were updated.
     @Test func aChangeThatNoTimeTellsIsSeen() throws {
         let path = try sample.write("a", randomBytes(300_000, seed: 7))
         let number = open(path, O_RDWR)
         defer { close(number) }
         let map = try #require(mmap(nil, 300_000, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0))
         defer { munmap(map, 300_000) }
-        // From now on nobody is told of changes to these pages before they are written to the disk.
+        // Until the pages are written to disk, further changes to them do not update the file's times.
         for offset in [0, 200_000] { map.storeBytes(of: 1, toByteOffset: offset, as: UInt8.self) }
         let place = SealingPlace(in: StateFolder(path: sample.home.path("own/sealing")), ["a"])
         let file = try sample.file(path, place)
@@ -115,7 +115,7 @@ import TransferTestSupport
         #expect(try sample.source(path).binding != file.source.binding)
     }
 
-    /// Two changes within one tick of the kernel's clock look like one.
+    /// Two changes within one tick of the kernel's clock get equal times.
     @Test func aFileIsLookedAtWhenItHasComeToRest() throws {
         for round in 0..<20 {
             let path = try sample.write("a", [UInt8(round)])

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A real server with people, and what each of them has.
+/// A real server with several people, and the keys of their machines.
 struct SealedMail {
     struct Missing: Error {}
 
@@ -15,7 +15,7 @@ struct SealedMail {
     let server: RunningServer
     private let identities: [String: SealingIdentity]
 
-    /// - Parameter machines: of these people; each has keys of its own.
+    /// - Parameter machines: names of machines and their owners; each machine has separate keys.
     init(_ machines: [(machine: String, person: String)]) async throws {
         home = try TemporaryDirectory()
         let folder = AccessFolder(of: home.path("store"))
@@ -41,7 +41,7 @@ struct SealedMail {
         return identity
     }
 
-    /// - Parameter address: another one than the server's.
+    /// - Parameter address: address of a proxy; nil for the server's address.
     func client(
         _ machine: String, at address: ServerAddress? = nil, _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) throws -> TransferClient {
@@ -63,7 +63,7 @@ struct SealedMail {
         return await Outcome(client.push(uploads))
     }
 
-    /// What waits for somebody, with what the server has for it.
+    /// Deliveries for a person, with their content on the server.
     func inbox(_ machine: String) async throws -> [(delivery: Delivery, content: [UInt8])] {
         let client = try client(machine)
         var found: [(delivery: Delivery, content: [UInt8])] = []
@@ -77,7 +77,7 @@ struct SealedMail {
         return found
     }
 
-    /// Runs a test, and stops the server.
+    /// Runs a test against a new server and stops the server.
     static func with(
         _ machines: [(machine: String, person: String)] = [("alice", "alice"), ("bob", "bob")],
         _ body: (SealedMail) async throws -> Void

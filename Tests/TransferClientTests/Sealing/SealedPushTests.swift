@@ -16,7 +16,7 @@ import TransferTestSupport
         try SealedNote(opening: #require(found.delivery.note), with: [key])
     }
 
-    // MARK: What arrives
+    // MARK: Delivered files
 
     @Test func filesOfAllSizes() async throws {
         try await SealedMail.with { mail in
@@ -44,7 +44,7 @@ import TransferTestSupport
                 var start: [UInt8] = []
                 try opener.open(found.content.span.bytes, into: &start)
                 #expect(opener.tag == note.tag)
-                // The sender can read it too, and the server says nothing else.
+                // The sender can read the note too, and the listing reveals no more.
                 #expect(try opened(found, alice.sealing) == note)
                 #expect(found.delivery.name == "sealed.age" && found.delivery.kind == .file)
                 #expect(found.delivery.modified == nil && found.delivery.permissions == nil)
@@ -62,7 +62,7 @@ import TransferTestSupport
         }
     }
 
-    /// A note that was cut for the wire nobody could read: it is refused before anything is sent.
+    /// A truncated note would be unreadable, so a note that is too long is refused before the upload begins.
     @Test func noNoteIsLongerThanTheWireTakes() throws {
         let sample = try SealingSample()
         let names = (10..<50).map { "\($0)" + String(repeating: "b", count: 200) }
@@ -104,7 +104,7 @@ import TransferTestSupport
             }
             #expect(seen["note"]?.size == 8 && seen["short"]?.size == 5 && seen["note"]?.kind == .text)
             #expect(Set(seen.keys) == ["note", "short", "long"])
-            // Nothing is left of what cannot be gone on with.
+            // Streams and texts cannot be resumed by a later run, so no secrets are kept for them.
             #expect(names(in: mail.home.path("alice/sealing")).isEmpty)
         }
     }
@@ -121,7 +121,7 @@ import TransferTestSupport
                 #expect(try SealingSample.opened(found.content, mail.identity(machine).sealing) == Array("hello".utf8))
             }
             let found = try #require(try await mail.inbox("bob").first)
-            // The content is for those it is for, and the sender has it already.
+            // Only the recipients can open the content; the sender has it already.
             #expect(throws: SealingError.notForYou) {
                 try SealingSample.opened(found.content, mail.identity("alice").sealing)
             }
@@ -135,7 +135,7 @@ import TransferTestSupport
         }
     }
 
-    // MARK: What is not sent
+    // MARK: Refused uploads
 
     @Test func nothingWithoutAKeyForEach() async throws {
         try await SealedMail.with { mail in
@@ -154,7 +154,7 @@ import TransferTestSupport
         }
     }
 
-    /// The server shows another key than the one that is known.
+    /// The server presents another key than the known one.
     @Test func nothingForAKeyThatIsNotKnown() async throws {
         try await SealedMail.with { mail in
             try await mail.client("bob").introduce()
@@ -204,12 +204,12 @@ import TransferTestSupport
                     second.codes == [.alreadyStored] && second.reports.first?.uploadID == first.reports.first?.uploadID)
                 #expect(second.reports.first?.isSealed ?? false && second.reports.first?.size == UInt64(size))
                 #expect(try await mail.inbox("bob").count == 1)
-                // What was declined is wanted by its sender all the same, and goes out with other secrets.
+                // A declined file can be sent again, and is sealed with other secrets.
                 let bob = try mail.client("bob")
                 try await bob.decline(await all(bob.inbox()).events)
                 let third = try await mail.push(uploads, for: ["bob"])
                 #expect(third.codes == [.committed] && third.reports.first?.uploadID != first.reports.first?.uploadID)
-                // Somebody has changed it: that is something else.
+                // A file with changed content is another upload.
                 try Files.write(mail.home.path(name), randomBytes(size, seed: 4))
                 let fourth = try await mail.push(uploads, for: ["bob"])
                 #expect(fourth.codes == [.committed])
@@ -220,7 +220,7 @@ import TransferTestSupport
         }
     }
 
-    /// Named twice it is two uploads, which must not share secrets.
+    /// A file that is named twice makes two uploads, which must not share secrets.
     @Test func aFileThatIsNamedTwiceIsTwoUploads() async throws {
         try await SealedMail.with { mail in
             try await mail.client("bob").introduce()
@@ -237,13 +237,13 @@ import TransferTestSupport
 
     // MARK: Interruptions
 
-    /// What the server stores in the end is what the secrets of the first attempt give.
+    /// The server's content in the end is the content that the secrets of the first attempt produce.
     @Test(arguments: [false, true]) func goesOnWithTheSameBytes(_ isAnotherClient: Bool) async throws {
         try await SealedMail.with { mail in
             try await mail.client("bob").introduce()
             let path = mail.home.path("long.bin")
             try Files.write(path, randomBytes(Self.long, seed: 5))
-            // The first connection asks who there is.
+            // The first connection asks for the recipients' keys.
             let cuts = [CuttingProxy.Cut(), CuttingProxy.Cut(up: 3 * Limits.blockSize)]
             let proxy = CuttingProxy(to: mail.server.port, cuts: cuts)
             defer { proxy.stop() }
@@ -261,7 +261,8 @@ import TransferTestSupport
                 let second = try await mail.push([.path(path)], for: ["bob"])
                 #expect(second.codes == [.committed] && second.reports.first?.uploadID == first.reports.first?.uploadID)
                 #expect(try await mail.inbox("bob").map(\.content) == [expected])
-                // As if the client had been killed when it was acknowledged: it goes on, and delivers nothing twice.
+                // Stands for a client that was killed when the acknowledgement arrived: the next run delivers nothing
+                // twice.
                 #expect(Files.read(place)?.first == UInt8(ascii: "R"))
                 try Files.write(place, state)
                 #expect(chmod(place, 0o600) == 0)
@@ -276,7 +277,7 @@ import TransferTestSupport
         }
     }
 
-    /// What the secrets that are kept make of a file.
+    /// The sealed content that the stored secrets produce for a file.
     private func sealedBytes(_ path: String, _ mail: SealedMail) throws -> [UInt8] {
         let recipients = [try mail.identity("bob").sealing.recipient]
         let source = try SealedSource(SourcePlace(named: path, followsLink: true), kind: nil)
@@ -287,7 +288,7 @@ import TransferTestSupport
         return try file.open(0..<file.size).all()
     }
 
-    /// A file that changes between two attempts begins again, with other secrets.
+    /// A file that changes between two attempts is sealed anew, with other secrets.
     @Test func aChangedFileHasOtherSecrets() async throws {
         try await SealedMail.with { mail in
             try await mail.client("bob").introduce()
@@ -311,9 +312,9 @@ import TransferTestSupport
         }
     }
 
-    // MARK: What the server has
+    // MARK: Knowledge of the server
 
-    /// Everything below its directory, and all that it was told, is searched.
+    /// Searches all files of the server and all metadata that it received.
     @Test func theServerHasNothingOfIt() async throws {
         try await SealedMail.with { mail in
             try await mail.client("bob").introduce()

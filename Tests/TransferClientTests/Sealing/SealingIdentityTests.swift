@@ -21,7 +21,7 @@ import TransferTestSupport
         #expect(own.introduction(to: list) == nil)
     }
 
-    /// As a program does that has the library and not the command line.
+    /// A program that uses only the library makes its keys this way.
     @Test func keysAreMadeInAFolder() throws {
         let home = sample.home
         var configuration = ClientConfiguration()
@@ -42,7 +42,7 @@ import TransferTestSupport
         #expect(own.introduction(to: list) == nil)
     }
 
-    /// Those who know the last one refuse an older one, whatever clock has said so.
+    /// Clients that know the last certificate refuse an older one, even if its clock was ahead.
     @Test func aNewKeyIsNewer() throws {
         let ahead = UTCTime.now.advanced(bySeconds: 1_000_000)
         let old = SealingCertificate(try SealingKey().recipient, by: own.key, at: ahead)

@@ -38,7 +38,7 @@ import TransferTestSupport
         #expect(try place.find(source.binding, recipients) == nil && !place.exists)
         let kept = try keep(source)
         #expect(try state(source)?.header == kept.header && state(source)?.tag == kept.tag)
-        // Whoever comes second gets those of the first.
+        // A second caller receives the secrets of the first.
         #expect(try keep(source).tag == kept.tag)
         place.remove()
         #expect(try state(source) == nil)
@@ -64,7 +64,7 @@ import TransferTestSupport
         #expect(try place.keep(state, changed.binding, recipients, replaces: true).tag == state.tag)
     }
 
-    /// Also with the size and the time of modification that it had before.
+    /// The change is detected even if size and modification time are restored.
     @Test func aChangeThatHidesIsSeen() throws {
         let before = try sample.source(path)
         var times = [timespec(), timespec()]
@@ -107,7 +107,7 @@ import TransferTestSupport
         let bytes = try #require(Files.read(place.path))
         let secrets = Array(try state.encoded.dropFirst(1 + 32 + 8).prefix(32))
         #expect(bytes.count == 1 + SealingRecord.size && !bytes.indices.contains { bytes[$0...].starts(with: secrets) })
-        // Of another content it says nothing.
+        // The record does not apply to other content.
         _ = try sample.write("a", [1])
         #expect(try place.find(sample.source(path).binding, recipients) == nil)
         #expect(
@@ -124,7 +124,7 @@ import TransferTestSupport
         #expect(place.path != other.path)
         let old = timespec(tv_sec: time(nil) - 31 * 86_400, tv_nsec: 0)
         #expect(utimensat(AT_FDCWD, place.path, [old, old], 0) == 0)
-        // Drafts of somebody who was killed, and of somebody who is writing.
+        // Drafts of a process that was killed, and of one that is still writing.
         for (name, age) in [("left", 2), ("written", 0)] {
             let draft = "\(other.path).\(name).new"
             try Files.write(draft, [1])

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// Keys and files that many tests of sealing start from.
+/// Keys and files that many tests of sealing use.
 struct SealingSample {
     let home: TemporaryDirectory
     let bob: SealingKey
@@ -43,7 +43,7 @@ struct SealingSample {
 }
 
 extension ContentReader {
-    /// All of it, in pieces of so many bytes.
+    /// The whole content, read in pieces of this many bytes.
     func all(_ piece: Int = 100_000) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: piece)
@@ -54,7 +54,7 @@ extension ContentReader {
     }
 }
 
-/// Made of one random piece: all of them random would take longer than the test.
+/// Repeats one random piece; generating all bytes would take longer than the test.
 func randomBytes(_ count: Int, seed: UInt64) -> [UInt8] {
     let piece = SplitMix64.bytes(seed: seed, min(count, 70_001))
     var bytes: [UInt8] = []
