@@ -206,8 +206,8 @@ import TransferTestSupport
         #expect((second.results["t/x/y"]?.isSuccess ?? false) == (conflict == .overwrite))
     }
 
-    /// Names that lead out of the folder are ignored. A link with an empty target or with a zero byte makes the whole
-    /// answer invalid.
+    /// Entries whose names lead out of the folder are not stored. A link with an empty target or with a zero byte makes
+    /// the whole answer invalid.
     @Test func oddNamesAndTargets() async throws {
         let pulled = try await pull([
             "t": [
@@ -226,7 +226,7 @@ import TransferTestSupport
         #expect(names(in: out) == ["t"])
     }
 
-    /// Files that are listed as names of one file are stored inside the target, even if the target is a link.
+    /// Files that are listed as names of one file are not stored through a link in the target.
     @Test func namesOfOneFileStayInside() async throws {
         try Files.makeDirectory(out)
         try Files.check(symlink(here.path("outside"), "\(out)/t"), "symlink")

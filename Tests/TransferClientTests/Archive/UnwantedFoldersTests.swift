@@ -120,7 +120,7 @@ import TransferTestSupport
         #expect(Files.read("\(out)/d/y") == [7])
     }
 
-    /// A wanted folder replaces an entry of its name, and every folder gets the mode from the server.
+    /// A wanted folder replaces an entry that has the same name, and every folder gets the mode from the server.
     @Test(arguments: [false, true]) func aWantedFolderTakesThePlace(hasContent: Bool) async throws {
         try await withServer { server in
             let store = server.directory.path("store")

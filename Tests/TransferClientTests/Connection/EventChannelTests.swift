@@ -35,7 +35,8 @@ import TransferModel
         await #expect(throws: TransferFailure(reason: .unreachable, message: "Gone.")) { try await channel.next() }
     }
 
-    /// The sender is notified once when a full channel becomes empty, however far past the limit it was filled.
+    /// The sender is notified once, when the reader of a full channel has taken half of the events, however far past
+    /// the limit it was filled.
     @Test(arguments: [8192, 8193, 20_000])
     func theSenderIsToldWhenThereIsRoom(_ count: Int) async throws {
         let channel = EventChannel()

@@ -95,7 +95,8 @@ import TransferTestSupport
         }
     }
 
-    /// A folder that cannot be made is not made implicitly with default permissions, so none of its entries is copied.
+    /// If a folder cannot be copied, the server does not make it implicitly with default permissions, so no entry in
+    /// the folder is copied.
     @Test func whatHasNoFolderIsNotCopied() async throws {
         try await withServer { server in
             let source = server.directory.path("store/copy")

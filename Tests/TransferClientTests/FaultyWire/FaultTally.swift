@@ -1,6 +1,6 @@
 import TransferSystem
 
-/// Counts the faults that happened. A plan may contain faults behind the end of its connection.
+/// Counts the faults that happened. A plan may contain faults at offsets that the connection never reaches.
 final class FaultTally: Sendable {
     private let counts = Locked<[String: Int]>([:])
 

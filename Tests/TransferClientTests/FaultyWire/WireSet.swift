@@ -103,7 +103,7 @@ struct WireSet: Sendable {
     var reachDown: Int { 60 + 60 * contents.count }
 }
 
-// MARK: What must hold
+// MARK: Checks
 
 extension WireSet {
     /// Faults in the reports of a push and in the files that they say are stored.

@@ -212,7 +212,7 @@ import TransferTestSupport
         #expect(mailbox.settles.allSatisfy { $0.deliveries.count <= 256 })
     }
 
-    // MARK: Lost and found
+    // MARK: Interruptions
 
     @Test func aLostAnswerIsAskedForAgain() async throws {
         let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
@@ -275,7 +275,7 @@ import TransferTestSupport
         #expect(names(in: out) == ["a"])
     }
 
-    // MARK: Long ones
+    // MARK: Long deliveries
 
     private static let long = (0..<9 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 12) }
 

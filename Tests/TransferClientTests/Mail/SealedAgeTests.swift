@@ -164,7 +164,7 @@ import TransferTestSupport
         #expect(Files.tree(out) == ["a", "b.age"] && self.content("a") == content && self.content("b.age") == text)
     }
 
-    // MARK: Read
+    // MARK: Reading
 
     private func read(_ mailbox: FakeMailbox, opens: Bool = true) async throws -> ([UInt8], TransferFailure?) {
         let server = mailbox.server

@@ -115,7 +115,7 @@ import TransferTestSupport
         #expect(seen.withLock { $0 } == "a 8 true" && content("b") == Self.text && received.reports.count == 1)
     }
 
-    // MARK: Once
+    // MARK: Stored once
 
     /// Stands for a kill -9 after opening and before publishing: the sealed content is complete and not fetched again.
     @Test func whatWasFetchedIsNotFetchedAgain() async throws {

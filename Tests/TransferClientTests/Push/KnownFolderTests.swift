@@ -78,7 +78,7 @@ import TransferTestSupport
         }
     }
 
-    /// If a folder differs, each of its files has a report, and new files are sent.
+    /// If a folder differs, each file in it has a report, and new files are sent.
     @Test(arguments: 0..<5) func whatChangedIsSent(_ change: Int) async throws {
         try await withTree { server in
             let (source, stored) = (sources.path("tree/c/d/e/f7"), server.directory.path("store/tree/c/d/e/f7"))

@@ -9,7 +9,7 @@ import TransferTestSupport
 private let block = Limits.blockSize
 
 @Suite struct StreamUploadTests {
-    /// A stream that was read up to the end of its first block.
+    /// A stream whose first block was read.
     private struct Fixture {
         let content: [UInt8]
         let upload: StreamUpload

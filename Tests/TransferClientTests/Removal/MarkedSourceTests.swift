@@ -22,7 +22,7 @@ import TransferTestSupport
         #expect(Files.tree(directory.path) == (changes ? ["a"] : []))
     }
 
-    /// Another process replaces the file, or appends to it, at the very moment of its removal: the new content stays.
+    /// Another process replaces the source, or appends to it, at the very moment of the removal: the new content stays.
     @Test(arguments: [false, true]) func whatComesInBetweenStays(appends: Bool) throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         let (path, other) = (directory.path("a"), directory.path("b"))

@@ -68,7 +68,7 @@ import TransferTestSupport
                 $0.ignoresCase = true
             }
             #expect(pulled.failure == nil && pulled.reports.allSatisfy { $0.result.isSuccess })
-            // One of them was there before the other.
+            // Two matches are named a.jpg, and the second to arrive gets another name.
             #expect(Files.tree(out) == ["B.JPG", "a-1.jpg", "a.jpg", "a.txt"])
         }
     }

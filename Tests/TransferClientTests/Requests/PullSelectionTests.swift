@@ -103,7 +103,7 @@ import TransferTestSupport
         }
     }
 
-    /// The digest of a whole folder does not cover a selection of its files.
+    /// The digest of a whole folder says nothing about a selection of the files in it.
     @Test func foldersOfWhichNotAllIsWantedAreListed() async throws {
         try await withTree { server in
             let first = try await Pulled(["t"], from: server.address, to: out)

@@ -111,7 +111,7 @@ import TransferTestSupport
         }
     }
 
-    /// A block is checked before any of its bytes reaches the caller.
+    /// The client checks a block before it passes any byte of the block to the caller.
     @Test func nothingDamagedIsPassedOn() async throws {
         let size = UInt64(Limits.blockSize + 1)
         let server = FakeServer { peer in

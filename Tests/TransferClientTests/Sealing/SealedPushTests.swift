@@ -187,7 +187,7 @@ import TransferTestSupport
         #expect(await Outcome(events).failure?.reason == .cancelled)
     }
 
-    // MARK: Once
+    // MARK: Delivered once
 
     @Test func theSameFileIsDeliveredOnce() async throws {
         try await SealedMail.with { mail in

@@ -66,7 +66,7 @@ final class Wire: Sendable {
         shutdown(number, Int32(SHUT_RDWR))
     }
 
-    // MARK: Making them
+    // MARK: Making sockets
 
     /// - Parameter path: path of a Unix socket.
     static func listen(at path: String) throws -> Wire {

@@ -61,7 +61,7 @@ extension SyncTests {
         }
     }
 
-    /// An earlier backup is not overwritten, not even if a file was kept and now a folder of its name comes.
+    /// An earlier backup is not overwritten, not even if the name first belonged to a file and now belongs to a folder.
     @Test(arguments: Direction.allCases) func whatIsKeptIsNotReplaced(direction: Direction) async throws {
         try await withServer { server in
             let (source, target) = places(direction, server)

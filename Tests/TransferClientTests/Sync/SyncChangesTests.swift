@@ -11,7 +11,7 @@ import TransferTestSupport
 
 /// Several machines sync one folder on a server, and a sync of one machine does not lose changes of another.
 @Suite struct SyncChangesTests {
-    /// A synced directory, with the records of its syncs.
+    /// A synced directory, with the records of all its syncs.
     struct Machine {
         let directory: String
         let records: String

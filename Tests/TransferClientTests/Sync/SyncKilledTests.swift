@@ -26,7 +26,7 @@ import TransferTestSupport
         private var target: [String: Thing] = [:]
         private var record: SyncRecord?
         private var made = 0
-        /// Entries that the last sync removed; each is still a name of its file.
+        /// Entries that the last sync removed; each is still one name of a file.
         private var trash: [String: Thing] = [:]
         /// Names of restored files, which `change` leaves alone, because a change there would be a real conflict.
         private var restored: Set<String> = []

@@ -160,7 +160,7 @@ extension SyncTests {
         try await withServer { server in
             _ = try await push(server)
             for name in ["b", "l"] { #expect(unlink("\(source)/\(name)") == 0) }
-            // This gives the file another version before one of its names is removed.
+            // Gives the file another version before one name is removed.
             age("\(source)/a")
             let synced = try await push(server, keepsInTrash: keepsInTrash) {
                 for name in ["b", "l"] { try await overwrite(server, name, [9, 9, 9]) }

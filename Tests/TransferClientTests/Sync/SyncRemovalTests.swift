@@ -101,7 +101,7 @@ extension SyncTests {
             synced = try await pull(server) { ($0.deletes, $0.keepsInTrash) = (true, false) }
             #expect(synced.failures == [] && synced.summary?.deleted == 2)
             #expect(TreeFacts(back).lines == TreeFacts(source).lines)
-            // The target's own trash is not part of its tree.
+            // The trash in the target is not synced.
             synced = await Synced(try client(server).sync(from: back))
             #expect(synced.lines == [])
         }

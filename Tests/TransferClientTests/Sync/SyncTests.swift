@@ -76,7 +76,7 @@ import TransferTestSupport
 }
 
 extension SyncTests {
-    /// The folder keeps its time even if only entries deeper in it change and temporary files of the sync are made in
+    /// The top directory keeps its time, even if only entries deeper in it change and the sync makes temporary files in
     /// it.
     @Test func theDirectoryItselfKeepsItsTime() async throws {
         try makeTree()

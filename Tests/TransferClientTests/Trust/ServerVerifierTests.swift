@@ -212,7 +212,7 @@ import TransferTestSupport
         expectWrong(verifier, "HAS CHANGED")
     }
 
-    // MARK: Parts
+    // MARK: Support
 
     private func trust(_ known: KnownServers) -> ServerTrust {
         var trust = ServerTrust()

@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(outage.failed(at: second(5), using: &generator) == isAnswered)
     }
 
-    /// The time counts from the first loss, even if a push went on after it.
+    /// The time counts from the first lost connection, not from the failure of the push.
     @Test mutating func countsFromTheFirstLoss() {
         var outage = Outage(retryFor: 1)
         _ = outage.lost(at: second(0))

@@ -4,7 +4,7 @@ import TransferTestSupport
 @testable import TransferClient
 
 @Suite struct WatchedDevicesTests {
-    /// The type of each file system is read once, however many of its directories are watched.
+    /// The type of each file system is read once, however many directories on it are watched.
     @Test func everyFileSystemIsAskedOnce() throws {
         let memory = try TemporaryDirectory(prefersMemory: true)
         try Files.write(memory.path("below/file"), "x")

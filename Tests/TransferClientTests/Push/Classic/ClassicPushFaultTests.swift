@@ -108,7 +108,7 @@ import TransferTestSupport
         #expect(server.connections.count <= 1)
     }
 
-    /// Of two answers at once, the first counts, and the second is a fault before the next upload is sent.
+    /// If two answers arrive at once, the first counts, and the second is a fault before the next upload is sent.
     @Test func tooManyAnswers() async throws {
         let server = OldServer([(11, Self.stored + Self.stored), (1, [])])
         let outcome = try await server.outcome(Self.sized, ["one", "two"])
