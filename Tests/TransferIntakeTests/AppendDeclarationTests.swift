@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// What is written down of an upload that grows is read by the next server, whatever it is called.
+/// The next server reads the declaration of a growing upload unchanged, whatever its path is.
 @Suite struct AppendDeclarationTests {
     @Test(arguments: OddNames.paths, [nil, UInt64.max])
     func comesBack(_ path: String, total: UInt64?) throws {
@@ -22,7 +22,7 @@ import TransferTestSupport
         for count in 0..<declaration.bytes.count where count < 64 || count.isMultiple(of: 97) {
             #expect(AppendDeclaration(Array(declaration.bytes.prefix(count))) == nil)
         }
-        // There is room for it beside the bytes.
+        // The file of an upload in progress has room for the declaration beside its bytes.
         let directory = try TemporaryDirectory()
         let store = try FileStore(path: directory.path("store"))
         let id = UploadID.random()

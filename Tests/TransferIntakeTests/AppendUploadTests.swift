@@ -11,7 +11,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// Uploads that grow, as the intake knows of them.
+/// Uploads whose size is not known at their beginning and that grow request by request.
 @Suite struct AppendUploadTests {
     private static func intent(
         _ id: UploadID, _ count: Int, at offset: UInt64 = 0, isNew: Bool = true, isLast: Bool = false
@@ -21,14 +21,15 @@ import TransferTestSupport
             id: id, path: "a", size: UInt64(count), conflict: .keepBoth, extent: .append(append))
     }
 
-    /// Four bytes in two requests: all is there, and waits to be published.
+    /// Sends an upload of four bytes in two requests. It is complete afterwards and waits for its publication.
     private static func bringInTwo(_ id: UploadID, over session: IntakeSession) throws {
         #expect(try session.bring(intent(id, 3), [1, 2, 3], declared: DeclaredEnd())?.code == .staged)
         let last = intent(id, 1, at: 3, isNew: false, isLast: true)
         #expect(try session.bring(last, [4], declared: DeclaredEnd()) == nil)
     }
 
-    /// It is unfinished from its first request to its end: so it counts for its client, also under the next server.
+    /// A growing upload counts as unfinished for its client from its first request to its end. The record outlives the
+    /// server.
     @Test func whatGrowsIsUnfinished() throws {
         let fixture = try IntakeFixture()
         let (id, session) = (UploadID.random(), fixture.session(of: "a"))
@@ -42,7 +43,7 @@ import TransferTestSupport
         #expect(fixture.intake.known.unfinished(id) == nil)
     }
 
-    /// A client begins uploads without end. It has its share of places, and loses its oldest ones; another client finds a place.
+    /// A client that begins uploads without end uses up its share of places and loses its oldest uploads.
     @Test func aClientLosesItsOldestUploads() throws {
         let fixture = try IntakeFixture(in: try TemporaryDirectory(prefersMemory: true))
         let session = fixture.session(of: "a")
@@ -59,8 +60,8 @@ import TransferTestSupport
         #expect(fixture.store.hasPart(other) && fixture.store.hasPart(ids[3]))
     }
 
-    /// What a sync that fails was to cover is gone on with by no request, and the id is free for another attempt: behind a question,
-    /// and behind a request that goes on.
+    /// No request continues an upload whose bytes a failed sync should have covered, and the ID is free for another
+    /// attempt. The failure occurs in a question for the offset, or in a request that continues the upload.
     @Test(arguments: [false, true]) func aSyncThatFails(isQuestion: Bool) throws {
         let fails = Atomic(false)
         let disk = Disk(interception: { call, body in
@@ -86,8 +87,8 @@ import TransferTestSupport
         #expect(try second.bring(Self.intent(id, 3), [1, 2, 3], declared: DeclaredEnd())?.code == .staged)
     }
 
-    /// A server that dies when an upload has its name and nobody has noted that: the upload is ended under the next one, also
-    /// where it was to leave what has its name.
+    /// A server dies after an upload has got its name and before the server has recorded that. The client ends the
+    /// upload at the next server, whatever the policy for conflicts says about an existing file.
     @Test(arguments: [ConflictPolicy.keepBoth, .skip, .fail, .overwrite], [1, 4])
     func whatWasPublishedIsEndedLater(_ conflict: ConflictPolicy, _ told: Int) throws {
         let first = try IntakeFixture()
@@ -115,7 +116,8 @@ import TransferTestSupport
         #expect(names(in: next.directory.path("store/.transfer/incoming")).isEmpty)
     }
 
-    /// A server that dies behind the end of an upload may leave its sheet, and so may a power cut: it was ended, and stays so.
+    /// The sheet of a completed upload is back at the next start, as after a crash or a power cut. The upload stays
+    /// completed.
     @Test func whatHasEndedDoesNotComeBack() throws {
         let first = try IntakeFixture()
         let (id, session) = (UploadID.random(), first.session(of: "a"))
@@ -134,7 +136,8 @@ import TransferTestSupport
         #expect(names(in: next.directory.path("store/.transfer/incoming")).isEmpty && next.files == ["a"])
     }
 
-    /// Who may not send now takes nothing away from whoever may.
+    /// A client without the right to send cannot continue the upload, and its attempt leaves the upload to a client
+    /// with the right.
     @Test func whoMayNotSendBringsNothingBack() throws {
         let first = try IntakeFixture()
         let (id, session) = (UploadID.random(), first.session(of: "a"))
@@ -148,7 +151,7 @@ import TransferTestSupport
         #expect(try next.session(of: "a").unfinishedAppend(id)?.offset == 4)
     }
 
-    /// Nothing is copied for somebody who doesn't want it; what was published is not his to take away so.
+    /// Withdrawing a published upload copies no content. It removes the upload's record and leaves the published file.
     @Test func whatWasPublishedIsForgottenAtItsSendersWish() throws {
         let first = try IntakeFixture()
         let (id, session) = (UploadID.random(), first.session(of: "a"))

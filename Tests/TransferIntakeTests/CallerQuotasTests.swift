@@ -11,7 +11,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// What a client costs beside the content of its files.
+/// Files, names and rows count for a client's quota in addition to the content.
 @Suite struct CallerQuotasTests {
     private func options(_ change: (inout AccessOptions) -> Void) -> AccessOptions {
         var options = AccessOptions()
@@ -32,14 +32,14 @@ import TransferTestSupport
         return tree.perform(changes).map { result in if case .failure(let error) = result { error.code } else { nil } }
     }
 
-    /// Files without content have a block each, and what is remembered of them has its price.
+    /// An empty file has a price: its block on the disk and its row in the catalog.
     @Test func emptyFilesHaveAPrice() throws {
         let fixture = try IntakeFixture()
         let session = fixture.session(of: "alice", options { $0.quota = 3 * QuotaPrice.file("a") })
         for name in ["a", "b", "c"] { #expect(try upload(name, session) == .committed) }
         #expect(try upload("d", session) == .quotaExceeded)
         #expect(fixture.files == ["a", "b", "c"])
-        // Of the same content no other file comes, but one more row.
+        // Storing the same content again makes no file, but one more row.
         #expect(try upload("c", session) == .quotaExceeded)
         let removals = StoredRemovals(fixture.intake, fixture.store)
         let removal = try removals.begin(try RelativePath("b"), isRecursive: false)
@@ -60,7 +60,7 @@ import TransferTestSupport
             ])
     }
 
-    /// Folders on the way count, once each, also for another server.
+    /// Missing folders of a path count once each, and the next server counts the same names.
     @Test func namesAreCounted() throws {
         let fixture = try IntakeFixture()
         let options = options { $0.maximumFiles = 5 }
@@ -80,7 +80,7 @@ import TransferTestSupport
         #expect(try upload("c", next.session(of: "bob")) == .committed)
     }
 
-    /// What is made by requests counts as well, and a folder that is moved takes its names along.
+    /// Folders and links made by requests count as well. Moving a folder moves its names along.
     @Test func whatIsMadeCounts() throws {
         let fixture = try IntakeFixture()
         let session = fixture.session(of: "alice", options { ($0.maximumFiles, $0.quota) = (4, 1 << 20) })
@@ -102,7 +102,7 @@ import TransferTestSupport
         #expect(Set(made.paths.map(\.string)) == ["m/n", "m/n/e", "de"])
     }
 
-    /// What fails leaves nothing behind that counts.
+    /// An upload that fails or is skipped releases the names and bytes reserved for it.
     @Test func whatIsNotStoredIsGivenBack() throws {
         let fixture = try IntakeFixture()
         let session = fixture.session(of: "alice", options { ($0.maximumFiles, $0.quota) = (2, 1 << 20) })
@@ -121,7 +121,7 @@ import TransferTestSupport
                 == [[], ["t/o/p-b"], ["t/o/p"], ["t/o/p/c"], [], ["t/q"]])
     }
 
-    /// A disk that is as full as it may be takes no folders, attributes, mail or beginnings of uploads. What is there can be moved and
+    /// A disk at its limit accepts no folders, attributes, mail or new uploads. Stored files can still be moved and
     /// removed.
     @Test func aFullDiskStopsWhatIsNoContent() throws {
         let fixture = try IntakeFixture(people: [MailPerson("bob")], calls: DatabaseCalls())
@@ -146,7 +146,7 @@ import TransferTestSupport
         #expect(make([.discard(try RelativePath("b"), isRecursive: false)], full, next) == [nil])
     }
 
-    /// A server that is over keeps no descriptor.
+    /// The quotas, and with them their descriptors, are released with the server.
     @Test func nothingIsKeptBehindTheServer() throws {
         weak var quotas: CallerQuotas?
         do {

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// Who may complete an upload, and whose it is then.
+/// A claim decides which connection completes an upload and which client owns the file.
 @Suite struct ClaimTests {
     private func entry(_ id: UploadID) -> CatalogEntry {
         CatalogEntry(id: id, state: .committed, path: "a", size: 0, begun: 1, committed: 1)
@@ -32,7 +32,7 @@ import TransferTestSupport
         #expect(results.claim([claim, claim]) == [1])
     }
 
-    /// What was added since somebody began was not looked for then.
+    /// A connection that began before another one completed the upload cannot claim it.
     @Test func whoBeganBeforeItWasAddedComesTooLate() {
         let (results, id) = (RecentResults(), UploadID.random())
         let early = RecentResults.Claim(id: id, begun: results.moment)
@@ -41,7 +41,7 @@ import TransferTestSupport
         #expect(results.claim([RecentResults.Claim(id: id, begun: results.moment)]) == [])
     }
 
-    /// A file that is gone may have given its number, and the times that clients tell may be the same.
+    /// Another file may get the number of a removed file, and clients choose the times of files, so both may match.
     @Test func aFileBelongsToTheOneWhoStoredItLast() throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
@@ -61,8 +61,8 @@ import TransferTestSupport
         known.close()
     }
 
-    /// The catalog forgets uploads whose path has had many since. A late copy of one of them, over a connection that was lost, replaces
-    /// nothing all the same; and one that begins anew is the client's own wish.
+    /// The catalog forgets the older uploads of a path that has had many. A late copy of a forgotten upload, over a
+    /// connection that was lost, still replaces nothing. A copy that begins anew is intended and replaces the file.
     @Test func aLateCopyOfAForgottenUploadReplacesNothing() throws {
         let fixture = try IntakeFixture()
         func intent(_ content: [UInt8], _ id: UploadID = .random()) -> UploadIntent {

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// An upload in parts whose bytes are claimed without a session, in a store of its own.
+/// An upload in parts in a separate store. Tests claim its bytes without a session.
 struct ClaimedMultipart {
     let store: FileStore
     let multipart: MultipartUpload

@@ -21,8 +21,8 @@ import TransferTestSupport
             digest: IntakeFixture.digest(content), conflict: .fail)
     }
 
-    /// After a failed sync the same content is stored anew. A client that may not replace what others have stored does not become its
-    /// owner by that, with an upload or with a copy.
+    /// After a failed sync the same content is stored anew. A client that may not replace other clients' files does not
+    /// become the owner of a file by uploading or copying the same content to its path.
     @Test(arguments: [true, false]) func copyingOverAFileDoesNotChangeItsOwner(hasFailedSync: Bool) throws {
         let fails = Atomic(false)
         let disk = Disk(interception: { call, body in
@@ -51,7 +51,7 @@ import TransferTestSupport
         var overwriting = UploadIntent(id: .random(), path: "a", size: 1, conflict: .overwrite)
         #expect(try guest.bring(overwriting, [4]) == nil)
         #expect(guest.outcomes().map(\.code) == [.forbidden])
-        // What it copies to a free path is its own.
+        // A client owns a copy that it makes at a free path.
         let copied = try fixture.intake.publish(
             copy: publication("c", Self.content, fixture), .file, for: guest.caller, begun: 0)
         #expect(copied?.path.string == "c")

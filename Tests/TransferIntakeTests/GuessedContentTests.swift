@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// A client that may only send does not learn what others have stored, also by sending what it guesses.
+/// A client that may only send does not learn what other clients have stored, not even by sending guessed content.
 @Suite struct GuessedContentTests {
     private static let content: [UInt8] = [1, 2, 3]
     private let fixture: IntakeFixture
@@ -39,7 +39,8 @@ import TransferTestSupport
             right == [.keepBoth: .committed, .skip: .skipped, .fail: .pathConflict, .overwrite: .forbidden][conflict])
     }
 
-    /// What is its own it may send again, and what nobody is known to have stored: a server may have died before it recorded it.
+    /// A client may send its own content again, and content without a recorded owner: a server may have died before it
+    /// recorded the upload.
     @Test func whatMayBeItsOwnIsNotStoredTwice() throws {
         #expect(try push([5], to: "own", .keepBoth) == .committed)
         #expect(try push([5], to: "own", .keepBoth) == .alreadyStored)

@@ -12,7 +12,7 @@ import TransferTestSupport
 @testable import TransferCatalog
 @testable import TransferIntake
 
-/// An intake with a directory and a catalog behind it.
+/// An intake with a directory and a catalog in a temporary directory.
 final class IntakeFixture {
     let directory: TemporaryDirectory
     let store: FileStore
@@ -20,8 +20,8 @@ final class IntakeFixture {
     private var connections = 0
 
     /// - Parameters:
-    ///   - people: who has a mailbox.
-    ///   - calls: of the ledger; nothing for an intake without mailboxes.
+    ///   - people: people who have a mailbox.
+    ///   - calls: database calls of the ledger; nil for an intake without mailboxes.
     init(limits: SpaceLimits = SpaceLimits(), people: [MailPerson] = [], calls: DatabaseCalls? = nil) throws {
         directory = try TemporaryDirectory(prefersMemory: true)
         store = try FileStore(path: directory.path("store"), limits: limits)
@@ -36,7 +36,7 @@ final class IntakeFixture {
         return Mailroom(.success(ledger), ListedPeople(people: people), MailLimits(bytes: 1 << 20))
     }
 
-    /// Another server in the directory of one that was killed: what that had in memory is gone.
+    /// Starts another server in the directory of a killed one, whose memory is lost.
     init(after other: IntakeFixture, disk: Disk = Disk()) throws {
         other.store.unlock()
         directory = other.directory
@@ -46,16 +46,16 @@ final class IntakeFixture {
         intake.known.load()
     }
 
-    /// Another server behind one that has ended, with less room.
+    /// Starts another server, with less room, in the directory of one that has ended.
     init(in directory: TemporaryDirectory, limits: SpaceLimits, people: [MailPerson]) throws {
         self.directory = directory
         store = try FileStore(path: directory.path("store"), limits: limits)
         intake = Self.intake(store, in: directory, try Self.mailroom(directory, people, DatabaseCalls()))
     }
 
-    /// A server on calls that fail, or behind another one that has ended.
+    /// Starts a server with failing calls, or in the directory of one that has ended.
     ///
-    /// - Parameter mark: of the directory; nil for one that is never a copy.
+    /// - Parameter mark: mark of the directory; nil if the directory is never taken for a copy.
     init(
         in directory: TemporaryDirectory, disk: Disk = Disk(), fileSystem: FileSystem? = nil,
         calls: DatabaseCalls = DatabaseCalls(), clock: IntakeClock = .system, mark: DirectoryMark? = nil,
@@ -68,7 +68,7 @@ final class IntakeFixture {
         intake = Self.intake(store, catalog, clock: clock, mark: mark, report: report)
     }
 
-    /// The server is no more; what its catalog had not committed is gone.
+    /// Ends the server. Records that its catalog has not committed are lost.
     func end() {
         intake.known.close()
         store.unlock()
@@ -91,7 +91,7 @@ final class IntakeFixture {
 
     deinit { intake.known.close() }
 
-    /// A connection of somebody with a name.
+    /// Opens a connection of a client with this name.
     func session(of name: String, _ options: AccessOptions = AccessOptions()) -> IntakeSession {
         connections += 1
         let way = IntakeSession.Connection(number: connections) { work in work() }
@@ -99,7 +99,7 @@ final class IntakeFixture {
         return IntakeSession(intake, way, caller: caller)
     }
 
-    /// Another connection of the one client.
+    /// Opens a connection of the client without a name.
     func session() -> IntakeSession {
         connections += 1
         let way = IntakeSession.Connection(number: connections) { work in work() }
@@ -124,7 +124,7 @@ struct ListedPeople: MailPeople {
 extension IntakeSession {
     /// Sends all of an upload and seals it.
     ///
-    /// - Returns: nothing for one that is to be published.
+    /// - Returns: the outcome; nil if the upload waits for its publication.
     func bring(_ intent: UploadIntent, _ content: [UInt8], declared: DeclaredEnd? = nil) throws -> UploadOutcome? {
         let begun = begin(intent, mayEnd: false)
         if let outcome = begun.outcome { return outcome }
@@ -133,7 +133,7 @@ extension IntakeSession {
         return try finish(begun.upload, end)
     }
 
-    /// Sends a part that is all of its upload, and the end of it.
+    /// Sends an upload as a single part, and its end.
     func bringInParts(_ intent: UploadIntent, _ content: [UInt8]) throws -> UploadOutcome? {
         var part = intent
         (part.id, part.extent) = (.random(), .part(UploadPart(of: intent.id, offset: 0, total: UInt64(content.count))))
@@ -148,7 +148,7 @@ extension IntakeSession {
             end, [], declared: DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content)))
     }
 
-    /// What is published and acknowledged now.
+    /// Publishes and acknowledges the waiting uploads.
     func outcomes() -> [UploadOutcome] {
         publish().ended.map(\.outcome) + acknowledge().flatMap(\.uploads).map(\.outcome)
     }

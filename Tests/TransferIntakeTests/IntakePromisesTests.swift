@@ -9,9 +9,9 @@ import TransferTestSupport
 @testable import TransferAccess
 @testable import TransferIntake
 
-/// What one caller is told, without a wire between.
+/// Promises of the intake to a single caller, tested without a connection.
 @Suite struct IntakePromisesTests {
-    /// The answer would keep the content back, and nobody would have it.
+    /// Answering with the acknowledgement of the ID would keep the client from sending content that is not stored.
     @Test func anIDDoesNotStandForContentOfAnotherSize() throws {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())
@@ -21,7 +21,7 @@ import TransferTestSupport
         #expect(session.begin(UploadIntent(id: id, path: "a", size: 3), mayEnd: true).outcome?.code == .committed)
     }
 
-    /// Parts that are skipped take none of the uploads in parts that a connection may have.
+    /// Skipped parts do not count for the number of uploads in parts that a connection may have.
     @Test func whatNeedNotComeTakesNoPlace() throws {
         let fixture = try PromisingIntake()
         defer { withExtendedLifetime(fixture) {} }
@@ -34,7 +34,8 @@ import TransferTestSupport
         }
     }
 
-    /// A client may send in parts what it has sent whole over a connection that was lost, and that is still read from.
+    /// A client may send an upload in parts after it has sent it whole over a lost connection, while the server still
+    /// reads from that connection.
     @Test func wholeAndInPartsAtOnce() throws {
         let fixture = try PromisingIntake()
         let (old, new, id) = (fixture.session(number: 1), fixture.session(number: 2), UploadID.random())
@@ -47,18 +48,18 @@ import TransferTestSupport
         let multipart = new.begin(UploadIntent(id: id, path: "a", size: 3, extent: .multipart), mayEnd: false).upload
         #expect(try new.finish(multipart, end) == nil)
         #expect(old.publish().ended.isEmpty)
-        // Nobody knows yet what becomes of the other one.
+        // The server does not know yet what becomes of the other attempt.
         #expect(new.publish().ended.map(\.outcome.code) == [.busy])
         #expect(old.acknowledge().flatMap(\.uploads).map(\.outcome.code) == [.committed])
         #expect(new.acknowledge().flatMap(\.uploads).isEmpty)
         #expect(new.sendInParts(id, "a", content).code == .committed)
         let other = try RelativePath("a-1")
-        // What was sent of it again is not kept.
+        // The parts that were sent again are not kept.
         #expect(fixture.intake.multiparts.isEmpty && !fixture.store.hasPart(id))
         #expect(fixture.store.version(at: other) == nil)
     }
 
-    /// A connection may have 64 uploads in parts, and what is refused is none of them.
+    /// A connection may have 64 uploads in parts. Refused parts do not count.
     @Test func refusedPartsAreNoUploads() throws {
         let fixture = try PromisingIntake()
         let session = fixture.session()
@@ -73,7 +74,7 @@ import TransferTestSupport
         #expect(fixture.intake.multiparts.isEmpty)
     }
 
-    /// The operator may have given the client another folder since.
+    /// The operator may have given the client another folder since the upload.
     @Test func whatIsOutsideAClientsFolderIsNotTold() throws {
         let fixture = try PromisingIntake()
         let id = UploadID.random()
@@ -107,7 +108,7 @@ extension IntakePromisesTests {
         )
     }
 
-    /// The question makes a part, and takes it from whoever sends it.
+    /// The question creates the upload in parts and takes its bytes from the connection that sends them.
     @Test func whoMayNotSendMayNotAskWhatThereIs() throws {
         let fixture = try PromisingIntake()
         let session = fixture.session { $0.rights = .readOnly }
@@ -139,7 +140,7 @@ extension IntakePromisesTests {
         #expect(session.sendInParts(id, "a", [1, 2, 3]).code == .committed)
     }
 
-    /// A stream that is sent again may be shorter.
+    /// A stream may be shorter when it is sent again.
     @Test func whatAnEarlierAttemptLeftBehindTheEndGoes() throws {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())
@@ -153,7 +154,7 @@ extension IntakePromisesTests {
         #expect(fixture.size("a") == 3)
     }
 
-    /// Holes cost their sender nothing: a place on the disk is for bytes that were sent.
+    /// Holes cost their sender nothing, so an upload without sent bytes gets no lasting place on the disk.
     @Test func holesHaveNoPlaceOnTheDisk() throws {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())
@@ -169,7 +170,7 @@ extension IntakePromisesTests {
         #expect(fixture.intake.multiparts.isEmpty && !fixture.store.hasPart(id))
     }
 
-    /// Its sender may only be slow.
+    /// The client may only be slow.
     @Test func whatSomebodyWorksOnIsNotLetGo() throws {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())
@@ -181,14 +182,14 @@ extension IntakePromisesTests {
         #expect(fixture.intake.multiparts.isEmpty && !fixture.store.hasPart(id))
     }
 
-    /// However old it is.
+    /// An upload with an open connection does not expire, however old it is.
     @Test func whatSomebodyWorksOnDoesNotExpire() throws {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())
         let block = [UInt8](repeating: 1, count: Limits.blockSize)
         #expect(
             session.send(.part(of: id, "a", offset: 0, size: UInt64(block.count), total: nil), block).code == .staged)
-        // What is written in the next minute is too old already.
+        // With a negative period even a part written in the next minute is too old.
         fixture.intake.keepUnfinished = -60_000_000_000
         _ = try fixture.intake.expire(leftovers: false)
         #expect(fixture.store.hasPart(id))
@@ -215,10 +216,10 @@ extension IntakePromisesTests {
     }
 }
 
-// MARK: What was acknowledged
+// MARK: Acknowledged uploads
 
 extension IntakePromisesTests {
-    /// Whoever has not sent it may know no more of it than its id.
+    /// A client that has not sent the content may know no more than the ID.
     @Test func theEndOfOtherContentIsRefused() throws {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())
@@ -230,7 +231,7 @@ extension IntakePromisesTests {
         #expect(session.send(intent, end: other).code == .contentMismatch)
     }
 
-    /// Nobody knows what it has stored.
+    /// Without a catalog the server does not know how many bytes the client has stored.
     @Test func aQuotaThatCannotBeCountedIsNotEmpty() throws {
         let fixture = try PromisingIntake(hasCatalog: false)
         let intent = UploadIntent(id: .random(), path: "a", size: 1)
@@ -244,13 +245,13 @@ extension IntakePromisesTests {
         for code in [ResultCode.committed, .alreadyStored] {
             #expect(fixture.session().send(UploadIntent(id: .random(), path: "a", size: 3), [1, 2, 3]).code == code)
         }
-        // Counted when it is first asked for.
+        // The quota is counted when it is first asked for.
         let session = fixture.session { $0.quota = 100_000 }
         let price = QuotaPrice.file("a") + QuotaPrice.row("a")
         #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3 + price)
     }
 
-    /// As the server does that takes away a second name, which a power cut has left.
+    /// The server touches a file in this way when it removes a second name that a power cut has left.
     @Test func aFileThatWasOnlyTouchedCounts() throws {
         let fixture = try PromisingIntake()
         let intent = UploadIntent(id: .random(), path: "a", size: 3)

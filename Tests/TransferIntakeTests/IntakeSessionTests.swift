@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(fixture.files == ["a"])
     }
 
-    /// The classic framings say nothing of what was to come.
+    /// Clients of the classic framings declare neither size nor digest.
     @Test func nothingHasToBeDeclared() throws {
         let fixture = try IntakeFixture()
         let session = fixture.session()
@@ -47,7 +47,7 @@ import TransferTestSupport
         #expect(session.outcomes().isEmpty && fixture.files.isEmpty)
     }
 
-    /// A caller that goes without waiting leaves nothing that keeps its uploads busy.
+    /// The uploads of a caller that leaves without waiting do not stay busy for other callers.
     @Test(arguments: [false, true], [false, true])
     func whoeverLeavesLetsOthersGoOn(isPublished: Bool, isInParts: Bool) throws {
         let fixture = try IntakeFixture()
@@ -67,7 +67,7 @@ import TransferTestSupport
         #expect(fixture.files == ["a"])
     }
 
-    /// What stands under the name comes from this very upload, which another connection is completing.
+    /// The file at the path comes from this upload, which another connection is completing.
     @Test(arguments: [false, true]) func whatIsBeingCompletedIsNotSkipped(isInParts: Bool) throws {
         let fixture = try IntakeFixture()
         let intent = intent(conflict: .skip)
@@ -82,7 +82,8 @@ import TransferTestSupport
         #expect(again?.code == .committed)
     }
 
-    /// What stands under the name may be this very upload, which a change that is made just now has left as nobody knows it.
+    /// The file at the path may come from this upload, but a change that is being made has given it a version that is
+    /// not recorded yet.
     @Test func whatIsBeingChangedIsNotSkipped() throws {
         let fixture = try IntakeFixture()
         var intent = intent("d/a", conflict: .skip)
@@ -96,11 +97,11 @@ import TransferTestSupport
         #expect(chmod(fixture.directory.path("store/d/a"), 0o600) == 0)
         #expect(try session.bring(intent, content)?.code == .busy)
         changing.end(turn)
-        // Somebody else has changed it, as far as the server knows.
+        // For the server another program has changed the file.
         #expect(try session.bring(intent, content)?.code == .skipped)
     }
 
-    /// All uploads of a session share their digesters, so there is one at a time.
+    /// All uploads of a session share their digesters, so a session has one upload at a time.
     @Test func whoeverBeginsAnotherHasLostTheFirst() throws {
         let fixture = try IntakeFixture()
         let session = fixture.session()
@@ -112,7 +113,7 @@ import TransferTestSupport
         #expect(fixture.files == ["b"])
     }
 
-    /// A store may lack the ability to write anywhere.
+    /// A store may be able to write only in order.
     @Test func partsInOrder() throws {
         let fixture = try IntakeFixture()
         let block = UInt64(Limits.blockSize)
@@ -130,7 +131,7 @@ import TransferTestSupport
         #expect(multipart.verified == 3 * block)
     }
 
-    /// What is reserved for an upload that nobody works on counts for nobody.
+    /// When a client leaves, the bytes reserved for the missing parts no longer count.
     @Test func givesBackTheQuotaOfWhatDidNotCome() throws {
         var limits = SpaceLimits()
         limits.quota = 64 << 20
@@ -148,7 +149,8 @@ import TransferTestSupport
         #expect(fixture.store.quota?.used == UInt64(Limits.blockSize))
     }
 
-    /// The answer to content that comes again is that of its end, not of its beginning: what is stored may be gone by then.
+    /// The answer to content that is sent again is decided at its end, because the stored file may be lost while the
+    /// content is read.
     @Test(arguments: [false, true]) func whatIsGoneWhenItsContentHasComeAgain(isRotten: Bool) throws {
         let fixture = try IntakeFixture()
         let (session, content) = (fixture.session(), [UInt8](repeating: 7, count: 100))
@@ -175,7 +177,7 @@ import TransferTestSupport
         #expect(!fixture.intake.known.isRotten(version))
     }
 
-    /// A long question is answered in pieces, as there is room, and the records are asked about each ID once.
+    /// A long lookup is answered in several steps as buffers become free, and the records are asked for each ID once.
     @Test func eachIDIsLookedUpOnce() throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
@@ -205,7 +207,7 @@ import TransferTestSupport
         #expect(steps.load(ordering: .relaxed) - before < 3 * intents.count / 2)
     }
 
-    /// A catalog that cannot say whether a file is rotten lets nothing be told as stored.
+    /// If the catalog cannot say whether a file is rotten, no upload is reported as stored.
     @Test func whatTheCatalogCannotSayIsNotStored() throws {
         let fails = Atomic(false)
         // SQLITE_IOERR (sqlite.org/rescode.html#ioerr).

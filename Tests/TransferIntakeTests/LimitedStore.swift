@@ -3,7 +3,7 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// A directory that takes parts as a store of few abilities does (`SkeletonStore` takes none).
+/// A directory that takes parts with the abilities of a limited store (`SkeletonStore` takes no parts).
 final class LimitedStore: ContentStore {
     let abilities: StoreAbilities
     private let store: FileStore

@@ -11,9 +11,9 @@ import Testing
 
 @testable import TransferIntake
 
-/// What is for somebody: acknowledged when it is durably in the mailboxes, and never before.
+/// Mail is acknowledged when it is durable in all mailboxes, and never before.
 @Suite struct MailTests {
-    /// Fails commits of the ledger while it is told to.
+    /// Makes commits of the ledger fail while it is set.
     private final class Fault: Sendable {
         private let isOn = Locked(false)
 
@@ -77,14 +77,14 @@ import Testing
         let second = fixture.session(of: "alice")
         let begun = second.begin(intent(), mayEnd: true)
         #expect(try acknowledged([#require(begun.outcome)]).code == .alreadyStored)
-        // Content that comes all the same is compared.
+        // Content that a client sends nevertheless is compared.
         #expect(try acknowledged([#require(try second.bring(intent(), content))]).code == .alreadyStored)
         #expect(refusal(try? second.bring(intent(), Array("for Bob".utf8))) == nil)
         #expect(mailFiles.count == 1)
         #expect(try ledger.waiting() == (1, 7))
     }
 
-    /// Two connections bring the same upload at the same time.
+    /// Two connections send the same mail at the same time.
     @Test func twoAtOnceAreOne() throws {
         let sessions = [fixture.session(of: "alice"), fixture.session(of: "alice")]
         for session in sessions { #expect(try session.bring(intent(), content) == nil) }
@@ -119,7 +119,7 @@ import Testing
         #expect(mailFiles == [])
     }
 
-    /// What somebody was let send to one person opens no way to another.
+    /// Having sent mail to one recipient does not let a client send the same upload to others.
     @Test func aKnownUploadIsNotForEverybody() throws {
         let session = fixture.session(of: "alice")
         _ = try session.bring(intent(), content)
@@ -146,7 +146,7 @@ import Testing
     @Test func aFullMailboxIsToldOnTheWay() throws {
         let session = fixture.session(of: "alice")
         #expect(refusal(session.begin(intent(size: 1 << 20), mayEnd: true).outcome) == .quotaExceeded)
-        // Nobody knew how long it would be.
+        // The size of the mail was not declared.
         let large = [UInt8](repeating: 7, count: 600_000)
         #expect(try session.bring(intent(size: nil), large) == nil)
         #expect(session.outcomes().map(refusal) == [.quotaExceeded])
@@ -171,7 +171,7 @@ import Testing
         #expect(fixture.intake.known.unfinished(intent().id) == nil)
     }
 
-    /// What a failed sync has left nobody may take for delivered, and what was written twice goes.
+    /// Content left by a failed sync is never taken for delivered, and content written twice is removed.
     @Test func aLedgerThatFailsAcknowledgesNothing() throws {
         let session = fixture.session(of: "alice")
         try fixture.intake.mailroom?.remember(intent().recipients + ["alice"])
@@ -188,7 +188,7 @@ import Testing
         #expect(try ledger.waiting() == (1, 7))
     }
 
-    /// A server was killed between the two.
+    /// As if the server was killed after it had stored the content and before it had recorded the delivery.
     @Test func contentInNoMailboxGoesAtTheNextStart() throws {
         let session = fixture.session(of: "alice")
         _ = try session.bring(intent(), content)
@@ -209,7 +209,7 @@ import Testing
         #expect(mailFiles.count == 1)
         #expect(try fixture.intake.mail.expire(after: -1).map(\.state) == [.expired])
         #expect(mailFiles == [])
-        // Its sender may try once more.
+        // The client may send the mail again.
         #expect(try session.bring(intent(), content) == nil)
         #expect(try acknowledged(session.outcomes()).code == .committed)
         #expect(try ledger.waiting(for: "bob") == (1, 7))

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// Who may write which bytes of an upload in parts.
+/// A claim decides which connection may write which bytes of an upload in parts.
 @Suite struct MultipartClaimTests {
     private static let block = UInt64(Limits.blockSize)
 
@@ -36,7 +36,7 @@ import TransferTestSupport
         #expect(multipart.verified == 2 * Self.block)
     }
 
-    /// The bytes behind the last whole block have no digest.
+    /// The bytes after the last whole block have no digest.
     @Test func ofAPartThatIsCutOnlyWholeBlocksCount() throws {
         let interrupted = try claim(0..<2 * Self.block, connection: 1)
         interrupted.withdraw(digests: Self.digests(1))
@@ -52,7 +52,7 @@ import TransferTestSupport
         #expect(throws: Failure.beingCompleted) { _ = try multipart.finish(total: 2 * Self.block) }
     }
 
-    /// What an earlier server received and nobody has verified since stands behind what was.
+    /// Bytes that an earlier server received and this one only found do not replace verified bytes.
     @Test func whatWasFoundDoesNotReplaceWhatWasVerified() {
         var parts = VerifiedParts()
         parts.insert(.init(RecordedPart(0..<Self.block, digests: Self.digests(1)), connection: 3))

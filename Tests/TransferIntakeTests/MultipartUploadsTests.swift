@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// How many uploads in parts there may be.
+/// The number of uploads in parts is limited, in total and per client.
 @Suite struct MultipartUploadsTests {
     @Test func whoeverIsWorkedOnStays() throws {
         let multiparts = MultipartUploads(limit: 2)
@@ -23,7 +23,7 @@ import TransferTestSupport
         _ = try multiparts.enter(ids[0], total: nil, .xxh128, accountHolder: owners[0], now: 0)
     }
 
-    /// An eighth is the most that one has, and the last eighth is for those who have none.
+    /// A client may have an eighth of the places, and the last eighth is for clients that have no upload.
     @Test func aFewLeavePlacesToNewcomers() throws {
         let multiparts = MultipartUploads(limit: 32)
         func enter(_ holder: AccountHolder) throws {
@@ -38,7 +38,7 @@ import TransferTestSupport
         #expect(throws: Failure.tooManyMultiparts) { try enter(.client(.token("11"))) }
     }
 
-    /// What nobody works on counts for nobody, and whoever goes on with it has it.
+    /// An upload without a connection counts for no client. The client that continues it gets the place.
     @Test func whatIsDesertedCountsForNobody() throws {
         let (multiparts, store) = (MultipartUploads(limit: 16), try StoredParts())
         let ids = (0..<3).map { _ in UploadID.random() }
@@ -77,8 +77,8 @@ import TransferTestSupport
         #expect(store.parts.isEmpty)
     }
 
-    /// Otherwise a few bytes each would take all places on the disk for a week. While it is in memory it is there for the
-    /// next connection: the last part of a stream may be the first to come.
+    /// Otherwise uploads of a few bytes would take all places on the disk for a week. While the upload is in memory,
+    /// the next connection finds it: the last part of a stream may be the first that the server receives.
     @Test func lessThanABlockGoesWithItsPlaceInMemory() throws {
         let (multiparts, store) = (MultipartUploads(limit: 2), try StoredParts())
         let ids = (0..<3).map { _ in UploadID.random() }
@@ -95,7 +95,7 @@ import TransferTestSupport
         #expect(multiparts.isEmpty && store.parts.isEmpty)
     }
 
-    /// Others need the room until somebody goes on.
+    /// Other uploads need the room until a client continues this one.
     @Test func whatIsKeptTakesNoMoreThanItHolds() throws {
         let (multiparts, store) = (MultipartUploads(limit: 2), try StoredParts())
         let size = UInt64(64 << 20)
@@ -107,7 +107,7 @@ import TransferTestSupport
         #expect(store.parts.count == 1 && left < size / 2)
     }
 
-    /// A loop asks, and the disk may be slow to make room for a part.
+    /// The event loop asks this, and the disk may be slow to make room for a part.
     @Test func whetherSomethingIsUnfinishedWaitsForNoDisk() throws {
         let (multiparts, store) = (MultipartUploads(limit: 2), try StoredParts())
         let multipart = try multiparts.enter(.random(), total: nil, .xxh128, accountHolder: .thisMachine, now: 0)
@@ -128,7 +128,7 @@ import TransferTestSupport
         claim.withdraw(digests: [])
     }
 
-    /// What an earlier server took may be read again, whatever came of it here.
+    /// Bytes that an earlier server received may be read again, whatever happened to the upload at this server.
     @Test func whatWasThereStays() throws {
         let (multiparts, store) = (MultipartUploads(limit: 2), try StoredParts())
         let id = UploadID.random()
@@ -142,7 +142,7 @@ import TransferTestSupport
 
 private let owners = (0..<3).map { AccountHolder.client(.token("token \($0)")) }
 
-/// A store, and parts in it.
+/// A store with parts of uploads.
 private struct StoredParts {
     let directory: TemporaryDirectory
     let store: FileStore
@@ -160,7 +160,7 @@ private struct StoredParts {
         }
     }
 
-    /// Brings a block.
+    /// Sends one block of an upload.
     func bringPart(to multipart: MultipartUpload, total: UInt64? = nil) throws {
         let claim = try claim(of: multipart, total: total)
         try [UInt8](repeating: 1, count: Limits.blockSize).withUnsafeBytes { try claim.write($0, at: 0) }

@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferIntake
 
 @Suite struct PartClaimTests {
-    /// Content whose disk takes as long as it is told to.
+    /// Content on a disk whose write lasts until the test ends it.
     private final class SlowContent: StagedContent {
         struct Nothing: ContentSurvey {
             func step(threads: Int) throws(Failure) -> [SurveyedBlock]? { nil }
@@ -41,7 +41,8 @@ import TransferTestSupport
         func discard() {}
     }
 
-    /// Whoever takes bytes over knows that the last owner has written his last one. Nobody else waits for that.
+    /// A connection that takes bytes over waits for the last write of their former owner. No other connection waits for
+    /// it.
     @Test func takingOverWaitsForTheWriterAlone() throws {
         let block = UInt64(Limits.blockSize)
         let content = SlowContent()

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// Uploads in parts in a store that records what was verified, at two servers.
+/// Uploads in parts at two servers, in a store that records verified parts.
 @Suite struct PartRecordsTests {
     private static let (block, piece) = (UInt64(Limits.blockSize), UInt64(Limits.pieceSize))
     private static let total = 2 * block
@@ -37,7 +37,7 @@ import TransferTestSupport
         }
     }
 
-    /// The bytes are those of the content.
+    /// Writes the claimed range of the content.
     private func write(_ claim: PartClaim) throws {
         let bytes = Array(Self.content[Int(claim.range.lowerBound)..<Int(claim.range.upperBound)])
         try bytes.withUnsafeBytes { try claim.write($0, at: 0) }
@@ -56,7 +56,7 @@ import TransferTestSupport
         try claim.complete(digests: Self.digests(range))
     }
 
-    /// Bytes that are there for a connection that goes on.
+    /// Bytes that a connection which resumes the upload finds at the server.
     private func takeOver(_ server: MultipartUpload, connection: Int = 1) throws -> UInt64 {
         let presence = try server.takeOver(connection: connection, run: nil) { () throws(Failure) in
             try store.resume(id: id, size: Self.total, filled: nil, quota: nil)
@@ -88,7 +88,7 @@ import TransferTestSupport
         try requireWhole(there)
     }
 
-    /// A server that has begun again finds the records as well, and reads nothing.
+    /// A restarted server takes the records from the store and reads no blocks.
     @Test func afterARestart() throws {
         try bring(0..<Self.block, to: here)
         let next = Self.server(id, store.records)
@@ -97,7 +97,7 @@ import TransferTestSupport
         try requireWhole(next)
     }
 
-    /// Its lanes may have reached different servers.
+    /// The lanes of one push may have reached different servers.
     @Test func partsOfOnePushCount() throws {
         try bring(0..<Self.block, to: here)
         try bring(Self.block..<Self.total, to: there)
@@ -121,7 +121,7 @@ import TransferTestSupport
         #expect(isTakenOver { try part.complete(digests: Self.digests(part.range)) })
         #expect(isTakenOver { try here.takeBack(connection: 1, run: nil) { () throws(Failure) in } })
         #expect(store.hasPart(id) && here.verified == 0)
-        // The server has heard of it by now.
+        // The server knows of the takeover by now.
         #expect(isTakenOver { try write(other) })
         try bring(0..<Self.block, to: there)
         try bring(Self.block..<Self.total, to: here)
@@ -179,7 +179,8 @@ import TransferTestSupport
         #expect(isTakenOver { try records.withdraw(first.parts[0].range, of: id, epoch: first.epoch) })
     }
 
-    /// Records that fail, or wait, when they are told of verified bytes, and are asked by others between two questions.
+    /// Records that fail or wait on request when they receive verified bytes, and that run a test's code between two
+    /// questions.
     private final class SlowRecords: PartRecords {
         let records: any PartRecords
         let fails = Atomic(false)
@@ -223,7 +224,7 @@ import TransferTestSupport
         try requireWhole(server)
     }
 
-    /// Otherwise the record would come behind the first byte that the new owner writes.
+    /// Otherwise the record would be written after the first byte of the new owner.
     @Test func aConnectionThatTakesBytesOverWaitsForTheirRecord() throws {
         let records = SlowRecords(try #require(store.records))
         let server = Self.server(id, records)

@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// Blocks that come in pieces, over any connections.
+/// Blocks that clients send in pieces, over any connections.
 @Suite struct PiecesTests {
     private static let (block, piece) = (UInt64(Limits.blockSize), UInt64(Limits.pieceSize))
     private static let total = 2 * block + 3 * piece + 5
@@ -37,7 +37,7 @@ import TransferTestSupport
         content[Int(range.lowerBound)..<Int(range.upperBound)].withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
     }
 
-    /// All of the content in pieces of one to nine units, none of which is in two blocks.
+    /// Divides all of the content into pieces of one to nine units. No piece crosses the border of a block.
     private static func pieces(_ generator: inout SplitMix64) -> [Range<UInt64>] {
         var ranges: [Range<UInt64>] = []
         var start: UInt64 = 0
@@ -53,7 +53,7 @@ import TransferTestSupport
         var generator = SplitMix64(seed: seed)
         for (number, range) in Self.pieces(&generator).shuffled(using: &generator).enumerated() {
             #expect(try multipart.finish(total: Self.total) == nil)
-            // The last block is short enough to come whole.
+            // The last block is short enough to be sent whole.
             try bring(range, connection: number % 3, digests: Self.digest(of: range))
         }
         #expect(multipart.verified == Self.total)
@@ -64,7 +64,7 @@ import TransferTestSupport
                 == Self.content.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
     }
 
-    /// The digests that come with pieces are of the pieces.
+    /// Digests sent with pieces are those of the pieces, not of the blocks.
     @Test func besideWholeBlocks() throws {
         let last = 2 * Self.block..<Self.total
         try bring(last, digests: Self.digest(of: last))
@@ -76,7 +76,7 @@ import TransferTestSupport
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
-    /// Who comes back over a newer connection may know nothing of what pieces there are.
+    /// A client that returns over a newer connection may not know which pieces the server has.
     @Test func aPieceThatComesAgain() throws {
         let half = Self.block / 2
         try bring(0..<half, connection: 1)
@@ -93,7 +93,7 @@ import TransferTestSupport
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
-    /// What is cut within a piece does not count, and its neighbours still do.
+    /// A piece that was cut does not count, and its neighbours still do.
     @Test func aPieceThatIsCut() throws {
         try bring(0..<Self.piece)
         try claim(Self.piece..<Self.block, connection: 1).withdraw(digests: [])
@@ -102,7 +102,7 @@ import TransferTestSupport
         #expect(multipart.verified == Self.block)
     }
 
-    /// Holes in ever more blocks cost memory.
+    /// Incomplete blocks cost memory, so their number is limited.
     @Test func tooManyPieces() throws {
         let many = MultipartUpload(id: .random(), total: Limits.uploadSize, function: .xxh128, started: 0)
         func claim(_ number: UInt64) throws(Failure) -> PartClaim {
@@ -113,13 +113,13 @@ import TransferTestSupport
         }
         for number in 0..<32_768 as Range<UInt64> { try claim(number).complete(digests: []) }
         #expect { _ = try claim(32_768) } throws: { ($0 as? Failure)?.code == .busy }
-        // Whole blocks are still taken, and with one in place of a piece there is room again.
+        // The server still accepts whole blocks. One that replaces a piece makes room for another piece.
         _ = try many.claim(0..<Self.block, connection: 1, run: nil) { () throws(Failure) in throw .missingParts }
         _ = try claim(32_768)
     }
 
-    /// What is left of an earlier push completes a block with the first piece of the next one. Its other pieces, over an older
-    /// connection of that push, are no less welcome, and take nothing away.
+    /// Pieces of an earlier push and the first piece of the next push complete a block. The other pieces of the next
+    /// push, over an older connection, are accepted and take nothing away.
     @Test func beginsAnewOverTheRestOfAnother() throws {
         let (first, second) = (0..<Self.block / 2, Self.block / 2..<Self.block)
         try bring(Self.piece..<Self.block, connection: 1)
@@ -133,7 +133,8 @@ import TransferTestSupport
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
-    /// While a block is being read somebody takes some of it over: the pieces that nobody has taken count, and the block does not.
+    /// Another connection takes part of a block over while the server reads the block. The pieces that were not taken
+    /// over count, and the block does not.
     @Test func takenOverWhileItIsRead() throws {
         let half = Self.block / 2
         let short = MultipartUpload(id: .random(), total: Self.block, function: .xxh128, started: 0)
@@ -146,7 +147,7 @@ import TransferTestSupport
         try claim(half..<Self.block, 1).complete(digests: [])
         #expect(short.verified == half && reread.reads.withLock { $0 } == 1)
         #expect(try short.finish(total: Self.block) == nil)
-        // At the end it is read again, and again somebody comes.
+        // The block is read again at the end, and again a connection takes a part over.
         try claim(0..<half, 2).complete(digests: [])
         #expect(short.verified == Self.block && reread.reads.withLock { $0 } == 1)
         reread.whileReading.withLock { $0 = { try? claim(0..<half, 3).complete(digests: []) } }
@@ -155,7 +156,7 @@ import TransferTestSupport
         #expect(reread.reads.withLock { $0 } == 3)
     }
 
-    /// A byte that comes again and again has its block read once more, at the end.
+    /// If the last byte of a block is sent again and again, the block is read once more, at the end.
     @Test func aBlockIsReadOnceBeforeTheEnd() throws {
         let odd = MultipartUpload(id: .random(), total: Self.block - Self.piece + 1, function: .xxh128, started: 0)
         let reread = RereadContent(try store.resume(id: odd.id, size: nil))
@@ -170,7 +171,7 @@ import TransferTestSupport
         #expect(reread.reads.withLock { $0 } == 2)
     }
 
-    /// What the disk does not give back ends no upload: its sender hears of it, and may try again.
+    /// A read error does not end the upload. The client gets an error and may try again.
     @Test func unreadable() throws {
         let half = Self.block / 2
         let short = MultipartUpload(id: .random(), total: Self.block, function: .xxh128, started: 0)
@@ -187,7 +188,7 @@ import TransferTestSupport
         #expect(try short.finish(total: Self.block) != nil)
     }
 
-    /// The last two pieces of a block may come at the same moment.
+    /// The last two pieces of a block may become complete at the same moment.
     @Test func manyAtOnce() throws {
         for _ in 0..<200 {
             let short = MultipartUpload(id: .random(), total: Self.block, function: .xxh128, started: 0)
@@ -205,7 +206,7 @@ import TransferTestSupport
     }
 }
 
-/// Content in which something happens while it is read.
+/// Content that runs a test's code while it is read.
 private final class RereadContent: StagedContent {
     let whileReading = Locked<(@Sendable () -> Void)?>(nil)
     let isReadable = Locked(true)

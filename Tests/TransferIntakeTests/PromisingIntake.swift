@@ -11,14 +11,14 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// An intake with a store and a catalog in a new directory, and nothing of the wire.
+/// An intake with a store and a catalog in a new directory, used without connections.
 final class PromisingIntake {
     let directory: TemporaryDirectory
     let store: FileStore
     let intake: Intake
     private let catalog: Catalog
 
-    /// - Parameter hasCatalog: whether there can be one.
+    /// - Parameter hasCatalog: false for a catalog that cannot be opened.
     init(
         _ durability: Durability = .none, signer: KeyPair? = nil, abilities: StoreAbilities = StoreAbilities(),
         hasCatalog: Bool = true
@@ -37,14 +37,14 @@ final class PromisingIntake {
         ) { _ in }
     }
 
-    /// The intake of another server over the same store and records.
+    /// Makes the intake of another server with the same store and records.
     func another(_ abilities: StoreAbilities) -> Intake { Self.intake(LimitedStore(store, abilities), catalog, nil) }
 
     deinit {
         intake.known.close()
     }
 
-    /// A connection of a client, always the same one.
+    /// Opens a connection. All connections are those of one client.
     func session(
         number: Int = 1, run: UInt64? = nil, of intake: Intake? = nil,
         _ change: (inout AccessOptions) -> Void = { _ in }
@@ -58,7 +58,7 @@ final class PromisingIntake {
         return session
     }
 
-    /// Bytes of a stored file; nothing where there is none.
+    /// - Returns: the size of a stored file in bytes; nil if it does not exist.
     func size(_ path: String) -> UInt64? { (try? RelativePath(path)).flatMap { store.version(at: $0)?.size } }
 
     func remove(_ path: String) { unlink(directory.path("store/\(path)")) }
@@ -68,8 +68,8 @@ extension IntakeSession {
     /// Sends all of an upload, or of a part.
     ///
     /// - Parameters:
-    ///   - end: as it is declared; what the content has, without.
-    ///   - mayEnd: whether the answer is waited for before the content.
+    ///   - end: declared end; nil for the size and digest of the content.
+    ///   - mayEnd: whether the client waits for the answer before it sends the content.
     func send(
         _ intent: UploadIntent, _ content: [UInt8] = [], end: DeclaredEnd? = nil, mayEnd: Bool = false
     ) -> UploadOutcome {
@@ -86,7 +86,7 @@ extension IntakeSession {
         return ended.last?.outcome ?? .refused(.serverStopping, size: 0)
     }
 
-    /// Sends content as one part, and the end of its upload.
+    /// Sends content as one part, and then the end of the upload.
     func sendInParts(_ id: UploadID, _ path: String, _ content: [UInt8], digest: Digest? = nil) -> UploadOutcome {
         let size = UInt64(content.count)
         let part = send(.part(of: id, path, offset: 0, size: size, total: size), content)

@@ -10,7 +10,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// A store that keeps names, mail and records in one database commits all of a batch or nothing of it.
+/// A store that keeps names, mail and records in one database commits a batch completely or not at all.
 @Suite struct SettlementTests {
     private let directory: TemporaryDirectory
     private let store: TransactionalStore
@@ -36,7 +36,7 @@ import TransferTestSupport
         session.giveReceipts()
     }
 
-    /// Sends content of one byte.
+    /// Sends uploads of one byte each.
     private func bring(_ intents: [UploadIntent]) throws {
         for intent in intents { #expect(try session.bring(intent, [7]) == nil) }
     }
@@ -48,7 +48,7 @@ import TransferTestSupport
     @Test func aBatchIsCommittedWithItsMailAndItsRecords() throws {
         try bring([file, mail])
         #expect(session.publish().ended.isEmpty)
-        // Before the client is told, and without a transaction that waits for it.
+        // The transaction is committed before the client gets its results, and none stays open until then.
         #expect(store.commits == 1 && !store.isOpen && session.pipeline.isWaiting)
         #expect(!session.pipeline.canShareSignature)
         let entry = try #require(try recorded(file))
@@ -81,7 +81,8 @@ import TransferTestSupport
         #expect(store.mailFiles().count == 1)
     }
 
-    /// Uploads of several publications have receipts of their own: the first of them is committed by then.
+    /// Uploads of different publications get receipts of different batches, since the first publication is committed
+    /// before the second.
     @Test func eachPublicationIsATransaction() throws {
         let other = UploadIntent(id: .random(), path: "b", size: 1, conflict: .overwrite)
         for intent in [file, other] {
@@ -124,7 +125,7 @@ import TransferTestSupport
         #expect(!store.isOpen)
     }
 
-    /// The rest of the batch is stored, and nothing is left of the mail.
+    /// The rest of the batch is stored, and the content of the refused mail is removed.
     @Test func mailThatTheTransactionDoesNotTakeLeavesNoContent() throws {
         store.refusesMail = true
         try bring([file, mail])

@@ -3,10 +3,11 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The least that a store can be, written from docs/design/ports.md: a shelf of whole files. It takes no uploads in parts and none that
-/// grow, reads nothing again, keeps no older version of a file, and changes no names. Start another store with a copy of it.
+/// The smallest possible store, written from docs/design/ports.md: it stores whole files. It accepts neither uploads in
+/// parts nor growing uploads, rereads nothing, keeps no older version of a file, and changes no names. Start another
+/// store with a copy of it.
 ///
-/// One lock makes each publication and each removal a change at one moment.
+/// One lock makes each publication and each removal atomic.
 final class SkeletonStore: ServerStore {
     struct Entry: Sendable {
         /// The content of a file; nil for a folder.
@@ -17,7 +18,8 @@ final class SkeletonStore: ServerStore {
 
     struct State: Sendable {
         var entries: [RelativePath: Entry] = [:]
-        /// The number of the last change. Numbers of objects, revisions and touches come from it, so that none comes twice.
+        /// Number of the last change. Objects, revisions and touches take their numbers from it, so that no number is
+        /// used twice.
         var last: Int64 = 0
         var overwrites = Overwrites()
         var commands = CommandFiles()
@@ -25,13 +27,13 @@ final class SkeletonStore: ServerStore {
 
     private let state = Locked(State())
 
-    /// All of it, for a store that can take back what it has published (`Settlement`).
+    /// The complete state, for a store that can undo a publication (`Settlement`).
     var snapshot: State {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
     }
 
-    // MARK: What it can and cannot
+    // MARK: Abilities
 
     let abilities = StoreAbilities(writesAnywhere: false, replacesNothing: false)
     let parts: (any PartStore)? = nil
@@ -99,7 +101,7 @@ final class SkeletonStore: ServerStore {
         }
     }
 
-    // MARK: What is stored
+    // MARK: Stored files
 
     fileprivate func entry(_ path: RelativePath) -> Entry? { state.withLock { $0.entries[path] } }
 
@@ -212,7 +214,7 @@ extension SkeletonStore.State {
         return SkeletonStore.Entry(bytes: bytes, version: version, modified: modified ?? .now)
     }
 
-    /// Makes a folder and those above it, as far as they are missing.
+    /// Makes a folder and its missing ancestors.
     mutating func makeFolder(_ path: RelativePath?) throws(Failure) {
         guard let path else { return }
         if let found = entries[path] {
@@ -233,20 +235,20 @@ extension SkeletonStore.Entry {
 }
 
 extension StoredAttributes {
-    /// The top of the store, which nobody has made.
+    /// The top of the store, which exists from the beginning.
     fileprivate static let folder = StoredAttributes(
         isDirectory: true, size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0o755,
         version: ContentVersion(object: 0, revision: 0, touch: 0, size: 0), hasGivenTime: false)
 }
 
 extension RelativePath {
-    /// Whether it is the server's own folder, at the top of the store.
+    /// Whether the path is the server's own folder, at the top of the store.
     fileprivate var isOfServer: Bool { string == Self.reservedName }
 }
 
-// MARK: What a store returns
+// MARK: Returned values
 
-/// The bytes of one upload. Its digests and surveys are for uploads that go on later, and here none does.
+/// The bytes of one upload. Digests and surveys serve uploads that are resumed, which this store does not support.
 final class SkeletonContent: StagedContent {
     struct Survey: ContentSurvey {
         mutating func step(threads: Int) throws(Failure) -> [SurveyedBlock]? { nil }
@@ -254,7 +256,7 @@ final class SkeletonContent: StagedContent {
 
     private let content = Locked<[UInt8]>([])
     private let replaced = Locked(false)
-    /// The room that it takes of its client's quota; it gives that back with the content.
+    /// Space held of the client's quota. It is released with the content.
     private let hold: SpaceHold?
     let isNew = true
 
@@ -345,7 +347,7 @@ extension SkeletonStore {
     private final class Content: ReadableContent {
         private let bytes: [UInt8]
         let attributes: StoredAttributes
-        /// Files are replaced whole, and never written to.
+        /// Files are replaced whole and never modified.
         let isUnchanged = true
         let filled: UInt64? = nil
 
@@ -391,7 +393,7 @@ extension SkeletonStore {
         func commit() throws(Failure) {}
     }
 
-    /// A removal that was over when it began.
+    /// A removal that was complete when it began.
     private final class Removed: TreeRemoval {
         private var file: RemovedFile?
 

@@ -10,7 +10,8 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// docs/design/ports.md says enough to write a store, and a store with few abilities promises nothing that it cannot do.
+/// docs/design/ports.md says enough to write a store, and a store with few abilities promises nothing that it cannot
+/// do.
 @Suite struct SkeletonStoreTests {
     private let directory: TemporaryDirectory
     private let store = SkeletonStore()
@@ -39,7 +40,7 @@ import TransferTestSupport
         UploadIntent(id: .random(), path: path, size: UInt64(content.count), conflict: conflict, extent: extent)
     }
 
-    /// What a client is told that something was refused with.
+    /// The failure that a client receives for a refused upload.
     private func refusal(_ outcome: UploadOutcome) -> Failure? {
         if case .refused(let failure, _) = outcome { failure } else { nil }
     }
@@ -73,7 +74,7 @@ import TransferTestSupport
         #expect(throws: Failure.self) { try read("d/a") }
     }
 
-    /// No other upload has the place of what is for somebody, so a store that can only replace takes it.
+    /// Each mail has a place that no other upload has, so a store that always replaces can store mail.
     @Test func whatIsForSomebodyIsStored() throws {
         let grant = Grant(.token("alice"), name: "alice", options: AccessOptions())
         let way = IntakeSession.Connection(number: 1) { work in work() }

@@ -7,14 +7,14 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// What a store cannot do, nobody is promised.
+/// The server promises nothing that its store cannot do.
 @Suite struct StoreAbilitiesTests {
     private static let block = UInt64(Limits.blockSize)
     private static let content = SplitMix64.bytes(seed: 9, 2 * Limits.blockSize + 3)
 
     private let id = UploadID.random()
 
-    /// Sends a part of the content.
+    /// Sends one part of the content.
     private func send(
         _ range: Range<UInt64>, _ session: IntakeSession, total: UInt64? = UInt64(content.count)
     ) -> ResultCode {
@@ -49,7 +49,7 @@ import TransferTestSupport
         #expect(end(session) == .committed)
     }
 
-    /// Otherwise the store would hear of the next one when it is too late.
+    /// Otherwise the store would learn too late that another part follows.
     @Test func aShortPartOfAStreamEndsIt() throws {
         let fixture = try PromisingIntake(abilities: StoreAbilities(leastPart: 2 * Self.block))
         let session = fixture.session()
@@ -71,7 +71,8 @@ import TransferTestSupport
         #expect(end(session) == .committed)
     }
 
-    /// With descriptors the server says how many there may be, and without the store does.
+    /// The server limits the uploads of a publication if the store needs descriptors for them. Otherwise the store sets
+    /// the limit.
     @Test(arguments: [nil, 2]) func soManyUploadsArePublishedTogether(_ count: Int?) throws {
         var abilities = StoreAbilities()
         abilities.uploadsAtOnce = count
@@ -86,7 +87,7 @@ import TransferTestSupport
         #expect(session.hasMuchVerified == (count != nil))
     }
 
-    /// What another server has acknowledged is in the records, and this server has never heard of it.
+    /// An upload that another server has acknowledged is found in the records of a shared store.
     @Test(arguments: [false, true]) func whatAnotherServerHasAcknowledgedIsFound(isShared: Bool) throws {
         var abilities = StoreAbilities()
         abilities.isShared = isShared

@@ -7,13 +7,13 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// Content of an upload in parts that one caller has read, and another one writes to.
+/// One caller surveys the content of an upload in parts while another one writes to it.
 @Suite struct SurveyRaceTests {
     private static let block = UInt64(Limits.blockSize)
 
-    /// What an earlier server took of an upload, handed out to be read.
+    /// An upload that an earlier server received, with a survey that reads the content.
     private struct Unread {
-        /// Whole blocks in the file.
+        /// Number of whole blocks in the file.
         static let count = 4
 
         let multipart: MultipartUpload
@@ -36,7 +36,7 @@ import TransferTestSupport
             survey = try staged.survey(of: total, .xxh128)
         }
 
-        /// Reads all blocks, and does something before they are handed in.
+        /// Reads all blocks, runs `body`, and then adds the blocks to the upload.
         mutating func read(then body: () throws -> Void) throws {
             let blocks = try #require(try survey.step(threads: 1))
             #expect(blocks.count == Self.count)
@@ -44,14 +44,14 @@ import TransferTestSupport
             multipart.add(blocks)
         }
 
-        /// A newer connection begins to write some of the bytes.
+        /// Claims some of the bytes for a newer connection.
         func claim(_ range: Range<UInt64>, connection: Int = 2) throws -> PartClaim {
             try multipart.claim(range, connection: connection, run: nil) { () throws(Failure) in
                 throw Failure(.busy, "it is open already")
             }
         }
 
-        /// Blocks that are said to be there.
+        /// Indexes of the blocks that the server reports as received.
         var known: [UInt64] {
             guard
                 case .known(let parts)? = try? multipart.takeOver(
@@ -73,7 +73,7 @@ import TransferTestSupport
         #expect(unread.known == [0, 1, 2, 3])
     }
 
-    /// Somebody came, wrote and went while the block was read: its digest is that of bytes which are gone.
+    /// A connection writes to a block while the block is read, so the digest belongs to overwritten bytes.
     @Test func whatWasOverwrittenMeanwhileDoesNotCount() throws {
         var unread = try Unread()
         try unread.read { [unread] in
@@ -84,7 +84,7 @@ import TransferTestSupport
         #expect(unread.known == [0, 2, 3])
     }
 
-    /// Who has taken the bytes over has ended as well.
+    /// The connection that took the bytes over has ended as well.
     @Test func alsoWhenItWasTakenOver() throws {
         var unread = try Unread()
         try unread.read { [unread] in
@@ -97,7 +97,7 @@ import TransferTestSupport
         #expect(unread.known == [2, 3])
     }
 
-    /// What he had begun before the question was asked is in what was read.
+    /// If the claim begins after the survey, the survey did not read bytes written under it.
     @Test func whatWasWrittenBeforeCounts() throws {
         var unread = try Unread()
         try unread.read {}
@@ -106,7 +106,7 @@ import TransferTestSupport
         #expect(unread.known == [1, 2, 3])
     }
 
-    /// However many there were: what is remembered of them is bounded, and never less than they are.
+    /// The server remembers a bounded number of overwritten ranges, which always cover all bytes overwritten.
     @Test func whatWasOverwrittenThousandsOfTimes() throws {
         var unread = try Unread()
         try unread.read { [unread] in

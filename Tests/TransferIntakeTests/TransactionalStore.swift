@@ -4,12 +4,13 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// A `SkeletonStore` that keeps names, mail and records in one transaction, as a database does. Each of its mails is new.
+/// A `SkeletonStore` that keeps names, mail and records in one transaction, as a database does. It treats each mail as
+/// new.
 final class TransactionalStore: ContentStore {
     typealias Staged = SkeletonContent
 
     fileprivate struct State {
-        /// What the store was before the transaction that is open.
+        /// State of the store before the open transaction.
         var before: SkeletonStore.State?
         var commits = 0
         var failing = false
@@ -25,16 +26,16 @@ final class TransactionalStore: ContentStore {
 
     var isOpen: Bool { state.withLock { $0.before != nil } }
 
-    /// Transactions that were committed.
+    /// Number of transactions committed so far.
     var commits: Int { state.withLock { $0.commits } }
 
-    /// Whether no transaction can be committed.
+    /// Whether every commit of a transaction fails.
     var isFailing: Bool {
         get { state.withLock { $0.failing } }
         set { state.withLock { $0.failing = newValue } }
     }
 
-    /// Whether no transaction takes mail.
+    /// Whether every transaction refuses mail.
     var refusesMail: Bool {
         get { state.withLock { $0.refusesMail } }
         set { state.withLock { $0.refusesMail = newValue } }
@@ -85,7 +86,7 @@ final class TransactionalStore: ContentStore {
         if let before { store.snapshot = before }
     }
 
-    // MARK: What is as in the other one
+    // MARK: Like SkeletonStore
 
     var abilities: StoreAbilities { store.abilities }
     var parts: (any PartStore)? { nil }

@@ -11,7 +11,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// The trash gives way where room is needed: the oldest first, no more than has to, and nothing in vain.
+/// If room is needed, the server empties the trash: the oldest parts first, no more than necessary, and none in vain.
 @Suite struct TrashRoomTests {
     private static func batch(_ number: UInt32) -> TrashBatch { TrashBatch(at: 0, number: number) }
 
@@ -34,7 +34,7 @@ import TransferTestSupport
         }
     }
 
-    /// Each version of a file is in a part of its own, which is numbered.
+    /// Puts each version of a file into a separate, numbered part of the trash.
     private func part() -> TrashPart {
         let count = Atomic<UInt32>(0)
         return TrashPart(utc: { 0 }) { _ in Self.batch(count.wrappingAdd(1, ordering: .relaxed).newValue) }
@@ -52,7 +52,7 @@ import TransferTestSupport
         for byte in 1...5 { #expect(try upload("a", content(UInt8(byte)), session) == .committed) }
         #expect(try batches(fixture) == (1...4).map { Self.batch(UInt32($0)).name })
         #expect(try upload("b", content(9), session) == .committed)
-        // Five and one are a little more than six.
+        // Six files, each slightly larger than `size`, exceed the quota of six times `size`.
         #expect(try batches(fixture) == (2...4).map { Self.batch(UInt32($0)).name })
         fixture.intake.known.index()
         let gone = RelativePath.trash(Self.batch(1), try RelativePath("a"))
@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(fixture.files == ["a", "b", "c"])
     }
 
-    /// Whoever asks for more than all of it takes nothing from others, and hears so at once.
+    /// An upload that needs more than the whole trash would free is refused at once, and the trash stays.
     @Test func nothingGoesInVain() throws {
         let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(4 * Self.size)))
         fixture.intake.giveWay(in: fixture.store)
@@ -76,7 +76,7 @@ import TransferTestSupport
         #expect(try batches(fixture) == before && before.count == 2)
     }
 
-    /// A name of a file that has another one frees nothing.
+    /// Removing one name of a file that has another name frees no room.
     @Test func namesThatFreeNothingStay() throws {
         let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(3 * Self.size)))
         fixture.intake.giveWay(in: fixture.store)
@@ -88,7 +88,7 @@ import TransferTestSupport
         #expect(try batches(fixture) == [Self.batch(1).name])
     }
 
-    /// It stays where a later part of the trash frees enough.
+    /// Such a name stays if a later part of the trash frees enough room.
     @Test func namesThatFreeNothingArePassedOver() throws {
         let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(4 * Self.size)))
         fixture.intake.giveWay(in: fixture.store)
@@ -113,7 +113,7 @@ import TransferTestSupport
         #expect(try upload("a", content(1), session(fixture, of: nil)) == .quotaExceeded)
     }
 
-    /// All clients share the descriptors, and what gives way may lie in any number of folders.
+    /// All clients share the descriptors, and the removed files may lie in any number of folders.
     @Test func fewFoldersAreOpenAtOnce() throws {
         let most = Locked(0)
         let directory = try TemporaryDirectory(prefersMemory: true)
@@ -146,7 +146,7 @@ import TransferTestSupport
         }
     }
 
-    /// The client's own quota takes nothing of what counts for others.
+    /// Room in a client's quota is never made with files that count for other clients.
     @Test func othersKeepTheirs() throws {
         let fixture = try IntakeFixture()
         fixture.intake.giveWay(in: fixture.store)

@@ -10,7 +10,7 @@ import TransferPorts
 
     private static func holder(_ sender: String) -> Holder { Holder(client: nil, sender: sender) }
 
-    /// Who cannot be told apart counts by the address, whatever port each connection has, and one IPv6 subscriber once.
+    /// Clients without identity are counted by address, regardless of the port. An IPv6 subscriber counts as one.
     @Test(arguments: [
         ("192.0.2.1:1", "192.0.2.1:2", true), ("192.0.2.1:1", "192.0.2.2:1", false), ("192.0.2.1:1", "192.0.2.1", true),
         ("[::1]:1", "[::1]:77", true), ("[2001:db8::1]:1", "[2001:db8::ffff:2]:1", true),
@@ -22,7 +22,7 @@ import TransferPorts
         #expect((Self.holder(one) == Self.holder(other)) == isSame)
     }
 
-    /// Somebody who takes places, by id or by address.
+    /// A client that takes places and is counted by ID or by address.
     private struct Taker {
         var client: UInt64?
         var host = "somebody"
@@ -51,7 +51,7 @@ import TransferPorts
 
     private static let share = UnfinishedUploads.share
 
-    /// A client that has its share loses its own oldest upload, also after a restart; others find places.
+    /// A client that has its share loses its own oldest upload, also after a restart. Other clients find places.
     @Test(arguments: [Taker(client: 1), Taker(host: "192.0.2.1")]) private func whoHasItsShareLosesItsOldest(
         _ taker: Taker
     ) {
@@ -69,7 +69,7 @@ import TransferPorts
         #expect(later.place(for: taker.holder) == .free)
     }
 
-    /// Who comes when all places are used takes one of who has most.
+    /// If all places are used, a new client takes one from the client that has most.
     @Test func aNewcomerTakesFromWhoHasMost() {
         let unfinished = UnfinishedUploads()
         for client in 0..<8 {
@@ -77,14 +77,14 @@ import TransferPorts
         }
         unfinished.end((0..<10).map { id($0) })
         fill(unfinished, Taker(client: 9), 20_000..<20_010)
-        // The first client has ten fewer than the others.
+        // The first client has ten uploads fewer than the others.
         for newcomer in [Taker(client: 10), Taker(client: 9), Taker(host: "192.0.2.1"), Taker(client: 0)] {
             let loser = firstLoser(unfinished.place(for: newcomer.holder)).map { Int($0.low) / Self.share }
             #expect(loser.map { (1..<8).contains($0) } == true, "\(newcomer)")
         }
     }
 
-    /// However many addresses they have, those who cannot be told apart leave three quarters to known clients.
+    /// Clients without identity, however many addresses they have, leave three quarters of the places to known clients.
     @Test func theNamelessHaveAQuarter() {
         let unfinished = UnfinishedUploads()
         for host in 0..<UnfinishedUploads.namelessShare - 2 {
@@ -97,7 +97,7 @@ import TransferPorts
         #expect(unfinished.place(for: Taker(client: 1).holder) == .free)
     }
 
-    /// What has ended is no place to be had, and no memory grows.
+    /// An upload that has ended gives its place back, and memory does not grow.
     @Test func whatHasEndedIsForgotten() {
         let unfinished = UnfinishedUploads()
         let taker = Taker(client: 1)
@@ -110,7 +110,7 @@ import TransferPorts
         #expect(firstLoser(unfinished.place(for: taker.holder)) == id(50_000 - Self.share))
     }
 
-    /// What is declared once more counts once.
+    /// An upload that is declared again counts once.
     @Test func whatIsDeclaredAgainCountsOnce() {
         let unfinished = UnfinishedUploads()
         for number in 0..<UnfinishedUploads.places {
@@ -122,7 +122,7 @@ import TransferPorts
         #expect(unfinished.all[0].size == UInt64(UnfinishedUploads.places - 1))
     }
 
-    /// Long paths use a client's share up earlier. Others find places.
+    /// Long paths use up a client's share earlier. Other clients still find places.
     @Test func longPathsTakePlacesToo() {
         let unfinished = UnfinishedUploads()
         let path = String(repeating: "p", count: 4000)

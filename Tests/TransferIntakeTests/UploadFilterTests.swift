@@ -14,14 +14,14 @@ import TransferModel
         #expect(mistaken < 1000)
     }
 
-    /// Before it knows what the catalog knows, it may not deny anything.
+    /// Before the filter has learned what the catalog knows, it excludes no ID.
     @Test func untilItIsLoadedItTellsNothing() {
         let filter = UploadFilter(catalogCount: 1)
         #expect(filter.mayContain(.random()))
         filter.loaded()
         #expect(!filter.mayContain(.random()))
         #expect(!UploadFilter(catalogCount: 0).mayContain(.random()))
-        // A catalog that cannot say how many it knows may know any.
+        // A catalog that cannot count its uploads may contain any ID.
         #expect(UploadFilter(catalogCount: nil).mayContain(.random()))
     }
 }

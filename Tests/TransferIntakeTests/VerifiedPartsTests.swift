@@ -9,7 +9,7 @@ import TransferTestSupport
     private static let block = UInt64(Limits.blockSize)
     private static let digestSize = 2
 
-    /// Whole blocks of an upload, from one to the other.
+    /// Makes a part of whole blocks.
     private static func part(_ blocks: Range<UInt64>, _ connection: Int = 0, total: UInt64 = .max) -> VerifiedParts.Part
     {
         VerifiedParts.Part(
@@ -24,7 +24,7 @@ import TransferTestSupport
 
     private static func digest(of block: UInt64) -> [UInt8] { [UInt8(block), UInt8(100 + block)] }
 
-    /// A list of quarters of blocks, each with who has brought it, and of the blocks that have a digest.
+    /// A list of quarters of blocks, each with the connection that sent it, and the set of blocks that have a digest.
     private struct Model {
         static let unit = VerifiedPartsTests.block / 4
         /// The last block has three quarters.
@@ -52,7 +52,7 @@ import TransferTestSupport
         func covers(_ range: Range<UInt64>) -> Bool { owners[Self.units(of: range)].allSatisfy { $0 != nil } }
     }
 
-    /// Against a list that is searched from one end to the other.
+    /// Compares the parts with a list that is searched linearly.
     @Test(arguments: 0..<40 as Range<UInt64>) func findsWhatALookAtAllPartsFinds(_ seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         var parts = VerifiedParts()
@@ -132,7 +132,7 @@ import TransferTestSupport
         #expect(parts.newestConnection(in: 0..<12 * Self.block) == 3)
     }
 
-    /// Pieces that one connection has brought are one part when their block is complete: memory stays flat.
+    /// The pieces that one connection sent become one part when their block is complete, so memory stays flat.
     @Test func piecesBecomeABlock() {
         var parts = VerifiedParts()
         for number in 0..<8 as Range<UInt64> {
@@ -141,7 +141,7 @@ import TransferTestSupport
         #expect(parts.pieces == 8 && parts.size == Self.block && parts.digests(total: Self.block) == nil)
         parts.complete(0..<Self.block, digest: [1, 2])
         #expect(parts.pieces == 0 && parts.digests(total: Self.block) == [1, 2])
-        // Of two connections they stay apart, in two runs.
+        // Pieces of two connections stay separate, in two runs.
         for number in 0..<8 as Range<UInt64> {
             parts.insert(Self.piece(number * Self.block / 8..<(number + 1) * Self.block / 8, number < 3 ? 4 : 5))
         }
@@ -150,12 +150,13 @@ import TransferTestSupport
         #expect(parts.newestConnection(in: 0..<1) == 4)
     }
 
-    /// What nobody has brought is not there, however small it is.
+    /// An upload without parts has no digest, even with a size of zero.
     @Test func nothingIsNoContent() {
         #expect(VerifiedParts().digests(total: 0) == nil)
     }
 
-    /// A block was read while another connection had begun to write to it: what was read is not the digest of what comes.
+    /// A block was read while another connection had begun to write to it: the digest of the old bytes does not count
+    /// for the new ones.
     @Test func aBlockThatIsNotThereHasNoDigest() {
         let block = UInt64(Limits.blockSize)
         var parts = VerifiedParts()

@@ -12,7 +12,8 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// What an upload replaces is known where it is kept: it counts for whoever has stored it, and can be found by its digest.
+/// The catalog records a replaced file at its place in the trash. The file counts for the client that stored it, and a
+/// lookup by digest finds it.
 @Suite struct KeptUploadsTests {
     private let old = Array("old".utf8)
     private let new = Array("newer".utf8)
@@ -42,7 +43,7 @@ import TransferTestSupport
         .trash(Self.batch(number), try RelativePath(path))
     }
 
-    /// What the catalog says of a path, where that is what stands there.
+    /// Digests that the catalog has for the file that is at a path now.
     private func digests(_ fixture: IntakeFixture, _ path: RelativePath) -> [Digest?] {
         fixture.intake.known.index()
         let version = fixture.store.version(at: path)
@@ -62,14 +63,15 @@ import TransferTestSupport
         #expect(acknowledgement.replaced == .other && acknowledgement.trash == Self.batch(1))
         #expect(try digests(fixture, place(path)) == [IntakeFixture.digest(old)])
         #expect(try digests(fixture, RelativePath(path)) == [IntakeFixture.digest(new)])
-        // Who sends the first one once more has it stored anew, and is not told that it is where it is not.
+        // Sending the first upload once more stores it again, because its ID no longer stands for the file at the path.
         #expect(fixture.intake.known.entries(at: [path]).joined().allSatisfy { $0.id != first.id })
         #expect(try session.bring(first, old) == nil)
         #expect(session.outcomes().map(\.code) == [.committed])
         #expect(try digests(fixture, place(path, 2)) == [IntakeFixture.digest(new)])
     }
 
-    /// Another name of what is kept is moved to where it was: it is stored there again, and known there.
+    /// A hard link to a replaced file is moved back to the file's old path. An upload of that content is then already
+    /// stored, and the catalog records it there.
     @Test func whatHasItsPathAgainIsKnownThere() throws {
         let fixture = try IntakeFixture()
         let session = session(fixture)
@@ -91,7 +93,7 @@ import TransferTestSupport
         #expect(digests(fixture, a).contains(IntakeFixture.digest(old)))
     }
 
-    /// The file of one connection is replaced by another one before the first has its acknowledgement.
+    /// Another connection replaces a file before the first connection acknowledges the upload.
     @Test(arguments: [true, false]) func whatIsReplacedBeforeItsRecordIsKnown(isFirst: Bool) throws {
         let fixture = try IntakeFixture()
         let (one, two) = (session(fixture), session(fixture))
@@ -106,8 +108,8 @@ import TransferTestSupport
         #expect(try digests(fixture, RelativePath("a")) == [IntakeFixture.digest(new)])
     }
 
-    /// What had a second name for a while, and is not replaced in the end, is known as it is then: its acknowledgement holds, also where
-    /// it was not recorded before.
+    /// A replacement that is cancelled after its second look has given the file another name for a while, and thereby
+    /// another version. The acknowledgement of the file still holds, also if it was not recorded before.
     @Test(arguments: [true, false]) func whatIsNotReplacedStaysKnown(isRecorded: Bool) throws {
         let fixture = try IntakeFixture()
         let (one, two) = (session(fixture), session(fixture))
@@ -131,7 +133,8 @@ import TransferTestSupport
         #expect(try one.bring(first, old)?.code == .committed)
     }
 
-    /// Nor does the acknowledgement break before the catalog has heard what the file is then.
+    /// After a replacement that failed, the file keeps its acknowledgement until the catalog has recorded its new
+    /// version.
     @Test(arguments: [true, false]) func whatIsNotReplacedIsKnownUntilTheCatalogHears(isUpload: Bool) throws {
         let look = Locked<(@Sendable () -> Void)?>(nil)
         let isAsking = Locked(false)
@@ -175,7 +178,7 @@ import TransferTestSupport
         #expect(fixture.store.version(at: path) != before && answers.withLock { $0 } == [true])
     }
 
-    /// Nor does the acknowledgement break where the file is to give way to a link, which fails, and then gets another time.
+    /// A link fails to replace a file, which then gets another time. The acknowledgement of the file still holds.
     @Test func whatDoesNotGiveWayIsKnownWithItsNextTime() throws {
         let isFailing = Locked(false)
         let disk = Disk(interception: { call, body in
@@ -202,7 +205,8 @@ import TransferTestSupport
     private static let anotherTime = TreeChange.Attributes(
         permissions: nil, modified: Timestamp(seconds: 1_500_000_000, nanoseconds: 1), extra: nil)
 
-    /// Nor where the file gets another time before it is recorded, whichever commit of the catalog fails then.
+    /// A file gets another time before it is recorded. Its acknowledgement holds, whichever commit of the catalog fails
+    /// then.
     @Test(arguments: 0..<3) func whatCannotBeRecordedWithItsNextTimeIsKnown(commits: Int) throws {
         let left = Locked(-1)
         // SQLITE_FULL (sqlite.org/rescode.html).
@@ -228,10 +232,10 @@ import TransferTestSupport
         #expect(fixture.files == ["a"])
     }
 
-    /// What is rotten stays so with another time, also while the catalog cannot be told of that.
+    /// A rotten file stays marked when it gets another time, also while the catalog cannot record that.
     @Test func whatIsRottenStaysSoWhereTheCatalogIsNotTold() throws {
         let isFailing = Locked(false)
-        // The note is written, and what comes behind it fails. SQLITE_FULL (sqlite.org/rescode.html).
+        // Writing the note succeeds, and the steps after it fail. SQLITE_FULL (sqlite.org/rescode.html).
         let calls = DatabaseCalls(failure: { call in call == .step && isFailing.withLock(\.self) ? 13 : 0 })
         let disk = Disk(interception: { call, body in
             if case .setTimes = call { isFailing.withLock { $0 = true } }
@@ -255,7 +259,7 @@ import TransferTestSupport
         #expect(fixture.intake.known.isRotten(after))
     }
 
-    /// Nor does the acknowledgement break for the moment between the second name and the loss of the first.
+    /// A lookup still finds an upload after the file was linked into the trash and before it has lost its first name.
     @Test func whatIsAboutToBeReplacedIsKnown() throws {
         let fixture = try IntakeFixture()
         let (one, two) = (session(fixture), session(fixture))
@@ -280,7 +284,8 @@ import TransferTestSupport
         #expect(one.lookup([first.id], .xxh128)[0] == nil)
     }
 
-    /// The process ends at any call to the disk or the catalog: neither content is ever lost that was acknowledged.
+    /// The process ends at any call to the disk or the catalog. Acknowledged content is never lost, neither the old nor
+    /// the new.
     @Test func aServerThatIsKilledAnywhere() throws {
         var calls = 0
         while true {
@@ -307,7 +312,7 @@ import TransferTestSupport
         #expect(calls > 10)
     }
 
-    /// A copy replaces as an upload does.
+    /// A copy that replaces a file keeps the replaced content in the trash, as an upload does.
     @Test func whatACopyReplacesIsKept() throws {
         let fixture = try IntakeFixture()
         let session = session(fixture)
@@ -323,7 +328,7 @@ import TransferTestSupport
         #expect(try digests(fixture, RelativePath("a")) == [IntakeFixture.digest(new)])
     }
 
-    /// What is kept counts for whoever has stored it, and no longer when it is gone.
+    /// A replaced file counts for the quota of the client that stored it until it is removed from the trash.
     @Test func itCountsForItsOwner() throws {
         let fixture = try IntakeFixture()
         var options = AccessOptions()

@@ -3,7 +3,7 @@ import TransferDatabase
 import TransferPorts
 import TransferStore
 
-/// Ends everything at one of the next calls to the disk or the database: nothing behind it has an effect.
+/// Simulates the end of the process at a chosen call to the disk or the database: that call and all later ones fail.
 final class Kill: Sendable {
     private let left: Atomic<Int>
     private let armed = Atomic(false)

@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferIntake
 import TransferPorts
 
-/// What has become of a file since a moment.
+/// Recent changes say where a file has been moved since a given moment.
 @Suite struct RecentChangesTests {
     private let recent = RecentChanges()
 
@@ -35,7 +35,8 @@ import TransferPorts
         #expect(try place(of: "x/f", since: 0) == path("y/f"))
     }
 
-    /// What was moved there, or has given way, has to do with it and has no other place.
+    /// A change to the target of a move, or to a file that was replaced, concerns that path, which itself was not
+    /// moved.
     @Test func whatTakesThePathIsMet() throws {
         change(.move, "a", to: "b")
         #expect(try place(of: "b", since: 0) == path("b"))
@@ -46,7 +47,7 @@ import TransferPorts
         #expect(recent.moment == 3)
     }
 
-    /// What is forgotten may have had to do with anything.
+    /// Changes that were forgotten may have concerned any path.
     @Test func onlyTheLastAreKnown() throws {
         for number in 0..<300 { change(.move, "a\(number)", to: "b\(number)") }
         #expect(try place(of: "z", since: 0) == path("z"))
@@ -54,7 +55,7 @@ import TransferPorts
         #expect(try place(of: "a299", since: 0) == path("b299"))
     }
 
-    /// Attributes and second names leave a file where it is, and are known of it, also when it is moved later.
+    /// Attributes and hard links leave a file at its path. They are remembered for the file when it is moved later.
     @Test func attributesAndNamesGoAlong() throws {
         change(.attributes, "s", revision: 7)
         change(.link, "s", to: "t", revision: 8)

@@ -9,9 +9,9 @@ import TransferTestSupport
 @testable import TransferCatalog
 @testable import TransferIntake
 
-/// Changes over a store that has names and records in one transaction.
+/// Changes in a store that keeps names and records in one transaction.
 @Suite struct RecordedChangesTests {
-    /// Whether the catalog cannot commit.
+    /// Database whose commits fail while `fails` is set.
     private final class Database: Sendable {
         let fails = Atomic(false)
 
@@ -20,7 +20,7 @@ import TransferTestSupport
         }
     }
 
-    /// Files before, each with its name as content.
+    /// Paths of the files stored at first. Each file has its name as content.
     private static let stored = ["a", "b", "c", "d", "k/x"]
 
     private let directory: TemporaryDirectory
@@ -64,7 +64,7 @@ import TransferTestSupport
         ]
     }
 
-    /// What the records say of each file, and what there is.
+    /// Requires that the records list exactly the stored files, with their versions.
     private func requireKnown() throws {
         intake.known.index()
         var known: [String: ContentVersion] = [:]
@@ -85,7 +85,7 @@ import TransferTestSupport
         #expect(try course?.place == path("m/a"))
     }
 
-    /// Nothing of it is left, and it can be done again.
+    /// If the catalog fails, the changes are undone and can be made again.
     @Test func whatCannotBeRecordedIsNotMade() throws {
         let before = medium.paths()
         database.fails.store(true, ordering: .relaxed)
@@ -124,7 +124,7 @@ import TransferTestSupport
         try requireRecords(["b", "c", "d"])
     }
 
-    /// Neither the content nor its record is gone, and it can be removed later.
+    /// If the catalog fails, the removal leaves the content and its record, and can be repeated.
     @Test(arguments: ["a", "k"]) func aRemovalThatCannotBeRecorded(_ name: String) throws {
         database.fails.store(true, ordering: .relaxed)
         let error = #expect(throws: Failure.self) { try remove(name) }
@@ -135,7 +135,7 @@ import TransferTestSupport
         try requireRecords(Self.stored.filter { !$0.hasPrefix(name) })
     }
 
-    /// It changes nothing, and the others are made.
+    /// A refused change changes nothing, and the other changes of the batch are made.
     @Test func aChangeThatIsRefused() throws {
         let taken = TreeChange.move(try path("d"), to: try path("b"), replaces: false)
         let results = perform([taken] + (try changes().prefix(1)))

@@ -12,9 +12,9 @@ import TransferTestSupport
 @testable import TransferCatalog
 @testable import TransferIntake
 
-/// What is refused changes nothing, in the directory or the catalog.
+/// A refused change changes nothing, neither in the directory nor in the catalog.
 extension TreeChangesTests {
-    /// There is no room for the note: nothing is changed then, but for what needs none.
+    /// If the catalog has no room for the note of a change, the change is not made. Changes that need no note succeed.
     @Test func whatCannotBeNotedIsNotDone() throws {
         let full = Atomic(false)
         // SQLITE_FULL (sqlite.org/rescode.html).
@@ -39,7 +39,7 @@ extension TreeChangesTests {
         #expect(fixture.store.version(at: try path("a")) == nil)
     }
 
-    /// A move that is refused has changed nothing, and what is known of both files stays known by its id.
+    /// A refused move changes nothing, and the catalog still knows both files by their IDs.
     @Test func aMoveThatIsRefused() throws {
         let fixture = try IntakeFixture()
         try fill(fixture)
@@ -54,7 +54,8 @@ extension TreeChangesTests {
         #expect(known.isRotten(rotten))
     }
 
-    /// An upload takes the place of a link or a folder between the look and the change. It is left, because nothing was noted of it.
+    /// A link or a folder takes the place of a file between the look at it and the change. The change leaves it alone,
+    /// because the note was about another object.
     @Test(arguments: [true, false]) func anotherObjectThanWasLookedAtIsLeft(isLink: Bool) throws {
         let fixture = try IntakeFixture()
         let (path, target) = (try path("a"), try path("b"))
@@ -78,7 +79,7 @@ extension TreeChangesTests {
         }
     }
 
-    /// What was to give way is nowhere else, and is known as it is.
+    /// A file that a failed move should have replaced is not in the trash, and the catalog knows it as it is.
     @Test func whatARefusedChangeWouldReplaceIsNotInTheTrash() throws {
         let isFailing = Atomic(false)
         let disk = Disk(interception: { call, body in
@@ -94,7 +95,8 @@ extension TreeChangesTests {
         try check(fixture, "refused")
     }
 
-    /// Another program writes to the file of an upload that is not recorded yet, and gives it that time: the file is another one.
+    /// The server fails to set the time of an unrecorded upload. Another program then writes to the file and sets that
+    /// time. The server takes it for another file.
     @Test func aTimeThatWasRefusedIsNotTheServers() throws {
         let isFailing = Atomic(false)
         let disk = Disk(interception: { call, body in

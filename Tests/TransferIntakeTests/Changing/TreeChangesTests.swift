@@ -12,19 +12,21 @@ import TransferTestSupport
 @testable import TransferCatalog
 @testable import TransferIntake
 
-/// What clients change beside uploads is made, and known, whatever ends the server in the middle of it.
+/// Changes that clients make beside uploads are complete in the directory and in the catalog, wherever the server is
+/// killed.
 @Suite struct TreeChangesTests {
     static let batch = TrashBatch(at: 0, number: 7)
 
-    /// Files before, each with its name as content.
+    /// Paths of the files stored at first. Each file has its name as content.
     private static let stored = ["a", "b", "c", "d", "e", "f", "k/x", "k/y", "n", "z/x"]
 
-    /// Every place that a file may have at some time.
+    /// All paths that a file may have before, during or after the changes.
     private static let places = stored + ["m/b", "b2", "h", "z/y", "x"]
 
     func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
 
-    /// Something of everything, also what has to be made before what is behind it is looked at.
+    /// Changes of every kind. Some depend on earlier ones, which the server has to make before it looks at the later
+    /// ones.
     private func changes() throws -> [TreeChange] {
         let time = Timestamp(seconds: 1_000, nanoseconds: 5)
         let attributes = TreeChange.Attributes(permissions: 0o600, modified: time, extra: nil)
@@ -47,7 +49,7 @@ import TransferTestSupport
         for outcome in session.outcomes() { #expect(outcome.code == .committed) }
         session.leave()
         fixture.intake.known.index()
-        // Somebody has removed it behind the server's back. A folder comes there.
+        // Another program removes a folder behind the server's back, so that a folder can be moved there.
         let lost = fixture.directory.path("store/z")
         #expect(unlink(lost + "/x") == 0)
         #expect(rmdir(lost) == 0)
@@ -65,7 +67,7 @@ import TransferTestSupport
         TreeChanges(fixture.intake, fixture.store, keepsReplaced: keeps) { _ in Self.batch }.perform(changes)
     }
 
-    /// Files that are there, with the versions that the catalog has for them: what a scrub would look at.
+    /// Requires that the catalog records exactly the existing files with their versions, as a scrub would check.
     func check(_ fixture: IntakeFixture, _ comment: Comment) throws {
         fixture.intake.known.index()
         let trashed = try Self.stored.map { RelativePath.trash(Self.batch, try path($0)) }
@@ -98,7 +100,7 @@ import TransferTestSupport
         #expect(entries == ["c", "n", "k/y"].map { [IntakeFixture.digest(Array($0.utf8))] })
     }
 
-    /// A folder, a link or another name takes the place of a file.
+    /// A folder, a link or a hard link replaces a file.
     @Test(arguments: [false, true]) func whatGivesWayToSomethingElseIsKept(keeps: Bool) throws {
         let fixture = try IntakeFixture()
         try fill(fixture)
@@ -119,7 +121,7 @@ import TransferTestSupport
         try check(fixture, "")
     }
 
-    /// Nothing gives way where a file takes its own place, or that of its other name, and it is known as before.
+    /// A file that is moved or linked to its own path, or to its other name, is not replaced and stays recorded.
     @Test(arguments: [false, true]) func aFileDoesNotGiveWayToItself(keeps: Bool) throws {
         let fixture = try IntakeFixture()
         try fill(fixture)
@@ -132,7 +134,7 @@ import TransferTestSupport
         ]
         let results = perform(changes, fixture, keeps: keeps)
         #expect(throws: Never.self) { try results[0].get() }
-        // There is one name only.
+        // This file has only one name.
         #expect(throws: Failure.self) { try results[1].get() }
         #expect(fixture.store.version(at: try path("e")) == before)
         for name in ["a", "b", "e"] {
@@ -142,7 +144,8 @@ import TransferTestSupport
         #expect(try fixture.store.trash(below: nil).isEmpty)
     }
 
-    /// The process ends at any call to the disk or the catalog. Whoever starts next knows every file under the path that it has.
+    /// The process ends at any call to the disk or the catalog. The next server records each file under the path that
+    /// it has.
     @Test(arguments: [false, true]) func aServerThatIsKilledAnywhere(keeps: Bool) throws {
         let changes = try changes()
         var calls = 0
@@ -162,7 +165,7 @@ import TransferTestSupport
             let places = [try path("e"), .trash(Self.batch, try path("e")), try path("c")]
             let there = Set(places.compactMap { content(next.directory.path("store/\($0.string)")) })
             #expect(there.contains("c") && (!keeps || there.contains("e")), "killed at call \(calls)")
-            // What was answered as made is there.
+            // Changes that were reported as made are there.
             for (result, place) in zip(results, ["a", "m/b", "e", "h"]) where (try? result.get()) != nil {
                 let isThere = next.store.version(at: try path(place)) != nil
                 #expect(isThere || place == "m/b", "killed at call \(calls)")
@@ -172,13 +175,13 @@ import TransferTestSupport
         #expect(calls > 50)
     }
 
-    /// A catalog that fails behind a change is told of it before anything else is changed.
+    /// A catalog that fails after a change records that change before the server makes the next one.
     @Test func whatTheCatalogWasNotToldIsToldLater() throws {
         let fails = Atomic(false)
         let commits = Atomic(0)
         let calls = DatabaseCalls(failure: { call in
             guard call == .commit, fails.load(ordering: .relaxed) else { return 0 }
-            // The note is written, and nothing behind it.
+            // Writing the note succeeds, and all later commits fail.
             return commits.wrappingAdd(1, ordering: .relaxed).oldValue == 0 ? 0 : 13
         })
         let fixture = try IntakeFixture(in: try TemporaryDirectory(prefersMemory: true), calls: calls)
@@ -194,7 +197,7 @@ import TransferTestSupport
         try check(fixture, "told later")
     }
 
-    /// A sync that fails: the client hears of it, and the next server finds out which name the disk has kept.
+    /// If a sync fails, the client gets an error, and the next server finds out which name the disk has kept.
     @Test func aSyncThatFails() throws {
         let fails = Atomic(false)
         let disk = Disk(interception: { call, body in
@@ -217,8 +220,8 @@ import TransferTestSupport
         try check(next, "a sync has failed")
     }
 
-    /// A change whose sync has failed is settled before anything else is done with its paths. Otherwise its note would be applied to
-    /// the file that took its path (a restart reads it).
+    /// A change whose sync has failed is settled before the server makes other changes to its paths. Otherwise a
+    /// restart, which reads the note of the change, would apply it to the file that took the path.
     @Test func whatFollowsASyncThatFails() throws {
         let fails = Atomic(false)
         let disk = Disk(interception: { call, body in
@@ -235,7 +238,7 @@ import TransferTestSupport
         fails.store(true, ordering: .relaxed)
         let results = perform([.move(try path("a"), to: try path("x"), replaces: false)], fixture)
         #expect(throws: Failure.self) { try results[0].get() }
-        // Other paths are not kept away, and this one is, until it is settled.
+        // Changes of other paths are accepted. A change of this path is refused until the failed one is settled.
         fails.store(false, ordering: .relaxed)
         let next: [TreeChange] = [
             .move(try path("b"), to: try path("a"), replaces: false), .discard(try path("c"), isRecursive: false),
@@ -253,7 +256,7 @@ import TransferTestSupport
         #expect(known == [[IntakeFixture.digest([0x61])], [IntakeFixture.digest([0x62])], []])
     }
 
-    /// Of a batch only what was not synced keeps its note.
+    /// After a failed sync only the changes of the batch that were not yet synced keep their notes.
     @Test func whatWasSyncedBeforeASyncThatFails() throws {
         let fails = Atomic(false)
         let disk = Disk(interception: { call, body in
@@ -265,7 +268,7 @@ import TransferTestSupport
         let system = FileSystem(isMemory: false, syncsAsAWhole: false)
         let fixture = try IntakeFixture(in: directory, disk: disk, fileSystem: system)
         try fill(fixture)
-        // What follows a folder's move is synced by itself.
+        // The changes that follow the move of a folder get a sync to themselves.
         let results = perform(
             [
                 .move(try path("k"), to: try path("q"), replaces: false),
@@ -278,7 +281,7 @@ import TransferTestSupport
         #expect(fixture.intake.known.entries(at: ["q/x", "k/x"]).map(\.count) == [1, 0])
     }
 
-    /// The same path goes to the trash twice, also in one batch.
+    /// A path that is discarded twice is in the trash twice, also if both happen in one batch.
     @Test func whatIsDiscardedTwiceStandsTwiceInTheTrash() throws {
         let fixture = try IntakeFixture()
         try fill(fixture)
@@ -295,7 +298,7 @@ import TransferTestSupport
         #expect(try fixture.store.trash(below: nil).count == 2)
     }
 
-    /// What is moved to where it is stays what it was, with the id that it was acknowledged for.
+    /// A file that is moved to its own path keeps its entry and upload ID.
     @Test func aMoveToTheSamePathIsNone() throws {
         let fixture = try IntakeFixture()
         try fill(fixture)
@@ -305,7 +308,7 @@ import TransferTestSupport
         #expect(fixture.intake.known.entries(at: ["a"])[0] == before)
     }
 
-    /// Its name is there before the move, and the catalog hears of it behind it.
+    /// A file is published before a move, and its upload is recorded after the move.
     @Test func whatIsRecordedBehindItsMoveIsFoundThere() throws {
         let fixture = try IntakeFixture()
         try fill(fixture)
@@ -328,17 +331,17 @@ import TransferTestSupport
         }
         #expect(known.entries(at: ["k/x", "a", "c"]).map(\.count) == [0, 0, 0])
         #expect(entries(fixture, .trash(Self.batch, try path("a"))).count == 1)
-        // What comes again under its id is stored where it says.
+        // An upload whose file was moved is stored again if it is sent again under its ID.
         #expect(known.entry(for: late[0].id) == nil && known.entry(for: late[2].id) == nil)
         #expect(known.entry(for: late[3].id) != nil)
     }
 
-    /// When another client stores a file at the path of one that was just removed.
+    /// Moments at which another client stores a file at a path whose file is being removed.
     enum Storing: CaseIterable {
         case beforeTheLook, inTheLook, behindTheLook
     }
 
-    /// Its record stays.
+    /// An upload to a path whose file is being removed keeps its record.
     @Test(arguments: Storing.allCases) func whatIsStoredBehindARemovalStaysKnown(_ storing: Storing) throws {
         let store = Locked<(@Sendable () -> Void)?>(nil)
         let disk = Disk(interception: { call, body in
@@ -371,7 +374,8 @@ import TransferTestSupport
         #expect(known.entries(at: ["d/x"])[0].map(\.id) == [second.id])
     }
 
-    /// Attributes and second names that come between a publication and its record leave the upload known.
+    /// A file gets attributes or a hard link between its publication and its record. The catalog still knows the
+    /// upload.
     @Test func whatIsRecordedBehindItsAttributes() throws {
         let fixture = try IntakeFixture()
         try fill(fixture)
@@ -381,7 +385,7 @@ import TransferTestSupport
         known.forget(late.map { .init($0.path, at: .max) })
         let attributes = TreeChange.Attributes(
             permissions: 0o600, modified: Timestamp(seconds: 1_000, nanoseconds: 5), extra: nil)
-        // A move that is refused takes nothing along.
+        // A refused move leaves the file and its entry at the old path.
         #expect(throws: Failure.self) {
             try perform([.move(try path("a"), to: try path("e"), replaces: false)], fixture)[0].get()
         }
@@ -400,7 +404,7 @@ import TransferTestSupport
         #expect(known.entry(for: late[0].id) != nil && known.entry(for: late[1].id) != nil)
     }
 
-    /// The catalog is told of a large folder for a while. Whoever asks for something else does not wait for that.
+    /// While the catalog records the move of a large folder, other requests do not wait.
     @Test func nobodyWaitsForTheRecordOfAMove() throws {
         let asks = Atomic(false)
         let asked = Locked<(@Sendable () -> Void)?>(nil)
@@ -434,7 +438,8 @@ import TransferTestSupport
         #expect(known.entries(at: ["q/x"])[0].count == 1)
     }
 
-    /// The catalog cannot be read when a server starts. It looks before the first change what the last one had left.
+    /// If the catalog cannot be read at the start, the server settles the changes left by the last one before it makes
+    /// its first change.
     @Test func whatCouldNotBeSettledAtTheStartIsBeforeTheFirstChange() throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         let first = try IntakeFixture(in: directory)

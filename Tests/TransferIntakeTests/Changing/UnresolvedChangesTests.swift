@@ -10,17 +10,17 @@ import TransferTestSupport
 @testable import TransferCatalog
 @testable import TransferIntake
 
-/// Changes whose sync has failed, and what follows them: another change, a catalog that fails as well, a restart.
+/// Changes whose sync has failed, followed by another change, by a catalog that fails as well, or by a restart.
 @Suite struct UnresolvedChangesTests {
     private static let system = FileSystem(isMemory: false, syncsAsAWhole: false)
 
-    /// A server's directory on a disk whose syncs fail when a test says so, with a clock that only goes on when it is told to.
+    /// A server's directory on a disk whose syncs fail on request, with a clock that the test advances.
     private final class Machine: Sendable {
-        /// Syncs that fail from now on; -1 for all of them.
+        /// Number of the next syncs that fail; -1 for all.
         let failing = Atomic(0)
-        /// Syncs so far.
+        /// Number of syncs since the last reset.
         let syncs = Atomic(0)
-        /// The name whose rename makes `failing` what is to fail behind it.
+        /// Name whose rename sets `failing`.
         let trigger = Locked<(name: String, failing: Int)?>(nil)
         let time = Atomic(Int64(0))
         let directory: TemporaryDirectory
@@ -61,7 +61,7 @@ import TransferTestSupport
         .move(try self.path(path), to: try self.path(target), replaces: false)
     }
 
-    /// Files that have their names as content.
+    /// Stores files with their names as content.
     private func fill(_ fixture: IntakeFixture, _ names: [String]) throws {
         let session = fixture.session()
         for name in names {
@@ -72,12 +72,12 @@ import TransferTestSupport
         fixture.intake.known.index()
     }
 
-    /// - Returns: whether each has succeeded.
+    /// - Returns: for each change, whether it has succeeded.
     private func perform(_ changes: [TreeChange], _ fixture: IntakeFixture) -> [Bool] {
         TreeChanges(fixture.intake, fixture.store).perform(changes).map { (try? $0.get()) != nil }
     }
 
-    /// What the catalog has at each of these paths is the file that is there, with this content.
+    /// Requires that the catalog records the existing file with this content at each path.
     private func expect(_ files: [String: String], _ fixture: IntakeFixture) throws {
         fixture.intake.known.index()
         for (name, content) in files {
@@ -87,8 +87,8 @@ import TransferTestSupport
         }
     }
 
-    /// What was refused before anything was renamed keeps no note: its source can be changed again, also where its target is a
-    /// folder in doubt.
+    /// A change that was refused before any rename keeps no note. Its source can be changed again, also if its target
+    /// is in a folder in doubt.
     @Test func aMoveThatIsRefusedFreezesNothing() throws {
         let machine = try Machine()
         let fixture = try machine.server()
@@ -101,11 +101,12 @@ import TransferTestSupport
         try expect(["x": "a"], fixture)
     }
 
-    /// What the catalog could not be told of comes before what is settled, in the order in which it was made.
+    /// Changes that the catalog could not record are recorded before those that are settled later, in the order in
+    /// which they were made.
     @Test func whatIsUntoldComesBeforeWhatIsSettled() throws {
         let machine = try Machine()
         let commits = Atomic(-1)
-        // The note is written, and the transaction behind it fails. SQLITE_FULL (sqlite.org/rescode.html).
+        // Writing the note succeeds, and the transaction after it fails. SQLITE_FULL (sqlite.org/rescode.html).
         let calls = DatabaseCalls(failure: { call in
             guard call == .commit, commits.load(ordering: .relaxed) >= 0 else { return 0 }
             return commits.wrappingAdd(1, ordering: .relaxed).oldValue == 1 ? 13 : 0
@@ -120,7 +121,8 @@ import TransferTestSupport
         try expect(["q/x": "k/x", "k/x": "a"], fixture)
     }
 
-    /// Disk and catalog fail, and clients try again and again: what is to be told does not grow.
+    /// While disk and catalog fail, repeated changes do not lengthen the list of changes that the catalog has yet to
+    /// record.
     @Test func whatIsUntoldStaysShort() throws {
         let machine = try Machine()
         let isFull = Atomic(false)
@@ -142,7 +144,8 @@ import TransferTestSupport
         try expect(["x": "a", "a": "b"], fixture)
     }
 
-    /// The start could not read the catalog, and the names that the first change would need cannot be made durable either.
+    /// The server could not settle a change at its start, and the syncs that its first change needs for this fail as
+    /// well.
     @Test func theFirstChangeMeetsWhatTheStartCouldNotRead() throws {
         let machine = try Machine()
         let first = try machine.server()
@@ -160,8 +163,8 @@ import TransferTestSupport
         try expect(["x": "a", "a": "b", "y": "c"], next)
     }
 
-    /// Notes whose folder is in doubt stay until the machine is started again. Others do not pay for them, and only what would change
-    /// their paths is refused.
+    /// Notes whose folder is in doubt stay until the machine is started again. They cost other changes no syncs, and
+    /// only changes of their paths are refused.
     @Test func whatStaysInDoubtCostsOthersNothing() throws {
         let machine = try Machine()
         let fixture = try machine.server()

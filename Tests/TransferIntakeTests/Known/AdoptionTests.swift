@@ -12,15 +12,15 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// What becomes of acknowledgements when a directory is copied, restored or moved.
+/// Acknowledgements after a directory is copied, restored or moved.
 @Suite struct AdoptionTests {
-    /// Two servers on copies of one directory, the second of which may have a disk that cannot be read.
+    /// Directories and servers with a clock that the test advances and a disk whose reads fail on request.
     private final class Ground: Sendable {
         let fails = Atomic(false)
         let time = Atomic(Int64(1))
         let unreadable = Locked([String]())
 
-        /// A server in a directory, which has looked whether that is a copy.
+        /// Starts a server that has checked whether its directory is a copy.
         func server(in directory: TemporaryDirectory) throws -> IntakeFixture {
             let disk = Disk(interception: { [self] call, body in
                 if fails.load(ordering: .relaxed), case .read = call { return -5 }
@@ -40,7 +40,7 @@ import TransferTestSupport
             return fixture
         }
 
-        /// The directory of a server that has stopped, as any program copies it that keeps times.
+        /// Copies the directory of a stopped server with a program that keeps times.
         func copy(_ directory: TemporaryDirectory) throws -> TemporaryDirectory {
             let copy = try TemporaryDirectory(prefersMemory: true)
             let child = try Child(["/bin/cp", "-a", directory.path + "/.", copy.path], ChildLaunch())
@@ -72,7 +72,7 @@ import TransferTestSupport
         UploadIntent(id: id, path: path, size: size, conflict: .overwrite, modified: Self.modified)
     }
 
-    /// - Returns: the ids of the uploads, in the order of the paths.
+    /// - Returns: the IDs of the uploads, in the order of the paths.
     @discardableResult
     private func store(_ files: [(path: String, content: [UInt8])], _ session: IntakeSession) throws -> [UploadID] {
         let ids = files.map { _ in UploadID.random() }
@@ -92,7 +92,7 @@ import TransferTestSupport
         return found
     }
 
-    /// All that is to be done in the background.
+    /// Performs all of the adoption in the background.
     private func adoptAll(_ server: IntakeFixture) {
         for _ in 0..<1000 where server.intake.adoption.step() != .over { ground.wait(seconds: 1) }
         #expect(!server.intake.adoption.isOpen)
@@ -111,10 +111,10 @@ import TransferTestSupport
         return session.outcomes().map(\.code)
     }
 
-    // MARK: What is kept
+    // MARK: Adopted files
 
-    /// Nothing has to travel again, whether it is asked for before or after the background has come to it, and nobody loses what is
-    /// its own.
+    /// Clients send nothing again and keep the ownership of their files, whether they ask before or after the
+    /// background has adopted the files.
     @Test(arguments: [true, false]) func aCopyKnowsWhatTheOriginalKnew(inTheBackground: Bool) throws {
         let original = try ground.server(in: directory)
         #expect(!original.intake.adoption.isOpen)
@@ -129,7 +129,8 @@ import TransferTestSupport
         #expect(isKnown(ids + other, session) == [true, true, true])
         let again = session.begin(intent("a", ids[0], size: 3), mayEnd: true)
         #expect(again.outcome?.code == .committed && copy.intake.adoption.progress?.bytes ?? 7 == 7)
-        // Two files in a folder cost 12,814 bytes of 14,000 (`QuotaPrice`), and another one more than are left.
+        // Two files in a folder use 12,814 of 14,000 bytes (`QuotaPrice`), and a third one would need more than the
+        // rest.
         #expect(try overwrite("e", [1, 2, 3, 4, 5], session) == [.quotaExceeded])
         #expect(try overwrite("a", [9, 9], session) == [.committed])
         #expect(try overwrite("d", [9, 9], session) == [.forbidden])
@@ -142,7 +143,8 @@ import TransferTestSupport
                 && isKnown(ids + other, next.session(of: "guest", guest)) == [false, true, true])
     }
 
-    /// Also before any of it was read: an own file is replaced, others' are not, and what is stored counts.
+    /// Before the files are read a client may already replace its own file and no other, and the stored files count for
+    /// its quota.
     @Test func nothingIsRefusedBeforeItIsRead() throws {
         let original = try ground.server(in: directory)
         try store([("a", [1, 2, 3]), ("b/c", [4, 5, 6])], original.session(of: "guest", guest))
@@ -156,7 +158,7 @@ import TransferTestSupport
         #expect(try overwrite("b/c", [9], session) == [.committed])
     }
 
-    /// A directory that has another path is no copy, and nothing is read.
+    /// A directory that was moved to another path is not a copy, so no file is read.
     @Test func aDirectoryThatIsMovedIsNoCopy() throws {
         let original = try ground.server(in: directory)
         let ids = try store([("a", [1])], original.session())
@@ -178,13 +180,13 @@ import TransferTestSupport
         let copied = try ground.copy(directory)
         let copy = DirectoryMark(in: copied.path, catalog: copied.path("catalog"))
         #expect(copy.read()?.token == mark.read()?.token && copy.read() != mark.read())
-        // The folder of another user, or a mark that is none, says nothing.
+        // A mark that other users can write to, or that is malformed, is ignored.
         #expect(chmod(directory.path(DirectoryMark.fileName), 0o666) == 0 && mark.read() == nil)
         _ = try OwnFile.write([0xFF, 0x0A], to: copied.path(DirectoryMark.fileName), replaces: true)
         #expect(copy.read() == nil)
     }
 
-    /// The first server that knows of homes may find a copy already.
+    /// The first server version that records homes may already run in a copy.
     @Test func aCatalogWithoutAHome() throws {
         let original = try IntakeFixture(in: directory)
         let ids = try store([("a", [1])], original.session())
@@ -195,9 +197,9 @@ import TransferTestSupport
         #expect(isKnown(ids, copy.session()) == [true])
     }
 
-    // MARK: What is not the same
+    // MARK: What differs
 
-    /// Somebody has changed it, or the copy has lost it: only what is the same in all respects is taken for what was acknowledged.
+    /// A file that was changed, or damaged in copying, is not adopted: content, size and time have to match.
     @Test(arguments: ["content", "size", "time"]) func onlyWhatIsTheSameIsAdopted(_ difference: String) throws {
         let original = try ground.server(in: directory)
         let ids = try store([("a", [1, 2, 3]), ("b", [4])], original.session(of: "guest", guest))
@@ -220,8 +222,8 @@ import TransferTestSupport
         #expect(try overwrite("a", [9, 9], session) == [.forbidden])
     }
 
-    /// A client puts other content there, of the same size and time, and the server has not recorded it before the old upload is
-    /// compared with it.
+    /// A client replaces a file with other content of equal size and time. The file may not be recorded yet when the
+    /// adoption compares it with the old upload.
     @Test(arguments: [true, false]) func whatHasJustComeIsNotTakenForRotten(isRecorded: Bool) throws {
         let original = try ground.server(in: directory)
         let ids = try store([("a", [1, 2, 3])], original.session())
@@ -238,8 +240,8 @@ import TransferTestSupport
         #expect(isKnown(ids + [id], session) == [false, true])
     }
 
-    /// The marks of the original are about its files. A rotten file is one in the copy, too, until it was read: the copy may be from
-    /// before.
+    /// Marks of rotten files in the catalog name files of the original. The copy of a rotten file stays marked until it
+    /// was read, since the copy may be older than the damage.
     @Test(arguments: [true, false]) func rottenFilesStayRotten(isHealed: Bool) throws {
         let original = try ground.server(in: directory)
         let ids = try store([("a", [1, 2, 3]), ("b", [4])], original.session())
@@ -257,16 +259,17 @@ import TransferTestSupport
         let copy = try ground.server(in: copied)
         let version = try #require(copy.store.version(at: try path("a")))
         #expect(copy.intake.known.isRotten(version))
-        // Another file of the copy has its number by chance.
+        // The copied file may have the number of the original by chance.
         #expect(version.hasSameContent(as: lost) || !copy.intake.known.isRotten(lost))
         adoptAll(copy)
         #expect(copy.intake.known.isRotten(version) == !isHealed)
         #expect(isKnown(ids, copy.session()) == [isHealed, true])
     }
 
-    // MARK: What goes wrong meanwhile
+    // MARK: Failures and changes meanwhile
 
-    /// It is not adopted, the operator is told, and it is tried again; what is its own is not refused for ever.
+    /// A file that cannot be read is not adopted. The server reports it to the operator and tries again later. Its
+    /// owner may replace it after that.
     @Test func whatCannotBeReadIsTriedAgain() throws {
         let original = try ground.server(in: directory)
         let ids = try store([("a", [1, 2, 3]), ("b", [4])], original.session(of: "guest", guest))
@@ -280,7 +283,7 @@ import TransferTestSupport
         let session = copy.session(of: "guest", guest)
         #expect(isKnown(ids, session) == [false, false])
         #expect(try overwrite("a", [9, 9], session) == [.busy])
-        // Nothing is read before its time.
+        // The adoption reads no file before the interval has passed.
         ground.fails.store(false, ordering: .relaxed)
         #expect(copy.intake.adoption.step() == .wait)
         adoptAll(copy)
@@ -288,7 +291,7 @@ import TransferTestSupport
         #expect(try overwrite("a", [9, 9], session) == [.committed])
     }
 
-    /// The next server goes on, and reads nothing twice.
+    /// The next server continues the adoption and reads no file twice.
     @Test func aServerThatIsKilled() throws {
         let original = try ground.server(in: directory)
         let names = (100..<150).map { "f\($0)" }
@@ -309,7 +312,7 @@ import TransferTestSupport
         #expect(isKnown(ids, next.session()) == ids.map { _ in true })
     }
 
-    /// Its sender is told when to come again, and it is read before others.
+    /// The client learns when to ask again, and its file is read before others.
     @Test func aLargeFileIsReadWhileItsSenderWaits() throws {
         let original = try ground.server(in: directory)
         let content = [UInt8](repeating: 0, count: Int(Adoption.mostAtOnce) + 1)
@@ -326,7 +329,7 @@ import TransferTestSupport
         #expect(second.outcome?.code == .committed)
     }
 
-    /// A large file is left for one that a client waits for.
+    /// Reading a large file is interrupted for a file that a client waits for.
     @Test func aFileThatIsWantedIsReadFirst() throws {
         let original = try ground.server(in: directory)
         let content = [UInt8](repeating: 0, count: Int(Adoption.mostAtOnce) + 1)
@@ -348,7 +351,7 @@ import TransferTestSupport
         #expect(isKnown(ids, session) == [true, true])
     }
 
-    /// Files have other names and times behind it, and are known all the same.
+    /// Files that get other names and times during the adoption are adopted as well.
     @Test func changesWhileFilesAreAdopted() throws {
         let original = try ground.server(in: directory)
         try store(["a", "b", "c", "d", "k/x"].map { ($0, Array($0.utf8)) }, original.session())
@@ -374,7 +377,7 @@ import TransferTestSupport
         }
     }
 
-    /// From before the path that was looked at last to behind it, or the other way round.
+    /// A file that moves across the path that the adoption has reached, in either direction, is still adopted.
     @Test func aFileThatIsMovedIsNotPassedOver() throws {
         let original = try ground.server(in: directory)
         try store((100..<150).map { ("f\($0)", [1]) }, original.session())

@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferCatalog
 @testable import TransferIntake
 
-/// What a later server knows of an upload that was begun under an earlier one.
+/// A server knows the uploads that were begun under an earlier server.
 @Suite struct DeclaredUploadsTests {
     private static let content = SplitMix64.bytes(seed: 5, 2 * Limits.blockSize + 9)
     private static let hour: Int64 = 3_600_000_000_000
@@ -22,7 +22,7 @@ import TransferTestSupport
         directory = try TemporaryDirectory(prefersMemory: true)
     }
 
-    /// One run of a server; what it leaves is there for the next.
+    /// Runs a server in the directory, which the next run finds as this one leaves it.
     private func serving(
         loads: Bool = true, calls: DatabaseCalls = DatabaseCalls(), clock: IntakeClock = .system,
         _ body: (Intake) throws -> Void
@@ -59,7 +59,7 @@ import TransferTestSupport
             extent: .multipart)
     }
 
-    /// Sends whole blocks from the front.
+    /// Sends the first blocks of the content.
     private func sendFront(_ blocks: Int, _ session: IntakeSession, total: UInt64?) throws {
         let size = blocks * Limits.blockSize
         var part = intent
@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(session.send(part, Array(Self.content[..<size]), end: DeclaredEnd()).code == .staged)
     }
 
-    /// Sends all behind those blocks, which says how large the whole is.
+    /// Sends the content after those blocks, with the size of the whole upload.
     private func sendRest(behind blocks: Int, _ session: IntakeSession) throws {
         let offset = blocks * Limits.blockSize
         let content = Array(Self.content[offset...])
@@ -107,7 +107,7 @@ import TransferTestSupport
         }
         try serving { intake in
             let session = try session(intake, number: 2)
-            // The parts of an earlier server count once they were read.
+            // Parts sent to an earlier server count after this server has read them.
             guard case .query(var query) = session.have(intent) else { return #expect(Bool(false)) }
             while try query.step(threads: 1) != nil {}
             #expect(query.count == 2)
@@ -119,7 +119,7 @@ import TransferTestSupport
         try serving { intake in #expect(intake.known.unfinished(id) == nil) }
     }
 
-    /// The connection that has begun the upload declares it.
+    /// The connection that has begun the upload declares its size later.
     @Test func aSizeThatIsDeclaredLaterOutlivesTheServer() throws {
         try serving { intake in
             let session = try session(intake)
@@ -144,14 +144,15 @@ import TransferTestSupport
         try serving { intake in #expect(intake.known.unfinished(id) == nil) }
     }
 
-    /// Otherwise whoever begins uploads and gives them up could fill the list of them, for everybody.
+    /// Otherwise clients that begin uploads and withdraw them could fill the list of unfinished uploads for all
+    /// clients.
     @Test func whatNothingIsLeftOfIsNotNoted() throws {
         try serving { intake in
             let session = try session(intake)
-            // One that nobody has begun is taken back.
+            // Withdraw an upload that was not begun.
             _ = session.abort(session.begin(intent, mayEnd: true).upload)
             #expect(intake.known.unfinished(id) == nil)
-            // One that was only asked about goes with its connection.
+            // An upload that a client has only asked about is forgotten when its connection ends.
             guard case .query = session.have(intent) else { return #expect(Bool(false)) }
             #expect(intake.known.unfinished(id) != nil)
             session.leave()
@@ -162,7 +163,7 @@ import TransferTestSupport
             try sendFront(1, session, total: intent.size)
             _ = session.abort(session.begin(intent, mayEnd: true).upload)
             #expect(intake.known.unfinished(id) == nil)
-            // Refused at its end.
+            // Refuse an upload at its end.
             try sendFront(1, session, total: UInt64(Limits.blockSize))
             var end = intent
             end.size = UInt64(Limits.blockSize)
@@ -174,7 +175,8 @@ import TransferTestSupport
         #expect(try catalog.unfinished().isEmpty)
     }
 
-    /// The catalog could not be read when the server came, or not all of it. That is tried again later, and not for each upload.
+    /// If the catalog cannot be read, or not completely, when the server starts, the server tries again after an
+    /// interval and not at each upload.
     @Test(arguments: [true, false]) func whatCouldNotBeLearntAtTheStartIsLearntLater(failsAtOnce: Bool) throws {
         let stored = UploadID.random()
         try serving { intake in
@@ -221,7 +223,7 @@ import TransferTestSupport
         #expect(session.outcomes().allSatisfy { $0.code.isSuccess })
     }
 
-    /// Somebody begins it again just when it is found to be gone.
+    /// A client begins the upload again at the moment when the server finds it gone.
     @Test func whatIsBegunAgainMeanwhileStaysNoted() {
         let uploads = UnfinishedUploads()
         let upload = UnfinishedUpload(id: .random(), path: "a", begun: 1)
@@ -236,7 +238,7 @@ import TransferTestSupport
         #expect(uploads.find(upload.id) == nil)
     }
 
-    /// What cannot be written down is written when something else is.
+    /// Records that could not be written are written with the next ones.
     @Test func recordsThatFailAreToldAgain() throws {
         let uploads = UnfinishedUploads()
         let (first, second) = (

@@ -9,8 +9,8 @@ import TransferTestSupport
 @testable import TransferIntake
 
 @Suite struct KnownUploadsTests {
-    /// The file that a client stored is gone, and another one has its number; what touches neither size nor time of
-    /// modification, as new permissions, leaves it his.
+    /// The file that a client stored is gone, and another file has its number, so the client does not own that one. A
+    /// change that alters neither size nor time of modification, such as new permissions, leaves a file its owner.
     @Test func aNumberThatWasGivenToAnother() throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
@@ -32,7 +32,7 @@ import TransferTestSupport
         known.close()
     }
 
-    /// An upload is stored, another one takes its place and is found rotten, and only then the first one is recorded.
+    /// An upload is stored, another one replaces it and is found rotten, and only then the first one is recorded.
     @Test func whatIsRecordedLateDoesNotHeal() throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
@@ -51,17 +51,18 @@ import TransferTestSupport
         known.add(rotten: RottenFile(version: second, digest: digest))
         record(first)
         #expect(known.isRotten(second))
-        // It has another name, perhaps, or a power cut brings it back.
+        // An entry for another object at the path, such as a hard link or a file restored by a power cut, heals
+        // nothing.
         record(ContentVersion(object: 9, revision: 50, touch: 300, size: 3))
         #expect(known.isRotten(second))
-        // A new file has its numbers.
+        // Recording a new file with the number heals the mark.
         record(ContentVersion(object: 8, revision: 50, touch: 400, size: 3))
         #expect(!known.isRotten(second))
         known.close()
     }
 
-    /// An upload was compared with a file, and the disk has lost that before the upload is recorded. What was marked before it was
-    /// compared is sound.
+    /// An upload is compared with a file, and the disk loses that file before the upload is recorded: the file stays
+    /// marked. A mark from before the comparison is removed, since the comparison has shown that the content is intact.
     @Test(arguments: [false, true]) func whatIsFoundRottenBehindItsComparisonStaysMarked(wasMarked: Bool) throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
@@ -81,7 +82,7 @@ import TransferTestSupport
         known.close()
     }
 
-    /// Where there are no marks no file is looked at, and a mark that this server has made is known to it.
+    /// Without marks the server looks at no files. It knows the marks that it has made itself.
     @Test func marksAreLookedForWhereThereAreAny() throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }

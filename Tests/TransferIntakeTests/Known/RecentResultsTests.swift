@@ -31,7 +31,7 @@ import TransferProtocol
         #expect(recent.find(.random()) == nil)
     }
 
-    /// Forgetting the first result of an id must not take the second with it.
+    /// Forgetting the first result of an ID must not remove the second.
     @Test func anIdThatCameAgainIsAsYoungAsItsLastResult() {
         let recent = RecentResults()
         let id = UploadID.random()
@@ -43,7 +43,7 @@ import TransferProtocol
         #expect(recent.find(id) == nil)
     }
 
-    /// The answer goes with the file that was moved. An older copy of the upload is refused all the same.
+    /// Moving a file forgets its result. An older copy of the upload is refused all the same.
     @Test func whatIsForgottenIsStillClaimed() {
         let recent = RecentResults()
         let id = UploadID.random()
@@ -58,7 +58,7 @@ import TransferProtocol
         #expect(recent.find(id) == entry(id, size: 1))
     }
 
-    /// To forget a path is one look, however many results there are of it; what comes later is known.
+    /// Forgetting a path takes a single step, however many results it has. Later results for the path are known.
     @Test func aPathIsForgottenAsItWasThen() {
         let recent = RecentResults()
         let early = (0..<500).map { _ in entry(.random(), size: 1) }
@@ -71,7 +71,7 @@ import TransferProtocol
         #expect(recent.find(other.id) == other && recent.find(late.id) == late)
     }
 
-    /// Paths that are forgotten take memory, too. Where they are too many all is forgotten, and the catalog is asked.
+    /// Forgotten paths take memory. If there are too many, all results are forgotten and the server asks the catalog.
     @Test func forgottenPathsHaveABound() {
         let recent = RecentResults()
         let first = entry(.random(), size: 1)
@@ -84,7 +84,7 @@ import TransferProtocol
         #expect(recent.find(second.id) == second)
     }
 
-    /// Long names leave room for fewer results. That the uploads were completed stays known.
+    /// Long names leave room for fewer results. The server still knows that these uploads were completed.
     @Test func longNamesLeaveRoomForFewerResults() {
         let recent = RecentResults()
         let path = String(repeating: "n", count: 4000)
