@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Who may come in, and what they may do there.
+    /// Authentication of clients, and what an admitted client may do.
     @Suite(.overEachStoreIfAsked) struct AccessTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
@@ -46,9 +46,10 @@ extension ServerTests {
             #expect(answers == codes, sourceLocation: sourceLocation)
         }
 
-        // MARK: Coming in
+        // MARK: Admission
 
-        /// Nothing behind `hello` is looked at: neither an upload nor a compressed frame, and nothing is stored.
+        /// The server looks at nothing after `hello` and stores nothing, whether an upload, a compressed frame or
+        /// garbage follows.
         @Test func whoeverShowsNothingIsRefused() async throws {
             try await secured { server in
                 for frames in [upload, Frames.data([1, 2], .zlib), [0, 9, 9]] {
@@ -94,7 +95,7 @@ extension ServerTests {
             }
         }
 
-        /// The code lets one key in, and the key comes in from then on.
+        /// A pairing code enrols one key, which the server accepts from then on.
         @Test func aCodeEnrolsOneClient() async throws {
             let code = try lists.issue(.pairing, name: "pairing", options: AccessOptions(), at: .now)
             try await secured { [pair, upload] server in
@@ -107,7 +108,7 @@ extension ServerTests {
             #expect(list.entries.map(\.name) == ["den"] && list.entries.map(\.key) == [pair.key])
         }
 
-        /// Two that come at the same time with one code: one of them is let in.
+        /// If several clients use one code at the same time, the server admits one of them.
         @Test func aCodeIsUsedOnce() async throws {
             let code = try lists.issue(.pairing, name: "pairing", options: AccessOptions(), at: .now)
             try await secured { server in
@@ -123,7 +124,7 @@ extension ServerTests {
             #expect(try lists.keys.get().entries.count == 1)
         }
 
-        // MARK: Being in
+        // MARK: Changes of access
 
         @Test func aKeyThatIsRemovedEndsWithTheNextUpload() async throws {
             try admit(pair.key)
@@ -139,7 +140,8 @@ extension ServerTests {
             }
         }
 
-        /// What is complete is stored for a client that may still store it, and where it may go now.
+        /// A complete upload is stored only if its client may still store it, and only where the client may store it
+        /// now.
         @Test(arguments: AccessChange.allCases) func whatHasBegunIsNotFinishedWithoutAccess(_ change: AccessChange)
             async throws
         {
@@ -156,7 +158,7 @@ extension ServerTests {
             }
         }
 
-        /// What becomes of an access while an upload comes.
+        /// Changes of a client's access while its upload is in progress.
         enum AccessChange: CaseIterable {
             case revoked
             case expired
@@ -190,7 +192,7 @@ extension ServerTests {
             try lists.admit(AuthorizedKey(key, name: "client", options: options))
         }
 
-        /// While its content comes, it is given up within a tenth of a second.
+        /// An upload whose client loses its access while it sends content is given up within a tenth of a second.
         @Test func aStreamEndsWithItsAccess() async throws {
             try admit(pair.key)
             try await secured { [pair, lists] server in
@@ -199,7 +201,7 @@ extension ServerTests {
                 client.send(Frames.hello + Frames.encoded(.begin(begin)))
                 try client.expectAccept()
                 _ = try lists.expel { _ in true }
-                // Before the server's patience ends it must have asked.
+                // The server must ask for the access again before the client has sent all of this.
                 var code: ResultCode?
                 for _ in 0..<10_000 where code == nil {
                     client.send(Frames.data([1]))
@@ -236,7 +238,8 @@ extension ServerTests {
 
         // MARK: Quotas
 
-        /// What it has stored counts, also after a restart, and what is on its way; what others have does not.
+        /// A client's stored files count for its quota, also after a restart, and so do its uploads in progress. Other
+        /// clients' files do not count.
         @Test(.directoryOnly) func aClientStoresNoMoreThanItsQuota() async throws {
             let other = KeyPair()
             let quota = 10 + 2 * QuotaPrice.file("a")
@@ -257,7 +260,7 @@ extension ServerTests {
             try await secured { [pair] server in
                 let client = try server.securedClient(pair)
                 client.send(Frames.hello)
-                // Of unknown size: counted as it comes.
+                // An upload of unknown size counts as it grows.
                 let five = [UInt8](repeating: 5, count: 5 + Int(QuotaPrice.file("c")))
                 let stream = Frames.begin("c", size: nil) + Frames.data(five) + Frames.end(five)
                 try expect([.quotaExceeded], from: client, to: stream)
@@ -268,7 +271,7 @@ extension ServerTests {
             }
             _ = unlink(directory.path("store/a"))
             try await secured { [pair] server in
-                // Room that somebody has made is there when it is next counted.
+                // The room of a file that another program has removed is free after the next count.
                 let client = try server.securedClient(pair)
                 client.send(Frames.hello)
                 try expect([.committed], from: client, to: Frames.upload("d", [1, 2, 3, 4, 5, 6]))
@@ -276,7 +279,7 @@ extension ServerTests {
             }
         }
 
-        /// Equal strings can be two files, and each takes its room.
+        /// Canonically equal strings name two files, and each takes room.
         @Test func namesThatLookAlikeCountTwice() async throws {
             try admit(pair.key) {
                 $0.quota = 10 + QuotaPrice.file("\u{E9}") + QuotaPrice.file("e\u{301}") + QuotaPrice.file("c")
@@ -296,7 +299,7 @@ extension ServerTests {
             }
         }
 
-        /// An upload in parts counts as a whole from its beginning, whoever brings the parts.
+        /// An upload in parts counts with its whole size from its beginning, whichever connections send the parts.
         @Test func partsCountAsAWhole() async throws {
             try admit(pair.key) { $0.quota = UInt64(3 * Limits.blockSize) }
             try await secured { [pair] server in
@@ -322,9 +325,9 @@ extension ServerTests {
             }
         }
 
-        // MARK: Seeing
+        // MARK: Visibility
 
-        /// Its folder is its top: in what it asks for, in what it is told, and in receipts.
+        /// A client sees its folder as the top of the store: in requests, in results and in receipts.
         @Test(.directoryOnly) func aClientSeesItsFolderOnly() async throws {
             let home = try RelativePath("in/camera")
             try admit(pair.key) { $0.folder = home }
@@ -358,7 +361,8 @@ extension ServerTests {
             }
         }
 
-        /// An id that another client uses is not known here: not asked about, gone on with, nor taken back.
+        /// The IDs of another client's uploads are unknown to a client, which can neither look them up, nor resume or
+        /// withdraw the uploads.
         @Test func idsOfOthersAreNotKnown() async throws {
             let other = KeyPair()
             try admit(pair.key)
@@ -392,7 +396,7 @@ extension ServerTests {
             }
         }
 
-        /// What was stored is found again by the same client after a restart, and resumed.
+        /// After a restart a client finds its stored uploads and resumes unfinished ones.
         @Test func idsStayTheSameAcrossRestarts() async throws {
             try admit(pair.key)
             let content = SplitMix64.bytes(seed: 6, 2 * Limits.blockSize)
@@ -412,9 +416,9 @@ extension ServerTests {
 }
 
 extension TestServer {
-    /// A client that talks TLS.
+    /// Connects with TLS.
     ///
-    /// - Parameter pair: the key that it shows.
+    /// - Parameter pair: the client's key; nil for a client without key.
     func securedClient(_ pair: KeyPair? = nil) throws -> RawClient {
         let client = try client()
         try client.secure(pair)

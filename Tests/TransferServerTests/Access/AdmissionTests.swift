@@ -5,9 +5,9 @@ import TransferTestSupport
 @testable import TransferIO
 @testable import TransferServer
 
-/// Who may come in, by counts alone.
+/// Admission of connections by their numbers alone.
 @Suite struct AdmissionTests {
-    /// The value to be changed inside an expectation.
+    /// Holds the mutable value, which an expectation cannot change itself.
     private final class Door {
         private var admission: ConnectionLimits
 
@@ -18,7 +18,7 @@ import TransferTestSupport
 
         var count: Int { admission.count }
 
-        /// Comes, and begins its handshake when it may.
+        /// Lets a connection arrive, and begins its handshake if it is admitted.
         func arrive(_ number: Int, from network: PeerNetwork?) -> ConnectionLimits.Verdict {
             let verdict = admission.arrive(number, from: network)
             if case .admitted = verdict { admission.begin(number) }
@@ -30,7 +30,7 @@ import TransferTestSupport
         func refused() { admission.refused() }
     }
 
-    /// A network of its own for every number.
+    /// Makes a separate network for each number.
     private static func network(_ number: UInt8) throws -> PeerNetwork {
         let endpoint = try #require(Endpoint("192.0.2.\(number)", defaultPort: 1))
         return try #require(endpoint.resolve().first?.network)
@@ -67,7 +67,7 @@ import TransferTestSupport
         #expect(admission.leave(0))
     }
 
-    /// Whoever opens hundreds loses his own, not those of others who have come before.
+    /// A client that opens hundreds of connections loses its own, not those of clients that came before.
     @Test func aCrowdLosesItsOwn() throws {
         let admission = Door(perNetwork: 100, pending: 8)
         #expect(admission.arrive(0, from: try Self.network(1)) == .admitted(evicting: nil))
@@ -92,7 +92,8 @@ import TransferTestSupport
         #expect(admission.arrive(3, from: nil) == .admitted(evicting: nil), "it waits until somebody leaves")
     }
 
-    /// The last places are for networks that have none, and a crowd that has them all gives its oldest ones back.
+    /// The last places are for networks without a connection, and a network that holds all places gives its oldest ones
+    /// back.
     @Test func whoHasNoneGetsAPlace() throws {
         let admission = Door(connections: 16, perNetwork: 10, pending: 100)
         func come(_ number: Int, _ network: UInt8) throws -> ConnectionLimits.Verdict {
@@ -108,7 +109,7 @@ import TransferTestSupport
             #expect(
                 try come(number, UInt8(number)) == .admitted(evicting: .init(number: victim, shortage: .places)))
         }
-        // Both have six now, and nobody loses the only one that he has.
+        // Both networks have six connections now, and no network loses its only one.
         #expect(admission.count == 16 && admission.leave(16))
         #expect(try come(20, 17) == .refused(.places, isTold: false))
         #expect(admission.arrive(21, from: nil) == .admitted(evicting: nil), "this machine's are not counted")
@@ -125,7 +126,7 @@ import TransferTestSupport
         )
     }
 
-    /// Seeded runs against a plain list of everybody.
+    /// Compares seeded runs with a plain set of all connections.
     @Test(arguments: [1, 2, 3] as [UInt64]) func countsAreKept(seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         let admission = Door(connections: 20, perNetwork: 6, pending: 8)

@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// The certificate for browsers, as a server keeps it.
+    /// A server keeps its certificate for browsers in a file.
     @Suite struct BrowserCertificateFileTests {
         private let directory: TemporaryDirectory
         private var path: String { directory.path("store/.transfer/browser.pem") }
@@ -29,7 +29,7 @@ extension ServerTests {
 
         private var kept: BrowserCertificate? { TestServer.read(path).flatMap { BrowserCertificate(pem: $0) } }
 
-        /// Whoever has accepted it must not be asked again after each start.
+        /// Users who have accepted the certificate must not be asked again after each start.
         @Test func staysFromOneServerToTheNext() async throws {
             try await serving { try $0.checkServes(isSecured: true) }
             var status = stat()
@@ -59,7 +59,7 @@ extension ServerTests {
             #expect(kept != nil && kept != first)
         }
 
-        /// Whoever knows the key knows it on.
+        /// A certificate that expires soon is replaced by one with the key that clients know.
         @Test func oneThatEndsSoonIsReplaced() async throws {
             try await serving { _ in }
             let first = try #require(kept)

@@ -14,13 +14,13 @@ import TransferTestSupport
 @testable import TransferStore
 
 extension ServerTests {
-    /// What a client may replace that may not replace what others have stored.
+    /// Replacing files with the right to replace only one's own.
     @Suite struct OwnershipTests {
         private let fixture: ScrubFixture
         private let lists: any AccessLists
-        /// Of a client that may replace everything.
+        /// Key of a client that may replace all files.
         private let owner = KeyPair()
-        /// Of one that may only replace its own.
+        /// Key of a client that may replace only its own files.
         private let guest = KeyPair()
 
         init() throws {
@@ -33,7 +33,7 @@ extension ServerTests {
             try lists.admit(AuthorizedKey(guest.key, name: "guest", options: options))
         }
 
-        /// - Parameter body: is given the owner and the guest.
+        /// - Parameter body: receives the server and the connections of owner and guest.
         private func serving(
             _ body: @escaping @Sendable (TestServer, RawClient, RawClient) throws -> Void
         ) async throws {
@@ -55,9 +55,9 @@ extension ServerTests {
             Frames.upload(path, content, conflict: .overwrite)
         }
 
-        // MARK: Nobody's
+        // MARK: Without an owner
 
-        /// No upload makes them, so they are the operator's.
+        /// Uploads make neither links nor pipes, so these are the operator's.
         @Test(arguments: ["link to a file", "link to nothing", "link to a directory", "pipe"])
         func linksAndPipesStay(_ name: String) async throws {
             symlink("a", fixture.path("link to a file"))
@@ -71,13 +71,13 @@ extension ServerTests {
                 #expect(try guest.codes(to: Self.replacing(name, [3])) == [.forbidden])
                 #expect(FileIdentity(Self.status(fixture.path(name))) == before)
                 #expect(server.content("a") == [1] && server.content("nothing") == nil)
-                // Whoever may replace everything may replace these.
+                // A client that may replace all files may replace these.
                 #expect(try owner.codes(to: Self.replacing(name, [3])) == [.committed])
                 #expect(server.content(name) == [3])
             }
         }
 
-        /// Under a name that nothing has there is nobody to ask.
+        /// A file at a free path has no other owner, so any client that may store files may store it.
         @Test func aNameThatIsFreeIsNobodys() async throws {
             try await serving { (server, _, guest) throws in
                 #expect(try guest.codes(to: Self.replacing("d/new", [1])) == [.committed])
@@ -86,9 +86,9 @@ extension ServerTests {
             }
         }
 
-        // MARK: His no more
+        // MARK: Edited on the server
 
-        /// What somebody does to a file on the server's machine, which keeps its number.
+        /// Ways in which a program on the server's machine edits a file, whose number stays the same.
         enum Edit: CaseIterable {
             case sameSize, sameTime
         }
@@ -110,9 +110,9 @@ extension ServerTests {
             }
         }
 
-        // MARK: Another's still
+        // MARK: Owned by another client
 
-        /// Whoever brings what the disk has lost has not stored it.
+        /// A client that restores content lost by the disk does not become the file's owner.
         @Test func whoeverHealsAFileDoesNotOwnIt() async throws {
             let content = SplitMix64.bytes(seed: 4, Limits.blockSize + 1)
             let upload = PartedUpload("a", content)
@@ -132,12 +132,12 @@ extension ServerTests {
             }
         }
 
-        /// A store in doubt puts what is brought in place of the same content that is there; see `Publisher`.
+        /// A store in doubt replaces stored content by the same content of an upload; see `Publisher`.
         @Test func whoeverRestoresAFileDoesNotOwnIt() async throws {
             try await serving { (_, owner, _) throws in
                 #expect(try owner.codes(to: Frames.upload("a", [1])) == [.committed])
             }
-            // As a server leaves it that was killed while it synced.
+            // A server that was killed during a sync leaves this mark.
             let mark = fixture.path(".transfer/\(MarkFile.runningPrefix)\(BootID.current)")
             #expect(TestServer.write([], mark))
             try await serving { [fixture] (server, owner, guest) throws in

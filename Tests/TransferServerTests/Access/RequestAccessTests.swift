@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What a client may see, fetch and remove.
+    /// Files that a client may list, fetch and remove.
     @Suite(.overEachStoreIfAsked) struct RequestAccessTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
@@ -22,7 +22,7 @@ extension ServerTests {
             try lists.admit(AuthorizedKey(other.key, name: "other"))
         }
 
-        /// Serves with two files of `other`, one of them in the folder `mine`.
+        /// Serves a directory with two files of `other`, one of them in the folder `mine`.
         private func admitted(
             _ change: (inout AccessOptions) -> Void, _ body: @escaping @Sendable (TestServer, RawClient) throws -> Void
         ) async throws {
@@ -47,7 +47,7 @@ extension ServerTests {
             try await admitted({ $0.rights = .writeOnly }) { (server, client) throws in
                 #expect(try client.list().outcome.code == .forbidden)
                 #expect(try client.list("a", itself: true).outcome.code == .forbidden)
-                // Also of what is not there: otherwise the answers would tell.
+                // A missing file gets the same answer. Another answer would tell the client which files exist.
                 #expect(try client.list("x", itself: true).outcome.code == .forbidden)
                 #expect(try client.fetch(FetchRequest(id: 1, path: "a")).outcome?.code == .forbidden)
                 #expect(try client.remove("a").code == .forbidden)
@@ -77,7 +77,7 @@ extension ServerTests {
             }
         }
 
-        /// Replacing is removing, too. What it has sent itself is its own.
+        /// Replacing a file requires the right to remove it. A client may replace the files that it has sent itself.
         @Test(arguments: [AccessRights.noRemove, .writeOnly])
         func whoeverMayNotRemoveReplacesOnlyItsOwn(_ rights: AccessRights) async throws {
             try await admitted({ $0.rights = rights }) { [other] (server, client) throws in
@@ -89,18 +89,19 @@ extension ServerTests {
                 let upload = PartedUpload("a", SplitMix64.bytes(seed: 3, Limits.blockSize + 1), conflict: .overwrite)
                 let codes = try client.codes(2, to: upload.inOnePart + upload.multipart)
                 #expect(codes.last?.isSuccess == false && server.content("a") == [1])
-                // The same content makes nobody its owner, and who may not read does not learn that it is the same.
+                // Sending the same content makes no client the owner, and a client that may not read does not learn
+                // that the content is the same.
                 #expect(try client.codes(to: replace("a", [1])) == [rights.mayRead ? .alreadyStored : .forbidden])
                 #expect(try client.codes(to: replace("a", [3])) == [.forbidden])
 
                 #expect(try client.codes(to: replace("c", [5])) == [.committed])
                 #expect(try client.codes(to: replace("c", [6])) == [.committed])
                 #expect(server.content("c") == [6])
-                // Somebody else has replaced it since.
+                // Another client has replaced the file since.
                 let owner = try server.securedClient(other)
                 #expect(try owner.codes(to: Frames.hello + replace("c", [7])) == [.committed])
                 #expect(try client.codes(to: replace("c", [8])) == [.forbidden])
-                // What no upload has stored is nobody's.
+                // A file that no upload has stored has no owner.
                 #expect(server.put([9], "d"))
                 #expect(try client.codes(to: replace("d", [8])) == [.forbidden])
                 #expect(server.content("c") == [7] && server.content("d") == [9])
@@ -127,7 +128,7 @@ extension ServerTests {
             }
         }
 
-        /// The folder of a client that has sent nothing yet.
+        /// The folder of a client that has not sent anything yet is listed as empty.
         @Test func aFolderThatIsNotThereYetIsEmpty() async throws {
             let new = try RelativePath("new")
             try await admitted({ $0.folder = new }) { (_, client) throws in
@@ -147,10 +148,10 @@ extension ServerTests {
             }
         }
 
-        /// A file that is being sent, too.
+        /// The server stops sending a file when the client loses its access.
         @Test(.directoryOnly) func whatIsUnderWayEnds() async throws {
             try await admitted({ _ in }) { [lists, pair] (server, client) throws in
-                // So long that it is asked again before the end, however fast it comes.
+                // The file is so long that the server asks for the access again before its end, however fast it sends.
                 let path = server.directory.path("store/big")
                 #expect(TestServer.write([1], path) && truncate(path, 1 << 40) == 0)
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
@@ -163,7 +164,7 @@ extension ServerTests {
             }
         }
 
-        /// Also when somebody else removes what it has sent.
+        /// A client's quota is given back also if another client removes its file.
         @Test func aQuotaIsGivenBackToWhoHadSentIt() async throws {
             try await admitted({ $0.quota = 10 + QuotaPrice.file("c") }) { [other] (server, client) throws in
                 let eight = [UInt8](repeating: 1, count: 8)
@@ -176,7 +177,7 @@ extension ServerTests {
             }
         }
 
-        /// A key and a token of one name are two clients, and a key is one whatever it is called.
+        /// A key and a token of one name are two clients, and a key is one client whatever its name is.
         @Test func aQuotaIsTheClientsAndNotTheNames() async throws {
             let options = AccessOptions.withQuota(10 + QuotaPrice.file("c"))
             let token = try lists.issue(.token, name: "laptop", options: options, at: .now)
@@ -188,7 +189,7 @@ extension ServerTests {
                 let hello = Frames.encoded(.hello(Hello(agent: "test", token: token.text)))
                 #expect(try second.codes(to: hello + Frames.upload("d", eight)) == [.committed])
                 #expect(try second.codes(to: Frames.upload("e", eight)) == [.quotaExceeded])
-                // What one has sent is given back to nobody else.
+                // The bytes of one client are given back only to that client.
                 let owner = try server.securedClient(other)
                 owner.send(Frames.hello)
                 #expect(try owner.remove("c").code == .completed)
@@ -197,7 +198,7 @@ extension ServerTests {
                 _ = try lists.expel { $0.key == pair.key }
                 try lists.admit(AuthorizedKey(pair.key, name: "renamed", options: options))
             }
-            // Counted anew, from what the catalog says.
+            // The restarted server counts again, from the catalog.
             let configure = { @Sendable (configuration: inout ServerConfiguration) in
                 configuration.security = .identity
                 configuration.access = .listed(owner: nil)

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// What a server says to those who talk the other way than it does.
+/// Answers to clients that use TLS where the server does not, or the other way round.
 @Suite(.timeLimit(.minutes(10))) struct SecurityTests {
     @Test(arguments: [Frames.hello, [0], Array("GET / HTTP/1.1\r\n\r\n".utf8), [21, 3, 3, 0, 2, 1, 0]] as [[UInt8]])
     func aServerWithTLSRefusesEverythingElse(_ words: [UInt8]) async throws {
@@ -23,7 +23,7 @@ import TransferTestSupport
     @Test func aServerWithoutTLSSaysSo() async throws {
         try await serving { server in
             let client = try server.client()
-            // As a ClientHello begins.
+            // The beginning of a TLS ClientHello.
             client.send([22, 3, 1, 2, 0, 1, 0, 1, 0xFC])
             let result = try client.result()
             #expect(result.id == .none && result.code == .unsupportedVersion && result.message.contains("--plaintext"))
@@ -32,7 +32,7 @@ import TransferTestSupport
         }
     }
 
-    /// Not a word in plaintext, also when it is given up.
+    /// The server sends nothing in plaintext, not even when it gives the client up.
     @Test(arguments: [[], [22], [22, 3, 1, 0, 5]] as [[UInt8]])
     func whoeverStopsInTheHandshakeIsGivenUp(_ words: [UInt8]) async throws {
         let timeout = { (configuration: inout ServerConfiguration) in
@@ -57,7 +57,7 @@ import TransferTestSupport
         }
     }
 
-    /// Of the time for the handshake, that of TLS takes some.
+    /// TLS uses part of the server's time for a handshake.
     @Test func whoeverStopsInsideAMessageOfTLSIsGivenUp() async throws {
         try await growingTimeout { milliseconds in
             let timeout = { (configuration: inout ServerConfiguration) in
@@ -67,14 +67,14 @@ import TransferTestSupport
             try await serving(timeout) { server in
                 let client = try early { try RecordClient(server) }
                 try client.say(RecordPeer.Kind.handshake, HandshakeMessage.keyUpdate(isRequested: true).prefix(4))
-                // To a client that has not begun a message it would say why.
+                // The server would send a reason to a client that has not begun a message.
                 try early(client.hear() == nil)
             }
         }
     }
 
-    /// Before anybody has shown who he is: a message of TLS, behind whose header nothing follows while the server has to
-    /// answer. Once it is whole all goes on.
+    /// Before it is authenticated, a client sends the header of a TLS message and nothing more while the server has an
+    /// answer for it. The server continues once the message is complete.
     @Test func anAnswerInsideAMessageOfTLS() async throws {
         let everyone = { (configuration: inout ServerConfiguration) in
             configuration.security = .identity
@@ -83,7 +83,7 @@ import TransferTestSupport
         try await serving(everyone) { server in
             let client = try RecordClient(server)
             let update = HandshakeMessage.keyUpdate(isRequested: true)
-            // In one segment, so that the server has both before it answers.
+            // Both records are in one segment, so that the server receives both before it answers.
             client.client.sendBare(
                 try client.peer.seal(RecordPeer.Kind.content, Frames.hello)
                     + client.peer.seal(RecordPeer.Kind.handshake, update.prefix(4)))

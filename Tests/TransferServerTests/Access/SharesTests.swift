@@ -11,7 +11,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What a client leaves to others, however many connections it has.
+    /// Limits of what one client can take from others, however many connections it has.
     @Suite struct SharesTests {
         private let directory: TemporaryDirectory
         private let busy = KeyPair()
@@ -38,7 +38,7 @@ extension ServerTests {
             try await TransferServerTests.serving(configure, in: directory, body)
         }
 
-        /// A connection of a client that has been welcomed.
+        /// Opens a connection whose client the server has welcomed.
         private static func connection(of pair: KeyPair, to server: TestServer) throws -> RawClient {
             let client = try server.securedClient(pair)
             client.send(Frames.hello)
@@ -48,8 +48,8 @@ extension ServerTests {
 
         private static let notWelcome = RawClient.Failure(description: "the server did not welcome")
 
-        /// Four connections, each of which asks for as many uploads in parts as one may have: in all twice as many as this
-        /// server has places for.
+        /// Each of four connections asks for as many uploads in parts as one connection may have: twice as many in all
+        /// as the server has places for.
         @Test func placesForUploadsInParts() async throws {
             let places = 128
             try await serving({ $0.maximumMultiparts = places }) { [busy, other] server in
@@ -74,13 +74,13 @@ extension ServerTests {
                 try client.expectAccept()
                 #expect(try client.codes(2, to: upload.inOnePart + upload.multipart) == [.staged, .committed])
                 #expect(server.content("other") == upload.content)
-                // Those who work on the others are there still.
+                // Keeps the connections of the other uploads open.
                 withExtendedLifetime(clients) {}
             }
         }
 
-        /// 64 clients that ask without end and read no answer, over more connections than there are buffers: none of them keeps
-        /// one, and another client is read.
+        /// 64 clients ask without end and read no answer, over more connections than there are buffers. None of them
+        /// keeps a buffer, and the server still reads from another client.
         @Test func readersThatDoNotReadKeepNoBuffer() async throws {
             let readers = (0..<64).map { _ in KeyPair() }
             for (index, pair) in readers.enumerated() {
@@ -111,7 +111,7 @@ extension ServerTests {
             }
         }
 
-        /// The same over HTTP, where requests wait in what was received until their answers are taken.
+        /// The equivalent over HTTP, where requests wait in received bytes until the client reads the answers.
         @Test func readersOverHTTPThatDoNotReadKeepNoBuffer() async throws {
             try await servingHTTP { server in
                 let transport = server.server.core.transport
@@ -129,10 +129,11 @@ extension ServerTests {
             }
         }
 
-        /// Uploads that stall behind a disk which answers nothing of one client, over more connections than there are
+        /// Uploads of one client stall behind a disk that does not answer, over more connections than there are
         /// buffers.
         ///
-        /// - Parameter withGreeting: whether they come in one piece with the greeting, before the client is known.
+        /// - Parameter withGreeting: whether the client sends them together with its greeting, before the server knows
+        ///   it.
         @Test(arguments: [false, true]) func buffersForWhatIsReceived(withGreeting: Bool) async throws {
             try await serving { [busy, other] server in
                 let transport = server.server.core.transport

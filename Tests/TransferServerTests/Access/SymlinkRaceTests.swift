@@ -6,19 +6,18 @@ import TransferProtocol
 import TransferTestSupport
 
 extension ServerTests {
-    /// Somebody who may write to the directory puts a symbolic link where an upload is about to go, and takes it away
-    /// again, as fast as the system lets him. The server of these tests is not confined: nothing but the resolver
-    /// keeps it inside.
+    /// Another program puts a symbolic link in the place of an upload and removes it again, as fast as the system
+    /// allows. The server of these tests is not confined: the resolver alone keeps it inside its directory.
     @Suite struct SymlinkRaceTests {
         private static let count = AttackScale.count(1000, full: 10_000)
 
-        /// What changes places with what, and where uploads go.
+        /// Objects that change places, and the paths of the uploads.
         enum Race: CaseIterable, Sendable {
-            /// A directory, with a link to one outside.
+            /// A directory, and a link to one outside.
             case folder
-            /// A directory further up.
+            /// A directory further up, and a link to one outside.
             case parent
-            /// The file itself, with a link to a file outside that must not be written.
+            /// The file itself, and a link to a file outside, which must not be written.
             case file
 
             var name: String { self == .file ? "target/file" : "target" }
@@ -80,8 +79,8 @@ extension ServerTests {
             close(file)
         }
 
-        /// Over one connection, some at a time, and until one has come through: on a busy machine nearly all meet the
-        /// link.
+        /// Sends uploads over one connection, some at a time, until at least one is stored: on a busy machine nearly
+        /// all meet the link.
         private static func push(_ race: Race, to server: TestServer) throws -> [ResultCode: Int] {
             let client = try server.greetedClient()
             var codes: [ResultCode: Int] = [:]

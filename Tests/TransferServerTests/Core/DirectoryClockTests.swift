@@ -3,13 +3,15 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// How long something has been in a directory, whatever the machine's clock is set to.
+/// The age of files in a directory, whatever the machine's clock is set to.
 @Suite struct DirectoryClockTests {
     private static let day: Int64 = 86_400
     private static let year = 365 * day
     private static let start: Int64 = 1_800_000_000
 
-    /// A clock that was looked at each hour of a number of days, and the machine's clock then.
+    /// Makes a clock that has been looked at once an hour for some days.
+    ///
+    /// - Returns: the clock, and the machine's time and age at the end.
     private func clock(days: Int64, from utc: Int64 = start) -> (clock: DirectoryClock, utc: Int64, age: Int64) {
         var clock = DirectoryClock()
         for hour in 0...days * 24 { clock.look(utc: utc + hour * 3600, boot: "a", age: hour * 3600) }
@@ -20,11 +22,11 @@ import TransferTestSupport
         let (clock, utc, _) = clock(days: 10)
         #expect(clock.age(of: utc) == 0)
         #expect(clock.age(of: utc - 3 * Self.day) == 3 * Self.day)
-        // What was there before anybody looked.
+        // A file from before the first look.
         #expect(clock.age(of: utc - Self.year) == Self.year)
     }
 
-    /// Nothing gets older by that, and what comes afterwards gets older as it should.
+    /// Setting the machine's clock makes no file older. Files stored afterwards age normally.
     @Test(arguments: [Self.year, -Self.year, 10 * Self.year, -50 * Self.year, 120, -120])
     func aClockThatIsSet(by jump: Int64) {
         var (clock, utc, age) = clock(days: 10)
@@ -44,7 +46,7 @@ import TransferTestSupport
         #expect(clock.age(of: utc) == 0)
     }
 
-    /// It is put right again.
+    /// The machine's clock is set wrong and then right again.
     @Test func aMistakeThatIsPutRight() {
         var (clock, utc, age) = clock(days: 10)
         clock.look(utc: utc + Self.year, boot: "a", age: age + 3600)
@@ -58,7 +60,7 @@ import TransferTestSupport
         #expect(clock.age(of: during) == 30 * Self.day + 3600)
     }
 
-    /// A machine whose clock says 1970 until somebody tells it the time, and one that was off for long.
+    /// The machine starts with a clock of 1970, which is set later, and it is off for a long time.
     @Test func anotherRunOfTheKernel() {
         var (clock, utc, _) = clock(days: 10)
         let before = utc - 2 * Self.day
@@ -73,7 +75,7 @@ import TransferTestSupport
         #expect(clock.age(of: before) == 3 * Self.day + 3630)
     }
 
-    /// A moment that nobody has seen is taken for a late one: it makes nothing too old.
+    /// A moment that the clock has not seen counts as recent, so it makes no file too old.
     @Test func momentsThatNobodyHasSeen() {
         var (clock, utc, age) = clock(days: 10)
         clock.look(utc: utc + Self.year, boot: "a", age: age)
@@ -91,7 +93,7 @@ import TransferTestSupport
         for text in ["", "\n", "a\n", "a b\n", "a 1\n1 2\n", "a 1\n1 2 x\n", "a 1\n1 2 3 4\n"] {
             #expect(DirectoryClock(text) == nil, "\(text)")
         }
-        // A damaged file may say anything.
+        // A damaged file may contain any numbers.
         let odd = try #require(DirectoryClock("a \(Int64.max)\n\(Int64.max) \(Int64.min) \(Int64.max)\n"))
         for moment in [Int64.min, 0, .max] { _ = odd.age(of: moment) }
         var looked = odd

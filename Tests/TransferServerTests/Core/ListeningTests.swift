@@ -8,7 +8,7 @@ import TransferServer
 import TransferTestSupport
 
 extension ServerTests {
-    /// Where the server listens and how many it lets in.
+    /// Addresses at which the server listens.
     @Suite struct ListeningTests {
         @Test func aPortInUseSaysWhatToDo() async throws {
             let first = try await TestServer({ _ in }, listen: [TestServer.anyPort], log: TestServer.noLog, in: .init())
@@ -64,7 +64,7 @@ extension ServerTests {
                     try server.checkServes()
                 }
             } catch let error as ServerError {
-                // Only where the machine has no IPv6.
+                // This happens only on machines without IPv6.
                 #expect(access("/proc/net/if_inet6", F_OK) != 0, "\(error.message)")
             }
         }

@@ -2,12 +2,12 @@ import Testing
 
 @testable import TransferServer
 
-/// How fast files are read that no client waits for.
+/// The speed of reading files that no client waits for.
 @Suite struct ReadPaceTests {
     private static let piece = 256 << 10
     private static let pieces = 16
 
-    /// - Returns: nanoseconds of the pause behind 4 MiB, each piece of which has taken a millisecond.
+    /// - Returns: nanoseconds of the pause after 4 MiB, each piece of which has taken a millisecond.
     private func pause(isShared: Bool) -> Int64 {
         var pace = ReadPace(now: 0)
         for number in 1..<Self.pieces {
@@ -21,7 +21,7 @@ import Testing
         #expect(pause(isShared: false) == 0)
     }
 
-    /// Also where the clock goes back, or the disk stands still for others.
+    /// The pause is bounded also if the disk stalls or the clock goes back.
     @Test func noPauseIsLong() {
         var pace = ReadPace(now: 0)
         #expect(pace.pause(after: 1 << 30, now: 3_600_000_000_000) { true } == 500_000_000)

@@ -6,7 +6,7 @@ import TransferServer
 import TransferTestSupport
 
 extension ServerTests {
-    /// How the server goes.
+    /// The server ends its connections when it stops.
     @Suite struct ShutDownTests {
         @Test func aRunningUploadFinishesFirst() async throws {
             try await serving { server in
@@ -25,7 +25,8 @@ extension ServerTests {
             }
         }
 
-        /// The second upload's end comes when the first has long been acknowledged: it is the last thing to wait for.
+        /// The end of the second upload is the last frame that the server waits for, long after the first upload was
+        /// acknowledged.
         @Test func newUploadsAreRefusedAndThenItGoes() async throws {
             try await serving({ $0.drain = .seconds(3600) }) { server in
                 let client = try server.greetedClient()
@@ -45,7 +46,7 @@ extension ServerTests {
             }
         }
 
-        /// Between two parts nothing is open on any connection, and yet an upload is under way.
+        /// Between two parts no connection has an open upload, and yet an upload is in progress.
         @Test func anUploadInPartsFinishesOverAllItsConnections() async throws {
             try await serving({ $0.drain = .seconds(3600) }) { server in
                 let content = [UInt8](repeating: 3, count: 8 << 20)
@@ -68,7 +69,7 @@ extension ServerTests {
             }
         }
 
-        /// Nothing of it was there when the server was told to go.
+        /// The server does not wait for an upload in parts that begins after it has begun to stop.
         @Test func noUploadInPartsBegins() async throws {
             try await serving({ $0.drain = .seconds(3600) }) { server in
                 let upload = PartedUpload("late", [UInt8](repeating: 3, count: 8 << 20))
@@ -85,7 +86,7 @@ extension ServerTests {
             }
         }
 
-        /// What is over without an acknowledgement keeps nobody waiting.
+        /// An upload that ends without an acknowledgement does not delay the end of the server.
         @Test func anUploadInPartsThatIsTakenBackIsOver() async throws {
             try await serving({ $0.drain = .seconds(3600) }) { server in
                 let upload = PartedUpload("gone", [UInt8](repeating: 3, count: 8 << 20))
@@ -105,7 +106,7 @@ extension ServerTests {
                 client.send(Frames.begin("never", size: 5_000_000, expectsAccept: true))
                 try client.expectAccept()
                 server.beginShutDown()
-                // It is told, instead of having to guess from the end of the connection.
+                // A result says that the server stops, so the client need not guess from the end of the connection.
                 let result = try client.result()
                 #expect(result.id == .none && result.code == .shuttingDown)
                 #expect(try client.next() == .closed)
@@ -120,7 +121,7 @@ extension ServerTests {
             try await serving({ $0.drain = .milliseconds(100) }, in: directory) { server in
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: upload.part(0..<4 << 20)) == [.staged])
-                // A whole block of the second part, and some of the next.
+                // The client sends a whole block of the second part, and some of the next.
                 let half = upload.part(4 << 20..<12 << 20).prefix(6 << 20)
                 client.send(Array(half))
                 server.beginShutDown()
@@ -139,7 +140,7 @@ extension ServerTests {
             }
         }
 
-        /// A client that never reads, with results and more waiting for it.
+        /// A client that never reads, with results waiting for it, delays the server no longer than the grace period.
         @Test func whoDoesNotReadHoldsItNoLongerThanTheGracePeriod() async throws {
             let server = try await TestServer(
                 { $0.drain = .milliseconds(100) }, listen: [TestServer.anyPort], log: TestServer.noLog, in: .init())
@@ -164,7 +165,7 @@ extension ServerTests {
                     #expect(try client.goodbye().code == .shuttingDown)
                     #expect(try client.next() == .closed)
                 }
-                // One that had not said hello either hears it, or was not accepted yet.
+                // A connection without `hello` either gets the goodbye or was not accepted yet.
                 try mute.waitForClose()
             }
         }

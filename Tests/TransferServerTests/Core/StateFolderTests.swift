@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// The folder with the catalog and the mailboxes, and that it is never another directory's.
+/// The folder with the catalog and the mailboxes belongs to one directory.
 @Suite struct StateFolderTests {
     private let temporary: TemporaryDirectory
 
@@ -39,7 +39,7 @@ import TransferTestSupport
         #expect(try open("state", makes: false).mailPath == temporary.path("state/mail.sqlite"))
     }
 
-    /// A server that is killed between the two has marked its own folder alone.
+    /// A server that is killed between writing the two marks has marked only the `.transfer` folder.
     @Test func oneOfTheTwoMarksIsEnough() throws {
         _ = try open("state")
         unlink(temporary.path("state/directory"))
@@ -60,7 +60,7 @@ import TransferTestSupport
         #expect(message { try open("state", of: "b") }.contains("another directory"))
     }
 
-    /// What is there already is not forgotten.
+    /// The server refuses another folder while the directory still holds records, instead of forgetting them.
     @Test(arguments: ["catalog.sqlite", "mail.sqlite"]) func recordsOfBeforeHaveToBeMoved(name: String) throws {
         try TestServer.write([1], to: temporary.path("a/.transfer/\(name)"))
         #expect(message { try open("state") }.contains("move catalog.sqlite* and mail.sqlite*"))

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// Whether a directory has a trash is decided once, and kept in mind beside the catalog.
+/// The server decides once whether a directory has a trash, and keeps the decision beside the catalog.
 @Suite struct TrashSettingTests {
     @Test func aNewDirectoryHasOneAndAnOldOneHasNot() throws {
         let folder = try TemporaryDirectory()
@@ -24,7 +24,7 @@ import TransferTestSupport
         #expect(!TrashSetting.decide(false, isNew: true, in: folder.path("")))
     }
 
-    /// Whoever else may write there decides nothing, and neither does damage.
+    /// A setting that other users can write, or that is damaged, is ignored.
     @Test func whatCannotBeTrustedSaysNothing() throws {
         let folder = try TemporaryDirectory()
         let path = folder.path(TrashSetting.fileName)

@@ -2,7 +2,7 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// What a client does, small enough to be cut everywhere. Each shows one way of using a server.
+/// Short conversations of a client, which tests can cut anywhere. Each shows one way of using a server.
 enum CrashConversation: String, CaseIterable, Sendable {
     case batch
     case oneByOne
@@ -15,7 +15,7 @@ enum CrashConversation: String, CaseIterable, Sendable {
     case alreadyStored
     case removal
 
-    /// One upload, which has the same id whenever it is sent.
+    /// An upload that has the same ID whenever it is sent.
     struct Upload: Sendable {
         let id: UploadID
         let path: String
@@ -28,15 +28,15 @@ enum CrashConversation: String, CaseIterable, Sendable {
     }
 
     enum Step: Sendable {
-        /// All of them at once.
+        /// Sends all of these uploads at once.
         case send([Upload])
-        /// Bytes of an upload in parts.
+        /// Sends bytes of an upload in parts.
         case part(Upload, Range<Int>)
-        /// Over a new connection asks what there is, and sends all but the last part of what is not.
+        /// Asks over a new connection which blocks the server has, and sends all but the last of the missing parts.
         case resume(Upload)
-        /// Asks what there is, sends the rest and ends it.
+        /// Asks which blocks the server has, sends the missing ones and ends the upload.
         case complete(Upload)
-        /// Asks which of them are stored.
+        /// Asks which of these uploads are stored.
         case lookUp([Upload])
         case remove(String)
     }
@@ -52,10 +52,10 @@ enum CrashConversation: String, CaseIterable, Sendable {
     private static let old = bytes(5000, 1)
     private static let new = bytes(6000, 2)
 
-    /// A block, and a little of another.
+    /// Content of a block and a part of the next.
     private static let long = bytes(Limits.blockSize + 5000, 3)
 
-    /// What is there before.
+    /// Files that are stored before the conversation.
     var before: [String: [UInt8]] {
         switch self {
         case .overwrite, .keepBoth, .alreadyStored: ["a.b": Self.old]
@@ -99,12 +99,12 @@ enum CrashConversation: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the path is removed at any time.
+    /// - Returns: whether the conversation ever removes the path.
     func removes(_ path: String) -> Bool {
         steps.contains { if case .remove(let gone) = $0 { path == gone || path.hasPrefix(gone + "/") } else { false } }
     }
 
-    /// All uploads, each once.
+    /// All uploads of the conversation, each once.
     var uploads: [Upload] {
         var known: Set<UploadID> = []
         return steps.flatMap { step -> [Upload] in

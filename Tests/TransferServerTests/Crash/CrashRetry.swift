@@ -5,22 +5,22 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// A server on what another one has left, and a client that does all again that it did with that one.
+/// Starts a server on what a crash has left, and repeats the whole conversation of the client.
 struct CrashRetry: Sendable {
     let run: CrashRun
     let conversation: CrashConversation
     let directory: CrashedDirectory
 
-    /// What is there when nothing goes wrong.
+    /// Files and directories after a conversation without failures.
     let wanted: [String: [UInt8]?]
 
-    /// Effects that had taken place.
+    /// Number of effects that had taken place at the crash.
     let end: Int
 
-    /// Uploads of which nothing that came may be missing.
+    /// Uploads whose received blocks must all be kept.
     let kept: Set<UploadID>
 
-    /// - Parameter recording: of the server that is started.
+    /// - Parameter recording: recording of the new server.
     func perform(_ recording: ServerRecording, seed: UInt64) async throws {
         recording.start(directory.recording)
         try await serving({ $0.loops = 1 }, in: directory.temporary, on: recording.foundations) { server in
@@ -32,7 +32,7 @@ struct CrashRetry: Sendable {
             try retry(server, recording)
             try checkEnd(client, on: server)
         }
-        // What is acknowledged now outlives the machine as well, from the moment on at which it is.
+        // Uploads acknowledged now must survive a power cut from the moment of their acknowledgement.
         guard let disk = recording.run?.disk else { return }
         var check = CrashCheck(disk, bound: 12, seed: seed)
         for index in disk.effects.indices.dropFirst(directory.recording.effects.count) {
@@ -64,7 +64,7 @@ struct CrashRetry: Sendable {
         return found.isSame(as: content)
     }
 
-    /// A client sees what is there, and all of it is whole.
+    /// Requires that a client can list all files and that each of them is complete.
     private func checkList(_ client: RawClient) throws {
         var (listed, waiting): (Set<String>, [String]) = ([], [""])
         while let folder = waiting.popLast() {
@@ -81,7 +81,7 @@ struct CrashRetry: Sendable {
         }
     }
 
-    /// What is said to be stored is, and what was acknowledged is said to be.
+    /// Requires that each upload reported as stored is stored, and that each acknowledged upload is reported.
     private func checkLookup(_ client: RawClient, on server: TestServer) throws {
         let uploads = conversation.uploads
         let known = try client.lookUp(uploads.map(\.id)).known
@@ -117,7 +117,7 @@ struct CrashRetry: Sendable {
         try checkParts(talk, acknowledged)
     }
 
-    /// What the process has taken in before it died is there for the next one.
+    /// Requires that the server still has the blocks that the ended process had received.
     private func checkParts(_ talk: CrashTalk, _ acknowledged: [UploadID: UploadResult]) throws {
         for case .staged(let id, let range) in run.notes(at: end) where kept.contains(id) && acknowledged[id] == nil {
             guard let upload = conversation.uploads.first(where: { $0.id == id }), let found = talk.found[id] else {
@@ -128,7 +128,7 @@ struct CrashRetry: Sendable {
         }
     }
 
-    /// Everything is there, and nothing twice.
+    /// Requires that all files are there, and none twice.
     private func checkEnd(_ client: RawClient, on server: TestServer) throws {
         let visible = CrashedDirectory.visible(server.path(""))
         try expect(
@@ -137,6 +137,6 @@ struct CrashRetry: Sendable {
 }
 
 extension TestServer {
-    /// Of something in its directory.
+    /// - Returns: the path of a file or folder in the store.
     func path(_ name: String) -> String { directory.path("store") + (name.isEmpty ? "" : "/" + name) }
 }

@@ -2,7 +2,7 @@ import TransferModel
 import TransferProtocol
 import TransferStoreTestSupport
 
-/// What was recorded of a server, up to its end.
+/// The recording of a server up to its end.
 struct CrashRun: Sendable {
     var disk: DiskRecording
     let notes: [ServerRecording.Note]
@@ -11,21 +11,22 @@ struct CrashRun: Sendable {
     /// Whether a call was made to fail.
     let hasFailed: Bool
 
-    /// How the server ends.
+    /// Ways in which the server can end.
     enum Death: CaseIterable {
-        /// What is not on the disk is lost, and the next server runs on another kernel.
+        /// A power cut: data that is not on the disk is lost, and the next server runs on another kernel.
         case machine
-        /// What it did is there. What is not on the disk can be lost later.
+        /// The end of the process: its effects are there, and a later power cut can still lose data that is not on the
+        /// disk.
         case process
     }
 
-    /// What was noted in the first of the effects, in order.
+    /// Notes among the first `end` effects, in order.
     func notes(at end: Int) -> [ServerRecording.Note] {
         disk.effects[..<end].compactMap { if case .note(let number) = $0 { notes[number] } else { nil } }
     }
 
-    /// The catalogs that may be found. A transaction is there as a whole or not at all, and with all that came before it;
-    /// it is there once it, or a later one, was synced.
+    /// Range of catalog states that the next server may find. A transaction is there as a whole or not at all, with all
+    /// earlier ones, and for certain once it or a later one was synced.
     func catalogs(at end: Int, after death: Death) -> ClosedRange<Int> {
         var (oldest, newest) = (0, 0)
         for note in notes(at: end) {
@@ -40,7 +41,7 @@ struct CrashRun: Sendable {
         return oldest...max(oldest, newest)
     }
 
-    /// The last that was said of each upload.
+    /// The last result that the client received for each upload.
     func acknowledged(at end: Int) -> [UploadID: UploadResult] {
         var acknowledged: [UploadID: UploadResult] = [:]
         for case .acknowledged(let result) in notes(at: end) { acknowledged[result.id] = result }
@@ -51,9 +52,9 @@ struct CrashRun: Sendable {
         Set(notes(at: end).compactMap { if case .removed(let path) = $0 { path } else { nil } })
     }
 
-    /// Points at which to end it: behind each answer, at the end, and others by chance.
+    /// Chooses points at which to end the run: after each answer, at the end, and at random.
     ///
-    /// - Parameter count: of others.
+    /// - Parameter count: number of random points.
     func ends(_ count: Int, _ random: inout some RandomNumberGenerator) -> [Int] {
         let answers = disk.effects.indices.filter { index in
             guard case .note(let number) = disk.effects[index] else { return false }

@@ -2,22 +2,22 @@ import TransferModel
 import TransferProtocol
 import TransferStoreTestSupport
 
-/// A client of a recorded server: writes down what it is told, when it has read it.
+/// A client of a recorded server. It records each answer that it has read.
 struct CrashTalk {
     private let server: TestServer
     private let recording: ServerRecording
 
-    /// Whether parts may be there already: then it is asked before they are sent.
+    /// Whether the server may have parts already, so that the client asks before it sends them.
     var asksFirst = false
 
-    /// What was acknowledged under a removed path is not sent again.
+    /// Acknowledged uploads below a removed path, which are not sent again.
     var skipped: Set<UploadID> = []
     var skippedRemovals: Set<String> = []
 
-    /// What the last answer to each id was.
+    /// The last result for each ID.
     private(set) var results: [UploadID: UploadResult] = [:]
 
-    /// Blocks that the server said it has, when it was first asked.
+    /// Blocks that the server reported when the client first asked.
     private(set) var found: [UploadID: [UInt64: Digest]] = [:]
 
     private(set) var client: RawClient
@@ -27,7 +27,7 @@ struct CrashTalk {
         client = try server.greetedClient(run: Self.run)
     }
 
-    /// A push that goes on after a crash.
+    /// Number of a push that continues after a crash.
     private static let run: UInt64 = 5
 
     mutating func perform(_ steps: [CrashConversation.Step]) throws {
@@ -64,9 +64,9 @@ struct CrashTalk {
         }
     }
 
-    /// Asks for the blocks that are there.
+    /// Asks for the blocks that the server has.
     ///
-    /// - Returns: those that are not, or not as they should be; nothing when the upload is stored already.
+    /// - Returns: ranges of the blocks that are missing or different; nil if the upload is already stored.
     mutating func missing(_ upload: CrashConversation.Upload) throws -> [Range<Int>] {
         let parted = upload.parted
         client.send(parted.question)
@@ -103,7 +103,7 @@ struct CrashTalk {
             throw RawClient.Failure(description: "another digest: \(result)")
         }
         var result = result
-        // Without a path it is the one that was asked for.
+        // A result without a path stands for the requested path.
         let path = result.storedPath ?? upload.path
         result.storedPath = path
         results[upload.id] = result

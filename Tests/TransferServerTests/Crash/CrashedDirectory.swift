@@ -9,26 +9,26 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// The directory of a server as its end left it, for another one to be started on.
+/// A copy of the directory of an ended server, on which another server is started.
 struct CrashedDirectory {
     let temporary: TemporaryDirectory
 
-    /// Where what another server does is written down, with what was promised before.
+    /// Recording for the next server, with the earlier promises.
     let recording: DiskRecording
 
-    /// What others see: the content of files; nothing for directories.
+    /// Content of files, and nil for directories, as other programs see them.
     let visible: [String: [UInt8]?]
 
-    /// Paths of files that have another name in the server's folder, which goes when the server is started or asked about
-    /// the upload. Then they have changed, and the catalog does not know them.
+    /// Paths of files that have another name in the server's folder. A start, or a question for the upload, removes
+    /// that name. The files have changed then, and the catalog does not know them.
     let linked: Set<String>
 
-    /// Another run of the kernel.
+    /// Boot ID of another run of the kernel.
     private static let otherBoot = "00000000-0000-4000-8000-000000000000"
 
     /// - Parameters:
-    ///   - catalog: by its number in the run.
-    ///   - end: effects that have taken place.
+    ///   - catalog: number of the catalog's state in the run.
+    ///   - end: number of effects that have taken place.
     init(_ run: CrashRun, _ state: DiskState, catalog: Int, at end: Int, after death: CrashRun.Death) throws {
         temporary = try TemporaryDirectory(prefersMemory: true)
         let store = temporary.path("store")
@@ -42,7 +42,7 @@ struct CrashedDirectory {
         case .process: recording = run.disk.copied(inodes, diesAt: end)
         case .machine:
             var found = DiskRecording(of: store)
-            // What somebody had begun to replace or to remove may be either.
+            // A file whose replacement or removal had begun may be in either state.
             found.effects = run.disk.effects[..<end].filter { effect in
                 switch effect {
                 case .acknowledge(let path, let content):
@@ -64,7 +64,7 @@ struct CrashedDirectory {
         try Self.write(run.catalogs[catalog], to: store, run, state)
     }
 
-    /// What others see of a server's directory.
+    /// Reads a server's directory as other programs see it.
     static func visible(_ path: String, _ prefix: String = "") -> [String: [UInt8]?] {
         var visible: [String: [UInt8]?] = [:]
         for name in names(in: path) where prefix + name != RelativePath.reservedName {
@@ -79,8 +79,8 @@ struct CrashedDirectory {
         return visible
     }
 
-    /// Files have other inodes here. One that has its size is taken to be the version that the catalog knows: the
-    /// times may be on disk long before the content is.
+    /// Files have other inodes here. A file of the recorded size is taken for the version in the catalog: times may be
+    /// on the disk long before the content is.
     private static func write(
         _ catalog: ServerRecording.CatalogState, to store: String, _ run: CrashRun, _ state: DiskState
     ) throws {

@@ -7,18 +7,18 @@ import TransferTestSupport
 @testable import TransferServer
 @testable import TransferStore
 
-/// Ends a recorded server, starts another one on what is left, and lets the client do all of it again.
+/// Ends a recorded server, starts another one on what is left, and lets the client repeat its conversation.
 struct ServerCrashCheck {
     let run: CrashRun
     let conversation: CrashConversation
     let fileSystem: FileSystem
 
-    /// What is there when nothing goes wrong.
+    /// Files and directories after a conversation without failures.
     let wanted: [String: [UInt8]?]
 
     let seed: UInt64
 
-    /// States looked at.
+    /// Number of states checked so far.
     private(set) var states = 0
     private(set) var problems: [String] = []
 
@@ -31,8 +31,8 @@ struct ServerCrashCheck {
     }
 
     /// - Parameters:
-    ///   - ends: effects after which it is over.
-    ///   - count: of states for each of them after a power cut.
+    ///   - ends: numbers of effects after which the run ends.
+    ///   - count: number of states after a power cut, for each end.
     mutating func check(_ ends: [Int], states count: Int) async {
         var random = SplitMix64(seed: seed)
         let model = CrashModel(recording: run.disk)
@@ -66,7 +66,7 @@ struct ServerCrashCheck {
         }
     }
 
-    /// Uploads that can be gone on with.
+    /// IDs of uploads that can be resumed.
     private func parts(in state: DiskState) -> Set<UploadID> {
         Set(state.names.keys.compactMap { StagedFile.upload(ofPart: $0.name) })
     }

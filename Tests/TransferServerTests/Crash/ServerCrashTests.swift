@@ -9,14 +9,14 @@ import TransferTestSupport
 @testable import TransferStore
 
 extension ServerTests {
-    /// A server whose machine or process ends anywhere, and another one on what that leaves: what was acknowledged is
-    /// stored and stays acknowledged, and the client that does all again gets all of it stored, once.
+    /// The machine or the process ends anywhere, and another server starts on what is left. Acknowledged uploads are
+    /// stored and stay acknowledged, and a client that repeats its conversation gets everything stored once.
     @Suite struct ServerCrashTests {
         private static let disks = [
             FileSystem(isMemory: false, syncsAsAWhole: true), FileSystem(isMemory: false, syncsAsAWhole: false),
         ]
 
-        /// Ends for each conversation, beside those behind each answer, and states for each end.
+        /// Number of random ends of each conversation, and of states for each end.
         private static let (ends, states) = (4, 3)
 
         @Test(arguments: CrashConversation.allCases)
@@ -31,15 +31,16 @@ extension ServerTests {
             #expect(check.states > 2 * Self.ends)
         }
 
-        /// How a sync ends that ends badly.
+        /// Ways in which a sync fails.
         enum Failure: CaseIterable {
-            /// The server goes on, and nothing is durable that has to be.
+            /// The sync reports an error, and the server goes on without durability.
             case error
-            /// The server's process dies in it, and nobody hears how it ends.
+            /// The server's process ends during the sync, so that its outcome stays unknown.
             case death
         }
 
-        /// Whatever the first server could not make durable, the next one makes durable before it says so.
+        /// The next server makes uploads durable that the first one could not make durable, before it acknowledges
+        /// them.
         @Test(arguments: Failure.allCases, [CrashConversation.sameIDAgain, .parts, .partsResumed, .overwrite])
         func whatFailedIsStoredAnew(failure: Failure, conversation: CrashConversation) async throws {
             let disk = Self.disks[1]
@@ -76,8 +77,8 @@ extension ServerTests {
             #expect(!check.problems.isEmpty, "seed \(seed)")
         }
 
-        /// - Parameter fail: makes something go wrong, which ends what the client says.
-        /// - Returns: what was done, and what is there in the end.
+        /// - Parameter fail: makes a call fail, which ends the conversation.
+        /// - Returns: the recorded run, and the files and directories at the end.
         private func record(
             _ conversation: CrashConversation, on fileSystem: FileSystem,
             fail: (@Sendable (ScriptedDisk) -> Void)? = nil

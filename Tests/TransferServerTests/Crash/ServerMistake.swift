@@ -4,18 +4,18 @@ import TransferStoreTestSupport
 
 @testable import TransferStore
 
-/// A way for a server to break its promise, put into what was recorded of one that does not.
+/// A broken promise, built into the recording of a correct server.
 enum ServerMistake: CaseIterable {
-    /// The catalog knows an upload before its name is durable.
+    /// The catalog records an upload before its name is durable.
     case catalogBeforeDirectory
-    /// An upload is acknowledged before the catalog knows it.
+    /// An upload is acknowledged before the catalog records it.
     case acknowledgedBeforeCatalog
-    /// A part whose sync has failed keeps its name, and is gone on with.
+    /// A part whose sync has failed keeps its name, and the upload is resumed.
     case failedPartKept
-    /// That something is gone is acknowledged before it is durable.
+    /// A removal is acknowledged before it is durable.
     case removalForgotten
 
-    /// In which it shows.
+    /// Conversation in which the mistake shows.
     var conversation: CrashConversation {
         switch self {
         case .catalogBeforeDirectory, .acknowledgedBeforeCatalog: .oneByOne
@@ -24,7 +24,7 @@ enum ServerMistake: CaseIterable {
         }
     }
 
-    /// The run with the mistake, and after how many effects it shows.
+    /// - Returns: the run with the mistake, and the number of effects after which it shows.
     func make(in run: CrashRun) -> (run: CrashRun, end: Int) {
         var mistaken = run
         var end = run.disk.effects.count
@@ -54,9 +54,9 @@ extension CrashRun {
         if case .note(let number) = effect { isIt(notes[number]) } else { false }
     }
 
-    /// The first transaction comes right behind the name of what it is about.
+    /// Moves the first transaction directly behind the name of the file that it records.
     ///
-    /// - Returns: the effects up to its end.
+    /// - Returns: the number of effects up to the end of the transaction.
     fileprivate mutating func moveCommit() -> Int {
         let start = disk.effects.firstIndex { isNote($0) { if case .committing = $0 { true } else { false } } } ?? 0
         let name = disk.effects[..<start].lastIndex { effect in
@@ -68,9 +68,9 @@ extension CrashRun {
         return (name ?? 0) + 3
     }
 
-    /// The first acknowledgement comes before the transaction.
+    /// Moves the first acknowledgement before its transaction.
     ///
-    /// - Returns: the effects up to its end.
+    /// - Returns: the number of effects up to the end of the acknowledgement.
     fileprivate mutating func moveAcknowledgement() -> Int {
         let start = disk.effects.firstIndex { isNote($0) { if case .committing = $0 { true } else { false } } } ?? 0
         let told = disk.effects.firstIndex { if case .acknowledge = $0 { true } else { false } } ?? 0

@@ -10,23 +10,23 @@ import TransferTestSupport
 @testable import TransferServer
 @testable import TransferStore
 
-/// What a server did to its disk and to its catalog, and what it told its clients, in one order.
+/// Recording of the changes that a server makes to disk and catalog, and of the answers that it sends, in one order.
 final class ServerRecording: Sendable {
-    /// What is not of the disk.
+    /// Events that are not effects on the disk.
     enum Note: Sendable {
-        /// A transaction of the catalog is about to be committed, which makes this state of it.
+        /// A transaction, which makes this state of the catalog, is about to be committed.
         case committing(Int)
-        /// It is committed.
+        /// The transaction that made this state is committed.
         case committed(Int, isSynced: Bool)
-        /// A client was told that an upload is stored.
+        /// A client has received the acknowledgement of an upload.
         case acknowledged(UploadResult)
-        /// A client was told that bytes of an upload have come.
+        /// A client has received the result that these bytes are staged.
         case staged(UploadID, Range<Int>)
-        /// A client was told that nothing has the path.
+        /// A client has received the result that the path was removed.
         case removed(String)
     }
 
-    /// The files of a catalog, by what is behind the database's name.
+    /// Contents of the files of a catalog, by the part of their name after that of the database.
     typealias CatalogState = [String: [UInt8]]
 
     private struct State {
@@ -40,13 +40,13 @@ final class ServerRecording: Sendable {
     private let fileSystem: FileSystem
     private let state = Locked(State())
 
-    /// - Parameter fileSystem: what the server takes its directory to be on.
+    /// - Parameter fileSystem: properties that the server assumes of the file system.
     init(in directory: TemporaryDirectory, on fileSystem: FileSystem) {
         self.directory = directory.path("store")
         self.fileSystem = fileSystem
     }
 
-    /// For the server that is recorded.
+    /// Foundations for the server that is recorded.
     var foundations: ServerFoundations {
         var foundations = ServerFoundations()
         foundations.openStore = { [script, fileSystem] (configuration) throws(Failure) in
@@ -66,14 +66,14 @@ final class ServerRecording: Sendable {
         return foundations
     }
 
-    /// Begins with what is there now, which is taken to be durable.
+    /// Begins with the current directory, which is taken to be durable.
     func start() {
         var recording = DiskRecording(of: directory)
         recording.entries = recording.entries.filter { !$0.key.name.hasPrefix(Catalog.fileName) }
         start(recording)
     }
 
-    /// Goes on with what another has written down, with the notes of nobody.
+    /// Continues an earlier recording, without its notes.
     func start(_ recording: DiskRecording) {
         state.withLock { state in
             state.isOn = true
@@ -103,7 +103,7 @@ final class ServerRecording: Sendable {
         if let next { note(.committing(next)) }
     }
 
-    /// With the lock of the writing connection held, so nobody changes the files.
+    /// The lock of the writing connection is held, so the files do not change.
     private func endCommit(isSynced: Bool) {
         let number = state.withLock { state -> Int? in
             guard state.isOn else { return nil }

@@ -22,7 +22,7 @@ import TransferSystem
         }
     }
 
-    /// What is refused is held against nobody else.
+    /// A flood of one network takes nothing from the others.
     @Test func aFloodOfOneIsInNobodysWay() {
         var limiter = DiscoveryLimiter(at: Self.start)
         for (network, count) in [(Self.one, 64), (PeerNetwork(ipv4: 2), 64), (nil, 64)] as [(PeerNetwork?, Int)] {
@@ -40,7 +40,7 @@ import TransferSystem
         #expect(second == 500)
     }
 
-    /// The longest datagram takes all that one network has at once.
+    /// The longest datagram uses the whole allowance of one network.
     @Test func bytesCost() {
         var limiter = DiscoveryLimiter(at: Self.start)
         let longest = limiter.admits(Self.one, bytes: 65_507, at: Self.start)
@@ -50,7 +50,7 @@ import TransferSystem
         #expect(DiscoveryLimiter.cost(of: 1024) == 2 && DiscoveryLimiter.cost(of: 65_507) == 64)
     }
 
-    /// Somebody who writes any sender on his datagrams, for ten minutes.
+    /// A sender forges addresses for ten minutes.
     @Test func memoryIsBounded() {
         var limiter = DiscoveryLimiter(at: Self.start)
         var most = 0

@@ -20,7 +20,7 @@ import TransferModel
         #expect(reach.ports(at: .ipv4Loopback) == [5288] && reach.ports(at: Self.lan).isEmpty)
     }
 
-    /// Broadcasts come to a socket of all addresses only.
+    /// Broadcasts reach only sockets that are bound to all addresses.
     @Test func whatOthersReachIsBoundToAll() {
         let one = Self.reach([(Self.lan, 5288), (.ipv4Loopback, 5288), (Self.global6, 1), (.ipv6Loopback, 2)])
         #expect(one.usualPlaces.map(\.description) == ["0.0.0.0:5288", "[::]:1", "[::1]:2"])

@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(try Self.reply(bytes) == .echo(hops: 63))
     }
 
-    /// What came to many is not carried from one network into another.
+    /// Answers to broadcasts and multicasts must not leave the link.
     @Test func whatCameToManyStaysOnTheLink() throws {
         let arrival = Self.arrival { $0.isForMany = true }
         #expect(try Self.reply(Self.text, arrival) == .echo(hops: 1))
@@ -72,7 +72,7 @@ import TransferTestSupport
         }
         let outside = Self.arrival { ($0.isForMany, $0.isFromLink) = (true, false) }
         for bytes in [Self.text, Self.probe] { #expect(try Self.reply(bytes, outside) == .nothing(.fromOutside)) }
-        // To one machine, from anywhere.
+        // A datagram to a single address may come from anywhere.
         let routed = Self.arrival { $0.isFromLink = false }
         #expect(try Self.reply(Self.text, routed) == .echo(hops: 63))
     }
@@ -89,7 +89,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nothing that a server says is larger than what it was told, whatever that is.
+    /// No reply is larger than the datagram that it answers, whatever that contains.
     @Test func nothingIsLargerThanWhatCame() throws {
         var generator = SplitMix64(seed: 8)
         for count in 0..<400 {
@@ -108,7 +108,7 @@ import TransferTestSupport
 
     // MARK: Two servers
 
-    /// Whoever writes one server's address on a datagram to another one starts nothing.
+    /// A datagram with the forged address of another server starts no exchange between the servers.
     @Test func anAnswerIsNotAnswered() throws {
         guard case .answer(let bytes, _) = try Self.reply(Self.probe) else {
             Issue.record("no answer")
@@ -132,7 +132,7 @@ import TransferTestSupport
         for bytes in [Self.text, Self.probe] { #expect(try Self.reply(bytes, sameport) == .nothing(.fromAServer)) }
     }
 
-    /// Where the mark is lost and the ports are others, a circle has an end all the same.
+    /// If the mark is lost and the ports are unusual, a loop between servers ends all the same.
     @Test(arguments: [64, 255, 3] as [UInt8]) func aCircleEnds(_ hops: UInt8) throws {
         var servers = [try Self.responder(ownPort: 6000), try Self.responder(ownPort: 7000)]
         var arrival = Self.arrival { ($0.port, $0.hops) = (7000, hops) }
@@ -152,7 +152,7 @@ import TransferTestSupport
         for hops in [0, 1, nil] as [UInt8?] {
             let arrival = Self.arrival { $0.hops = hops }
             #expect(try Self.reply(Self.text, arrival) == .nothing(.tooFar))
-            // Nobody answers an answer.
+            // An answer is not answered.
             guard case .answer = try Self.reply(Self.probe, arrival) else {
                 Issue.record("no answer")
                 return

@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Servers that let themselves be found, on loopback.
+    /// Servers that can be discovered, on loopback.
     @Suite struct DiscoveryTests {
         private static let nonce = DiscoveryNonce(high: 5, low: 6)
         private static let probe = DiscoveryDatagram.probe(with: nonce)
@@ -56,7 +56,7 @@ extension ServerTests {
             }
         }
 
-        /// None of these gets an answer: what comes next is the answer to the question behind them.
+        /// The server answers none of these datagrams: the next answer is that to the question after them.
         @Test func whatIsPassedOver() async throws {
             let options = try Self.options()
             try await serving({ $0.discovery = options }) { server in
@@ -71,7 +71,7 @@ extension ServerTests {
             }
         }
 
-        /// What one server sends, another one says nothing to.
+        /// A server does not answer the datagrams of another server.
         @Test func twoServersDoNotTalk() async throws {
             let (one, two) = (try Self.options("one"), try Self.options("two"))
             let other = try await TestServer(
@@ -102,7 +102,7 @@ extension ServerTests {
             }
         }
 
-        /// Over all sockets, so that another one is no second helping.
+        /// The limit covers all sockets of a server together.
         @Test func aFloodOfSeveralPlacesIsNotAnsweredInFull() async throws {
             var options = try Self.options()
             options.endpoints = Array(repeating: TestServer.anyPort, count: 3)
@@ -146,7 +146,7 @@ extension ServerTests {
             try await whereThePortIsFree {
                 try await serving { server in
                     let address = try server.endpoint.resolve()[0]
-                    // The port is nobody's.
+                    // No program uses the UDP port.
                     _ = try DatagramSocket(address)
                 }
             }
@@ -165,7 +165,7 @@ extension ServerTests {
             await server.shutDown()
         }
 
-        /// Nobody is to look for another program where the server stands in its own way.
+        /// The message must not send the operator after another program if the server's own addresses overlap.
         @Test(arguments: [
             (["127.0.0.1", "127.0.0.1"], "--discover-listen has it twice"),
             (["0.0.0.0", "127.0.0.1"], "overlaps with 0.0.0.0:"),
@@ -173,7 +173,7 @@ extension ServerTests {
         ])
         func ownPlacesThatOverlap(_ hosts: [String], _ words: String) async throws {
             var message = "Another program"
-            // Another test can have the port by then.
+            // Another test may take the port in the meantime.
             for _ in 0..<10 where message.contains("Another program") {
                 let free = try DatagramSocket(SocketAddress(.ipv4(0), port: 0))
                 let port = try #require(free.address.port)
@@ -189,7 +189,8 @@ extension ServerTests {
             #expect(message.contains(words), "\(message)")
         }
 
-        /// A server that takes the place of another is needed by those who know it already.
+        /// If the port for discovery is taken, a server that replaces another one starts without discovery, because the
+        /// clients that know it need it.
         @Test func aRestartGoesOnWithout() async throws {
             let taken = try DatagramSocket(SocketAddress(.ipv4Loopback, port: 0))
             var options = try Self.options()
@@ -227,7 +228,7 @@ extension ServerTests {
     }
 }
 
-/// Sends datagrams to one place, and waits for what comes back.
+/// Sends datagrams to one address, and waits for answers.
 private final class DatagramClient {
     private let socket: DatagramSocket
     private let place: SocketAddress

@@ -23,7 +23,7 @@ import TransferModel
         #expect(!Self.isNear(.ipv6(high: 0x2001_0DB8 << 32, low: 9), on: 2))
     }
 
-    /// A process that may not look has no neighbours.
+    /// A process that may not read the interfaces has no neighbours.
     @Test func withoutKnowledgeNobodyIs() {
         #expect(!Self.isNear(.ipv4(0xC0A8_0107), on: 2, among: []))
     }

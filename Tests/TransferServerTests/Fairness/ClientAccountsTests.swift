@@ -9,7 +9,7 @@ import TransferSystem
 @Suite struct ClientAccountsTests {
     private let accounts = ClientAccounts()
 
-    /// However many connections a client has, they pay together, and as long as one of them is there.
+    /// All connections of a client share one account, which lasts as long as one of them.
     @Test func aClientHasOneForAllItsConnections() {
         let client = AccountHolder.client(.token("a"))
         let first = accounts.enter(client)
@@ -29,7 +29,8 @@ import TransferSystem
         #expect(Set(made.map { ObjectIdentifier($0) }).count == owners.count)
     }
 
-    /// Who shows nothing is known by where it comes from; who shows something, wherever it comes from, by that.
+    /// A client without identity is known by its network. A client with an identity is known by that, wherever it
+    /// connects from.
     @Test func whoeverShowsNothingIsKnownByItsNetwork() {
         let origin = PeerOrigin(name: "1.2.3.4:5", network: PeerNetwork(ipv4: 0x0102_0304), isLocal: false)
         let local = PeerOrigin(name: "127.0.0.1:5", network: nil, isLocal: true)

@@ -7,9 +7,9 @@ import TransferSystem
 @testable import TransferIO
 
 extension ServerTests {
-    /// More connections than there may be.
+    /// More connections than the server allows.
     @Suite struct CrowdTests {
-        /// This machine's addresses are told apart, as those of others are.
+        /// Counts this machine's addresses separately, like those of other machines.
         private static func countEverybody(_ configuration: inout ServerConfiguration) {
             configuration.network = { $0.ipv4.map(PeerNetwork.init(ipv4:)) }
         }
@@ -54,7 +54,7 @@ extension ServerTests {
             }
         }
 
-        /// A bound on everything holds also for those who come and go.
+        /// The limit of all connections leaves places for new clients if silent connections fill it.
         @Test func aFullHouseOfSilentOnesLetsOthersIn() async throws {
             try await serving({ $0.maximumConnections = 4 }) { server in
                 let silent = try (0..<50).map { _ in try server.client() }
@@ -63,8 +63,9 @@ extension ServerTests {
             }
         }
 
-        /// A full server ends the oldest connection of the address that has most, in the middle of an upload, for an address without one.
-        /// The client that lost its connection stores the upload when there is a place again, once.
+        /// A full server ends the oldest connection of the address that has most, in the middle of an upload, for an
+        /// address without one. The client that lost its connection stores the upload when there is a place again,
+        /// once.
         @Test func anAddressWithoutAConnectionGetsAPlace() async throws {
             try await serving({
                 Self.countEverybody(&$0)

@@ -9,8 +9,8 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Clients that ask for more than they take, and others beside them. Over Unix-domain sockets, whose buffers are
-    /// small and do not grow.
+    /// Clients that request more than they read, and other clients beside them. They use Unix-domain sockets, whose
+    /// buffers are small and do not grow.
     @Suite struct FlowControlTests {
         private func serving(
             _ change: (inout ServerConfiguration) -> Void = { _ in },
@@ -21,8 +21,8 @@ extension ServerTests {
             try await TransferServerTests.serving(change, listen: [endpoint], in: directory, body)
         }
 
-        /// Each result repeats a long path, so thousands are more than the buffers hold, and so are thousands of uploads: as
-        /// many as a client may have without result.
+        /// Each result repeats a long path, so thousands of results are more than the buffers hold, and so are
+        /// thousands of uploads: as many as a client may have without result.
         @Test func whoDoesNotReadResultsIsNotReadEither() async throws {
             try await serving { server in
                 let path = String(repeating: "directory/", count: 90) + "file"
@@ -58,7 +58,8 @@ extension ServerTests {
             }
         }
 
-        /// All on one loop: who sends pings for ever and reads the pongs must not keep it to itself.
+        /// With a single loop, clients that send pings for ever and read the pongs must not keep the loop to
+        /// themselves.
         @Test func pingsWithoutEndDoNotStopTheOthers() async throws {
             try await serving({ $0.loops = 1 }) { server in
                 let isOver = Box(Atomic(false))
@@ -92,7 +93,7 @@ extension ServerTests {
             }
         }
 
-        /// More workers in the middle of an upload than the server has buffers or threads.
+        /// There are more uploads in progress than the server has buffers or threads.
         @Test func manyLanesAtOnce() async throws {
             try await serving({ $0.blockingThreads = 2 }) { server in
                 let content = [UInt8](repeating: 3, count: 100_000)
@@ -106,7 +107,8 @@ extension ServerTests {
             }
         }
 
-        /// More frames in one buffer than steps in one batch, so that batches share it; and uploads after them.
+        /// More frames in one buffer than steps in one batch, so that several batches share the buffer; and uploads
+        /// after them.
         @Test func tinyFramesBeyondCounting() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -125,7 +127,8 @@ extension ServerTests {
             }
         }
 
-        /// While as much waits for all clients together as may, those whose results don't wait are served.
+        /// When the results waiting for all clients have reached their limit, clients without waiting results are still
+        /// served.
         @Test func aCrowdThatDoesNotReadLeavesOthersServed() async throws {
             try await serving { server in
                 server.server.core.transport.unsent.wrappingAdd(1 << 30, ordering: .relaxed)
@@ -136,7 +139,7 @@ extension ServerTests {
             }
         }
 
-        /// What waits for those who have gone waits no more.
+        /// Results waiting for a connection that has ended no longer count.
         @Test func whatWaitsForClientsIsCounted() async throws {
             try await serving { server in
                 let unsent = { server.server.core.transport.unsent.load(ordering: .relaxed) }
@@ -154,7 +157,8 @@ extension ServerTests {
             }
         }
 
-        /// They have broken the protocol and neither read nor close: their last words wait, and nobody else does.
+        /// The clients have broken the protocol and neither read nor close. Their last results wait, and no other
+        /// client does.
         @Test func lingeringConnectionsHoldNoBuffers() async throws {
             try await serving { server in
                 let faulty = try (0..<150).map { _ in try server.greetedClient() }
@@ -168,7 +172,7 @@ extension ServerTests {
     }
 }
 
-/// Shares something that cannot be copied among threads.
+/// Shares a noncopyable value among threads.
 final class Box<Value: ~Copyable & Sendable>: Sendable {
     let value: Value
     init(_ value: consuming Value) { self.value = value }

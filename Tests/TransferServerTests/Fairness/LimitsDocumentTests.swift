@@ -14,14 +14,14 @@ import TransferTestSupport
 @testable import TransferServer
 @testable import TransferStore
 
-/// The table in `docs/reference/limits.md` shows the numbers that the code has. `TRANSFER_GOLDEN=write swift test --filter
+/// The table in `docs/reference/limits.md` shows the numbers of the code. `TRANSFER_GOLDEN=write swift test --filter
 /// LimitsDocumentTests` writes them anew.
 @Suite struct LimitsDocumentTests {
     private static let name = "docs/reference/limits.md"
 
     private static let isWriting = getenv("TRANSFER_GOLDEN").map { String(cString: $0) } == "write"
 
-    /// Each constant, by the name that the last column of the table has, and what the second column says of it.
+    /// Text of the table's second column for each constant named in the last column.
     private static let bounds: [String: String] = [
         "ServerConfiguration.maximumConnections": count(configuration.maximumConnections),
         "ServerConfiguration.maximumPerNetwork": count(configuration.maximumPerNetwork),
@@ -100,7 +100,7 @@ import TransferTestSupport
         }
     }
 
-    /// Puts the numbers into the rows that have a constant. Everything else stays as it is.
+    /// Puts the numbers into the rows that name a constant. All other text stays.
     private static func write() throws {
         let path = try #require(MarkdownDocument.directory(of: name)) + "/" + name
         let text = try #require(MarkdownDocument.read(path))
@@ -117,7 +117,7 @@ import TransferTestSupport
         try #require(fputs(lines.joined(separator: "\n"), file) >= 0)
     }
 
-    /// A whole number with a comma before each three digits.
+    /// Formats a whole number with a comma before each three digits.
     private static func count(_ value: some BinaryInteger) -> String {
         var digits = String(value)
         var groups: [String] = []
@@ -128,7 +128,7 @@ import TransferTestSupport
         return ([digits] + groups).joined(separator: ",")
     }
 
-    /// A size in the largest unit that needs no fraction.
+    /// Formats a size in the largest unit that needs no fraction.
     private static func bytes(_ value: some BinaryInteger) -> String {
         let units: [(String, Int)] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("bytes", 1)]
         let size = Int(value)

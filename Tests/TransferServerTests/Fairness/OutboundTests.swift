@@ -30,7 +30,7 @@ import TransferTestSupport
         #expect(taken == given, "seed \(seed)")
     }
 
-    /// Each would keep half a mebibyte for a few bytes.
+    /// Each short chunk would keep half a mebibyte for a few bytes.
     @Test(arguments: [(100, 0), (16 << 10, 0), (20_000, 1)]) func shortChunksAreNotHeld(
         _ size: Int, held: Int
     ) {

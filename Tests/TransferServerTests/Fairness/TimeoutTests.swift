@@ -5,7 +5,7 @@ import TransferServer
 import TransferTestSupport
 
 extension ServerTests {
-    /// When the server gives a client up, and when it does not.
+    /// Timeouts of silent, idle and unauthenticated clients.
     @Suite struct TimeoutTests {
         @Test(arguments: [[], Array(Frames.hello.prefix(9))])
         func aHandshakeThatDoesNotCome(begun: [UInt8]) async throws {
@@ -37,7 +37,7 @@ extension ServerTests {
             }
         }
 
-        /// Pings come long before the time for the handshake is over, and who answers them stays.
+        /// Pings are sent long before the time for the handshake has passed, and a client that answers them stays.
         @Test func aPeerThatAnswersPingsStays() async throws {
             try await serving({
                 $0.timeouts.silence = .seconds(1000)
@@ -56,7 +56,7 @@ extension ServerTests {
             }
         }
 
-        /// Pings are a sign of life but no use of the connection.
+        /// Pings show that a client lives, but do not count as use of the connection.
         @Test func anIdleConnectionIsClosedThoughItPings() async throws {
             try await serving({
                 $0.timeouts.idle = .milliseconds(200)

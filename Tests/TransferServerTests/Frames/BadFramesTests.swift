@@ -4,7 +4,8 @@ import TransferProtocol
 import TransferTestSupport
 
 extension ServerTests {
-    /// Frames that break the protocol: a result that names the fault, nothing visible, and a server that goes on.
+    /// Frames that break the protocol cause a result that names the fault and no visible file, and the server
+    /// continues.
     @Suite struct BadFramesTests {
         private static func header(_ function: UInt16, flag: UInt8 = 0, length: [UInt8]) -> [UInt8] {
             [0, 2, UInt8(function >> 8), UInt8(function & 0xFF), flag] + length
@@ -98,7 +99,7 @@ extension ServerTests {
             }
         }
 
-        /// Good frames with a few bytes changed reach deeper than random ones. What they ask for may even be legal.
+        /// Valid frames with a few bytes changed reach deeper than random ones. Their requests may even be legal.
         @Test(arguments: 0..<8) func changedBytesNeverStopTheServer(seed: UInt64) async throws {
             try await serving { server in
                 var random = SplitMix64(seed: seed)
@@ -120,7 +121,7 @@ extension ServerTests {
             }
         }
 
-        /// The results of what was whole before the fault come first.
+        /// Uploads that were complete before the fault get their results first.
         @Test func uploadsBeforeAFaultGetTheirResults() async throws {
             try await serving { server in
                 let client = try server.client()
@@ -135,7 +136,7 @@ extension ServerTests {
 }
 
 extension TestServer {
-    /// Takes the bytes of a client that says nothing more, and closes.
+    /// Sends the bytes of a client that sends nothing more, and waits for the end of the connection.
     fileprivate func takes(_ bytes: [UInt8]) throws {
         let client = try client()
         client.send(bytes)

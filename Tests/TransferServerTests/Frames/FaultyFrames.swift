@@ -1,7 +1,7 @@
 import Testing
 import TransferModel
 
-/// Frames with something wrong in them, and the code that names it.
+/// Frames with a fault, and the result code that names it.
 struct FaultyFrames: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let code: ResultCode

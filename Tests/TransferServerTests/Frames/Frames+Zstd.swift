@@ -1,10 +1,10 @@
 import TransferModel
 
-/// Frames of zstd by hand (RFC 8878, section 3.1.1), whole and otherwise.
+/// Zstd frames made by hand (RFC 8878, section 3.1.1), valid and invalid.
 extension Frames {
     private static let magic: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd]
 
-    /// A single segment that says its size, of blocks that hold their bytes as they are.
+    /// Makes a single segment that declares its size, of blocks with uncompressed bytes.
     static func zstd(_ content: [UInt8]) -> [UInt8] {
         let largest = 128 << 10
         var frame = magic + [0xa0] + littleEndian(content.count, 4)
@@ -15,7 +15,7 @@ extension Frames {
         return frame
     }
 
-    /// Zeros, one byte for each 128 KiB, without a size.
+    /// Makes a frame of zeros without a size, with one byte for each 128 KiB.
     static func zstdBomb(blocks: Int) -> [UInt8] {
         let repeated = (128 << 10) << 3 | 1 << 1
         return (1...blocks).reduce(into: magic + [0x00, 7 << 3]) { frame, number in

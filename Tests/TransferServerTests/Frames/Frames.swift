@@ -2,7 +2,7 @@ import TransferCodec
 import TransferModel
 import TransferProtocol
 
-/// Frames as a well-behaved client would send them, for tests to bend.
+/// Frames of a well-behaved client, which tests can alter.
 enum Frames {
     static let hello = encoded(.hello(Hello(agent: "test")))
 
@@ -47,7 +47,7 @@ enum Frames {
                     id: id, path: path, size: size, digest: digest, conflict: conflict, expectsAccept: expectsAccept)))
     }
 
-    /// A whole small upload.
+    /// Encodes a complete small upload.
     static func upload(
         _ path: String, _ content: [UInt8], id: UploadID = .random(), conflict: ConflictPolicy = .keepBoth
     ) -> [UInt8] {
@@ -60,14 +60,14 @@ extension Frames {
         encoded(.block(BlockDigest(index: index, digest: digest(content, function))))
     }
 
-    /// Content in frames of at most 1 MiB.
+    /// Encodes content in data frames of at most 1 MiB.
     static func stored(_ content: [UInt8]) -> [UInt8] {
         stride(from: 0, to: content.count, by: Limits.dataBody).reduce(into: []) { frames, start in
             frames += data(Array(content[start..<min(content.count, start + Limits.dataBody)]))
         }
     }
 
-    /// The frame with another byte at that place.
+    /// Replaces the byte at this offset of the frame.
     static func patched(_ frame: [UInt8], _ offset: Int, _ byte: UInt8) -> [UInt8] {
         var frame = frame
         frame[offset] = byte

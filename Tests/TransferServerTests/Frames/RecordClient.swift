@@ -1,7 +1,7 @@
 import TransferModel
 import TransferTestSupport
 
-/// A client that writes its records of TLS itself.
+/// A client that makes its TLS records itself.
 struct RecordClient {
     let peer: RecordPeer
     let client: RawClient
@@ -18,12 +18,12 @@ struct RecordClient {
         return bytes
     }
 
-    /// One record.
+    /// Sends content as one record.
     func say(_ kind: UInt8, _ content: some Collection<UInt8>) throws {
         client.sendBare(try peer.seal(kind, content))
     }
 
-    /// The server's next words, or nothing at the end.
+    /// - Returns: the next content from the server; nil at the end of the connection.
     func hear() throws -> [UInt8]? {
         while let bytes = try client.receiveBare() {
             let content = try peer.content(bytes)

@@ -1,11 +1,11 @@
 import TransferModel
 
 extension RecordedConversation {
-    /// Says what the client says, and hears what the server answers now.
+    /// Plays the client's part against a server and records the answers.
     ///
     /// - Parameters:
-    ///   - piece: bytes that are sent at once, where the step does not depend on that.
-    ///   - counts: how many frames each step waits for; the last one waits for the end of the connection.
+    ///   - piece: number of bytes to send at once in steps that do not depend on that.
+    ///   - counts: number of frames that each step waits for. The last step waits for the end of the connection.
     func played(on server: TestServer, pieces piece: Int?, waitingFor counts: [Int]) throws -> RecordedConversation {
         let client = try server.client()
         var heard = FrameStream(client)
@@ -31,7 +31,7 @@ extension RecordedConversation {
     }
 }
 
-/// Frames as they come from a server, without what is a matter of time.
+/// Frames from a server, without those that depend on time.
 private struct FrameStream {
     private let client: RawClient
     private var bytes: ArraySlice<UInt8> = []
@@ -41,7 +41,7 @@ private struct FrameStream {
         self.client = client
     }
 
-    /// - Parameter count: of frames, all data of one answer together being one; nothing for all that come.
+    /// - Parameter count: number of frames to read, where all data of one answer counts as one frame; nil to read all.
     mutating func next(_ count: Int?) throws -> [[UInt8]] {
         var (frames, content): ([[UInt8]], [UInt8]?) = ([], nil)
         while frames.count < count ?? .max, let frame = try next() {

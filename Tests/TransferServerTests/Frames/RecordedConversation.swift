@@ -1,16 +1,16 @@
 import TransferModel
 import TransferProtocol
 
-/// What a client and a server say to each other on one connection, frame by frame, as `Tests/golden/conversation.txt` keeps
-/// it: `=` begins a connection, `-` a step, `!` says how it is played, `>` is a frame of the client and `<` one of the server,
-/// each with its bytes below it.
+/// The frames of a client and a server on one connection, as `Tests/golden/conversation.txt` keeps them: `=` begins a
+/// connection and `-` a step, `!` says how the step is played, `>` is a frame of the client and `<` one of the server,
+/// each with its bytes below.
 struct RecordedConversation: Equatable {
-    /// Frames that the client says, and those that the server has to answer before the client goes on.
+    /// Frames that the client sends, and those that the server has to answer before the client continues.
     struct Step: Equatable {
         var title: String
-        /// Whether all of it has to arrive together, because what is answered depends on that.
+        /// Whether the server has to receive the frames together, because its answers depend on that.
         var isAtOnce = false
-        /// Whether the server begins to stop before the client speaks.
+        /// Whether the server begins to stop before the client sends the frames.
         var isAtTheEnd = false
         var said: [[UInt8]] = []
         var answers: [[UInt8]] = []
@@ -24,7 +24,7 @@ extension RecordedConversation.Step {
     private static let atOnce = "at once"
     private static let atTheEnd = "the server begins to stop"
 
-    /// Bytes in one line.
+    /// Number of bytes on one line.
     private static let width = 32
 
     var text: String {
@@ -44,7 +44,7 @@ extension RecordedConversation.Step {
         return ["\(mark) \(RecordedFrame(frame).comment)"] + rows
     }
 
-    /// Takes a line as `text` has it.
+    /// Reads a line that `text` has written.
     mutating func take(_ line: Substring) throws {
         let rest = line.dropFirst(2)
         switch line.prefix(2) {
@@ -61,12 +61,12 @@ extension RecordedConversation.Step {
 }
 
 extension RecordedConversation {
-    /// As the file has them.
+    /// Formats conversations as the file contains them.
     static func text(_ conversations: [RecordedConversation]) -> String {
         conversations.map { "= \($0.title)\n" + $0.steps.map(\.text).joined() }.joined(separator: "\n")
     }
 
-    /// Reads what `text` writes; lines in front of the first conversation are for people.
+    /// Reads the output of `text`. Lines before the first conversation are for people and are ignored.
     static func read(_ text: String) throws -> [RecordedConversation] {
         var conversations: [RecordedConversation] = []
         for line in text.split(separator: "\n") {

@@ -1,12 +1,12 @@
 import TransferModel
 import TransferProtocol
 
-/// What the client of the recorded conversation says: from here `TRANSFER_GOLDEN=write` makes the file. The test itself
-/// takes the client's bytes from the file, so that a change of our encoder can't hide one of our decoder.
+/// The client's part of the recorded conversation, from which `TRANSFER_GOLDEN=write` makes the file. The test itself
+/// takes the client's bytes from the file, so that a change of the encoder cannot hide one of the decoder.
 struct RecordedConversationScript {
     struct Step {
         let step: RecordedConversation.Step
-        /// Frames that it is answered with; the end of the connection for the last one.
+        /// Number of frames that answer the step. The last step is answered by the end of the connection.
         let answers: Int
 
         init(
@@ -145,7 +145,7 @@ extension RecordedConversationScript {
     }
 }
 
-// MARK: What is known
+// MARK: Known uploads
 
 extension RecordedConversationScript {
     private static var known: Self {
@@ -189,7 +189,7 @@ extension RecordedConversationScript {
 // MARK: Parts
 
 extension RecordedConversationScript {
-    /// A block of zeros and five bytes.
+    /// An upload in parts of one block of zeros and five bytes.
     private static var long: PartedUpload {
         PartedUpload("parts/long", [UInt8](repeating: 0, count: Limits.blockSize) + hello, id: id(50))
     }
@@ -208,7 +208,7 @@ extension RecordedConversationScript {
         long.part(Limits.blockSize..<long.content.count, id: id(52))
     }
 
-    /// - Parameter byte: that the digest has in place of each zero.
+    /// - Parameter byte: value of the byte in the digested content in place of each zero.
     private static func multipart(_ byte: UInt8 = 0) -> [UInt8] {
         let size = UInt64(long.content.count)
         var begin = Begin(id: long.id, path: long.path, size: size, modified: time, permissions: 0o600)
@@ -353,7 +353,7 @@ extension RecordedConversationScript {
 
     private static let goodbyeFrame = Frames.encoded(.goodbye(Goodbye(.committed)))
 
-    /// Of the upload that is open.
+    /// Resumes the upload that is open.
     private static var resumed: Begin { Begin(id: id(80), path: "fault", size: 5, scope: .multipart) }
 
     private static var stopping: Self {

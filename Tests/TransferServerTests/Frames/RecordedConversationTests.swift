@@ -7,8 +7,9 @@ import TransferServer
 import TransferTestSupport
 
 extension ServerTests {
-    /// What a server answers to bytes that are written down, byte for byte. `TRANSFER_GOLDEN=write swift test --filter
-    /// RecordedConversationTests` writes `Tests/golden/conversation.txt` anew; the difference then is one of the protocol.
+    /// Compares a server's answers to recorded bytes with recorded answers, byte for byte. `TRANSFER_GOLDEN=write swift
+    /// test --filter RecordedConversationTests` writes `Tests/golden/conversation.txt` anew. Its difference is then a
+    /// change of the protocol.
     @Suite struct RecordedConversationTests {
         private static let path =
             "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/golden/conversation.txt"
@@ -33,7 +34,7 @@ extension ServerTests {
             }
         }
 
-        /// - Parameter pieces: bytes that are sent at once.
+        /// - Parameter pieces: number of bytes sent at once.
         @Test(.enabled(if: !isWriting, "what is compared is just being written anew"), arguments: [nil, 61, 7])
         func staysAsItIs(pieces: Int?) async throws {
             let bytes = try #require(TestServer.read(Self.path))
@@ -50,7 +51,7 @@ extension ServerTests {
             }
         }
 
-        /// A Unix socket, because receipts tell the address of their sender.
+        /// The server listens on a Unix socket, because receipts contain the sender's address.
         private static func serving(_ body: @escaping @Sendable (TestServer) throws -> Void) async throws {
             let directory = try TemporaryDirectory()
             try await TransferServerTests.serving(

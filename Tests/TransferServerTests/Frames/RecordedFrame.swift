@@ -2,15 +2,15 @@ import TransferCodec
 import TransferModel
 import TransferProtocol
 
-/// The bytes of one frame. What it is made of is found by the tables of PROTOCOL.md and not by the decoder that is tested.
+/// The bytes of one frame. The tables of PROTOCOL.md describe its parts here, and not the decoder that is tested.
 ///
-/// What differs from run to run becomes zeros: the server's key, numbers, times, signatures and hashes of receipts, versions
-/// of files and when they were stored, times and permissions of directories. The check of such a frame is made again, if it
-/// was right before.
+/// Fields that differ from run to run become zeros: the server's key, numbers, times, signatures and hashes of
+/// receipts, versions of files and times of their storage, times and permissions of directories. The checksum of a
+/// changed frame is computed anew if it was right before.
 struct RecordedFrame {
     private static let headerSize = 7
 
-    /// Content beyond this is recorded as its size and digest.
+    /// Longest content in bytes that is recorded as it is. Longer content is recorded as its size and digest.
     private static let mostContent = 64
 
     private(set) var bytes: [UInt8]
@@ -23,7 +23,7 @@ struct RecordedFrame {
         bytes.count >= Self.headerSize ? FunctionCode(rawValue: UInt16(bytes[2]) << 8 | UInt16(bytes[3])) : nil
     }
 
-    /// Bytes of the first of several frames; nothing when that is not there to its end.
+    /// - Returns: the length of the first frame in bytes; nil if the frame is not complete.
     static func length(of bytes: ArraySlice<UInt8>) -> Int? {
         guard bytes.count >= headerSize else { return nil }
         let short = number(bytes.dropFirst(5).prefix(2))
@@ -35,23 +35,24 @@ struct RecordedFrame {
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 
-    /// Signs of life, and how far a long upload is: their number is a matter of time.
+    /// Whether the frame is a ping or a report of progress, whose number depends on time.
     var isOfTime: Bool { function == .ping || function == .received }
 
-    /// What a data frame carries.
+    /// The content of a data frame.
     var content: ArraySlice<UInt8>? {
         guard function == .data else { return nil }
         return bytes.dropFirst(bytes[5] == 0xFF && bytes[6] == 0xFF ? Self.headerSize + 8 : Self.headerSize)
     }
 
-    /// Stands for data frames with this content: where they are cut is up to the sender.
+    /// Makes one frame that stands for all data frames with this content, since their sender decides where to divide
+    /// the content.
     static func data(_ content: [UInt8]) -> [UInt8] {
         guard content.count > mostContent else { return Frames.data(content) }
         let summary = "\(content.count) bytes, \(Frames.digest(content))"
         return Frames.data(Array(summary.utf8))
     }
 
-    /// What people should know of it.
+    /// Explanation of the frame for people.
     var comment: String {
         guard let function else { return "\(bytes.count) bytes" }
         guard let length = Self.length(of: bytes[...]), length == bytes.count,
@@ -89,10 +90,10 @@ struct RecordedFrame {
     }
 }
 
-// MARK: What differs from run to run
+// MARK: Fields that differ from run to run
 
 extension RecordedFrame {
-    /// With zeros where runs differ.
+    /// The frame with zeros in the fields that differ from run to run.
     var normalised: [UInt8] {
         var frame = self
         switch function {
@@ -115,7 +116,7 @@ extension RecordedFrame {
         Self.number(bytes.dropFirst(Self.headerSize + offset).prefix(size))
     }
 
-    /// Clears what of a field's value `ranges` says, which gets where that begins.
+    /// Clears ranges of a field's value. `ranges` computes them from the frame and the offset of the value.
     private mutating func clear(field tag: Int, from start: Int, _ ranges: (RecordedFrame, Int) -> [Range<Int>]) {
         var offset = start
         while Self.headerSize + offset + 3 <= bytes.count {
@@ -129,7 +130,7 @@ extension RecordedFrame {
 
     private mutating func clearServerKey() { clear(field: 7, from: 28) { _, _ in [0..<32] } }
 
-    /// Number, time, server key, signature and hashes of the receipt in a result.
+    /// Clears number, time, server key, signature and hashes of the receipt in a result.
     private mutating func clearReceipt() {
         let fields = 27 + (number(18, 1) & 2 == 0 ? 0 : digestSize(27))
         clear(field: 8, from: fields) { frame, start in
