@@ -4,13 +4,13 @@ import TransferModel
 
 @testable import TransferServer
 
-/// Answers leave in the order of the uploads.
+/// Answers are sent in the order of the uploads.
 @Suite struct ClassicAnswersTests {
     private static func upload(_ number: Int) -> ClassicUpload { ClassicUpload(number: UInt64(number)) }
 
     private static func path(_ place: Int) -> ClassicResult { ClassicResult(.committed, path: "\(place)") }
 
-    /// Whatever the order of the results is, and whichever are asked for between.
+    /// The order of the results, and of the requests for answers between them, does not matter.
     @Test func inOrderOfTheUploads() {
         for order in permutations(of: [0, 1, 2, 3]) {
             var answers = ClassicAnswers()
@@ -30,7 +30,7 @@ import TransferModel
         }
     }
 
-    /// A client may use an id of its own once more, and is answered for each.
+    /// A client may use an ID of an earlier upload again, and gets an answer for each use.
     @Test func theSameNumberTwice() {
         var answers = ClassicAnswers()
         let places = [answers.began(Self.upload(7)), answers.began(Self.upload(7))]

@@ -8,9 +8,9 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// Clients of the classic framings, in front of a whole server.
+/// Clients with classic framings on a complete server.
 @Suite(.timeLimit(.minutes(10))) struct ClassicSessionTests {
-    /// Serves one framing beside the usual front end.
+    /// Serves one classic framing beside the usual front end.
     private func serving(
         _ framing: ClassicFraming, _ options: [(name: String, value: String?)] = [],
         change: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in },
@@ -28,7 +28,7 @@ import TransferTestSupport
 
     private static let sized = ClassicFraming.sized(total: .whole, isAnswered: true)
 
-    /// An upload of the sized framing, with the total that counts its own head.
+    /// Encodes an upload of the sized framing, whose total includes its head.
     private static func sized(_ type: UInt8, _ content: [UInt8]) -> [UInt8] {
         little(content.count + 8) + [type, 0, 0, 0] + content
     }
@@ -44,7 +44,7 @@ import TransferTestSupport
     private static let png: [UInt8] =
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: 7, count: 5000)
 
-    /// When the answer has come, the file is there, under a name that says what it is.
+    /// When the client has the answer, the file is stored under a name that says its kind.
     @Test func anAnswerMeansAFile() async throws {
         try await serving(Self.sized) { server, endpoint in
             let client = try RawClient(endpoint)
@@ -57,7 +57,8 @@ import TransferTestSupport
         }
     }
 
-    /// In any pieces, glued, before the first answer; each is answered in order, and no two have one name.
+    /// Uploads that are sent together, before the first answer and in pieces of any size, are answered in order and get
+    /// different names.
     @Test(arguments: [1, 7, 64, 5003, 1 << 20]) func inAnyPieces(_ size: Int) async throws {
         try await serving(Self.sized, [("folder", "old")]) { server, endpoint in
             let contents: [(type: UInt8, content: [UInt8])] = [
@@ -75,7 +76,7 @@ import TransferTestSupport
         }
     }
 
-    /// What is not allowed is answered in the framing's way, behind the answers to what came before, and ends the connection.
+    /// A fault is answered in the framing's way, after the answers to earlier uploads, and ends the connection.
     @Test(
         arguments: [[7, 0, 0, 0, 1, 0, 0, 0], [255, 255, 255, 255, 1, 0, 0, 0], [20, 0, 0, 0, 9, 0, 0, 0]] as [[UInt8]])
     func afterAFaultNothing(_ head: [UInt8]) async throws {
@@ -87,7 +88,7 @@ import TransferTestSupport
         }
     }
 
-    /// A connection that ends inside an upload leaves nothing, also of its room.
+    /// A connection that ends inside an upload leaves neither a file nor a part.
     @Test func halfAnUploadIsNothing() async throws {
         try await serving(Self.sized) { server, endpoint in
             let client = try RawClient(endpoint)
@@ -98,7 +99,8 @@ import TransferTestSupport
         }
     }
 
-    /// What is taken back was cut, so it is called what it was going to be: half a character doesn't make it binary.
+    /// A withdrawn upload is incomplete, so it is named by its declared or guessed kind: half a character at the end
+    /// does not make a text binary.
     @Test func whatIsTakenBackIsCalledWhatItWas() async throws {
         let uploads: [(kind: ContentKind?, content: [UInt8])] = [(nil, Array("你好".utf8).dropLast()), (.text, [])]
         try await serving(.header7) { server, endpoint in
@@ -118,7 +120,8 @@ import TransferTestSupport
         }
     }
 
-    /// Whoever could not be heard for longer than that, because the server did not read, is given up once it does.
+    /// A client whose bytes the server did not read for longer than the timeout is given up once the server reads
+    /// again.
     @Test func silenceBehindAPause() async throws {
         try await growingTimeout(from: 100) { silence in
             try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(silence) }) {
@@ -132,7 +135,7 @@ import TransferTestSupport
                 let (writer, wasTaken) = client.sendUntilStalled(
                     Array(Self.sized(3, content).dropLast()), milliseconds: Int32(10 * silence))
                 defer { writer.join() }
-                // One that is given up before it stalls can send all of it into the void.
+                // A client that was given up before it stalled may have sent all bytes in vain.
                 try early(!wasTaken)
                 gate.open()
                 #expect(try client.bytes(100) == Self.answer(3, 0))
@@ -141,7 +144,7 @@ import TransferTestSupport
         }
     }
 
-    /// Silence inside an upload is answered by 0, and between uploads by nothing.
+    /// The server answers silence inside an upload with 0. It sends no answer between uploads.
     @Test func silenceInsideAnUpload() async throws {
         try await growingTimeout(from: 200) { milliseconds in
             try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(milliseconds) }) {
@@ -157,7 +160,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nothing that could be taken for an answer to the next upload is said to one that is only idle.
+    /// An idle client gets no answer, which it could take for that of the next upload.
     @Test func anIdleClientIsClosedWithoutAWord() async throws {
         try await growingTimeout(from: 200) { milliseconds in
             try await serving(Self.sized, change: { $0.timeouts.idle = .milliseconds(milliseconds) }) { _, endpoint in
@@ -173,7 +176,7 @@ import TransferTestSupport
     @Test func whatIsTooLargeIsRefused() async throws {
         try await serving(Self.sized, [("max-upload", "1000")]) { server, endpoint in
             let client = try RawClient(endpoint)
-            // Before any of it has come.
+            // The upload is refused before the client sends any of the content.
             client.send(Array(Self.sized(3, Self.png).prefix(8)))
             #expect(try client.bytes(12) == Self.answer(3, 0))
             client.send(Self.png + Self.sized(1, [1]))
@@ -193,7 +196,7 @@ import TransferTestSupport
         }
     }
 
-    /// Texts in buffers, rubbish behind the end, and the word that ends the conversation.
+    /// Texts in buffers, with garbage after their end, and the word that ends the conversation.
     @Test func textsInBuffers() async throws {
         try await serving(.text) { server, endpoint in
             func buffer(_ text: String) -> [UInt8] {
@@ -208,13 +211,13 @@ import TransferTestSupport
         }
     }
 
-    /// A message of header7, version 1.
+    /// Encodes a message of header7, version 1.
     private static func header7(_ function: UInt8, _ json: String) -> [UInt8] {
         let body = Array(json.utf8)
         return [0, 1, 0, function, 0, UInt8(body.count >> 8), UInt8(body.count & 0xFF)] + body
     }
 
-    /// What is refused is where nobody can see it, and what the folder is called is nobody's business.
+    /// A refused upload leaves no visible file, and the answer does not name the folder.
     @Test func aFailureNamesNoPath() async throws {
         try await serving(.header7, [("folder", "hidden"), ("max-upload", "3")]) { server, endpoint in
             let client = try RawClient(endpoint)
@@ -230,7 +233,7 @@ import TransferTestSupport
         }
     }
 
-    /// Thousands of small values in one message would keep a loop busy for as long as megabytes of content do.
+    /// Thousands of small values in one message would occupy a loop as long as megabytes of content do.
     @Test func oneMessageHasFewValues() async throws {
         try await serving(.header7) { _, endpoint in
             let client = try RawClient(endpoint)
@@ -241,7 +244,7 @@ import TransferTestSupport
         }
     }
 
-    /// A server that stops lets the upload finish that has begun, and takes no other.
+    /// A stopping server lets an upload finish that has begun, and accepts no other.
     @Test func aStoppingServerTakesNoOthers() async throws {
         try await TransferServerTests.serving({ configuration in
             configuration.classic = [ClassicListener(Self.sized, on: TestServer.anyPort, AccessOptions())]
@@ -261,12 +264,12 @@ import TransferTestSupport
 }
 
 extension TestServer {
-    /// Where the only classic listener is.
+    /// Address of the only classic listener.
     fileprivate func classicEndpoint() throws -> Endpoint {
         guard let endpoint = classicEndpoints.first else { throw RawClient.Failure(description: "no classic listener") }
         return endpoint
     }
 
-    /// What can be seen of the connections.
+    /// States of the connections, as reports show them.
     fileprivate var connections: [ConnectionProgress.State] { server.core.observability.connections.all.map(\.present) }
 }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import TransferServer
 
-/// Who leads a conversation, by bytes alone.
+/// The first bytes of a conversation choose the front end.
 @Suite struct FrontEndChoiceTests {
-    /// Front ends that are told apart by what conversations begin with, in the order in which they come first.
+    /// Makes front ends that differ by the beginning of their conversations, in the order of precedence.
     private static func frontEnds(_ beginnings: [[UInt8]]) -> FrontEnds {
         let all = beginnings.enumerated().map { number, beginning in
             LineFrontEnd(name: "\(number)", protocols: ["p\(number)", "q\(number)"], beginning: beginning)
@@ -12,7 +12,7 @@ import Testing
         return FrontEnds(all[0], Array(all.dropFirst()))
     }
 
-    /// With none before another, with some that begin alike, with the shorter before the longer and behind it.
+    /// No beginning before another, beginnings with a common start, and shorter ones before and after longer ones.
     static let beginnings: [[[UInt8]]] = [
         [[0, 2]],
         [[0, 2], [1, 2]],
@@ -24,17 +24,17 @@ import Testing
         [[1, 0, 0, 0], [1, 0, 0, 1], [1, 0]],
     ]
 
-    /// Every opening of up to five bytes, of four that matter.
+    /// All openings of up to five bytes with four values.
     private static let openings: [[UInt8]] = (1...5).reduce(into: [[[UInt8]]]([[[]]])) { levels, _ in
         levels.append(levels[levels.count - 1].flatMap { opening in (0..<4).map { opening + [UInt8($0)] } })
     }.flatMap(\.self)
 
-    /// The first one that has the client's words for its own, or else the first of all.
+    /// The first front end whose beginning matches the opening, or else the first of all.
     private static func expected(_ opening: [UInt8], _ beginnings: [[UInt8]]) -> String {
         "\(beginnings.firstIndex { opening.starts(with: $0) } ?? 0)"
     }
 
-    /// One byte at a time: as soon as nothing that could follow changes it, and not before.
+    /// Byte by byte, a front end is chosen as soon as no further byte can change the choice, and not before.
     @Test(arguments: beginnings) func choosesAsSoonAsItCan(_ beginnings: [[UInt8]]) {
         let ends = Self.openings.filter { $0.count == 5 }
         for opening in Self.openings where opening.count < 5 {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// However it is cut.
+    /// The choice does not depend on where the opening is divided.
     @Test(arguments: beginnings) func choosesTheSameHoweverItIsCut(_ beginnings: [[UInt8]]) {
         for opening in Self.openings.filter({ $0.count == 5 }) {
             for cut in 0...5 {
@@ -63,7 +63,8 @@ import Testing
         }
     }
 
-    /// Whoever says no more, or is waited for no longer, is the first one's unless it was clear already.
+    /// A client that sends no more, or whose time is over, gets the first front end unless its bytes have chosen
+    /// another one.
     @Test(arguments: beginnings) func whoeverStopsIsTheFirstOnes(_ beginnings: [[UInt8]]) {
         for opening in Self.openings {
             var choice = FrontEndChoice(Self.frontEnds(beginnings))

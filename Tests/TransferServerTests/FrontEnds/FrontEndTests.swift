@@ -9,7 +9,7 @@ import TransferTestSupport
 
 /// Two front ends on one port.
 @Suite(.timeLimit(.minutes(10))) struct FrontEndTests {
-    /// Frames, and lines beside them.
+    /// Frames, and lines as the second front end.
     private static let both = FrontEnds(BinaryFrontEnd(), [LineFrontEnd()])
 
     private static let line = Array("LINE of words\n".utf8)
@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(try client.bytes(1) == [7])
     }
 
-    // MARK: Choosing
+    // MARK: Choice
 
     @Test func theFirstBytesChoose() async throws {
         try await serving { server in
@@ -54,7 +54,7 @@ import TransferTestSupport
         }
     }
 
-    /// Also when they come one by one, and the other front end's.
+    /// The front end is chosen even if the bytes are sent one by one.
     @Test func theFirstBytesMayComeOneByOne() async throws {
         try await serving { server in
             let client = try server.client()
@@ -66,7 +66,7 @@ import TransferTestSupport
         }
     }
 
-    /// The same answers as where frames are all that is spoken.
+    /// Unknown beginnings get the answers that a server with frames alone gives.
     @Test(arguments: [Array("GET / HTTP/1.1\r\n\r\n".utf8), [22, 3, 1, 2, 0, 1, 0, 1], Array("LINX of".utf8)])
     func whoeverMeansNobodyIsAnsweredInFrames(_ words: [UInt8]) async throws {
         let answer = Locked<UploadResult?>(nil)
@@ -98,7 +98,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nobody waits for the first byte of a client to whom only one thing can be said.
+    /// With a single front end, the server need not wait for the client's first byte.
     @Test func theOnlyOneMaySpeakFirst() async throws {
         try await serving(FrontEnds(LineFrontEnd(greeting: "ready\n"))) { server in
             let client = try server.client()
@@ -125,7 +125,7 @@ import TransferTestSupport
         try await serving(change: Self.secured) { server in
             let client = try server.client()
             try client.secure(protocols: ["lines/1"])
-            // No word that would tell.
+            // These bytes alone would not choose a front end.
             client.send([7])
             #expect(try client.bytes(1) == [7])
             try server.checkServes(isSecured: true)
@@ -137,7 +137,7 @@ import TransferTestSupport
         }
     }
 
-    /// Each byte in a record of its own.
+    /// Each byte is sent in a separate TLS record.
     @Test func whereNothingWasAgreedOnTheFirstBytesChoose() async throws {
         try await serving(change: Self.secured) { server in
             let client = try server.client()
@@ -151,7 +151,7 @@ import TransferTestSupport
         }
     }
 
-    /// Each is told in the words of the front end that it means.
+    /// A client without TLS gets a refusal of the front end that it has chosen.
     @Test func whoeverComesWithoutTLSIsToldSo() async throws {
         try await serving(change: Self.secured) { server in
             let client = try server.client()
@@ -163,7 +163,7 @@ import TransferTestSupport
         }
     }
 
-    // MARK: Turning away
+    // MARK: Refusals
 
     @Test func whoeverSaysNothingIsGivenUp() async throws {
         try await serving(change: { $0.timeouts.handshake = .milliseconds(50) }) { server in
@@ -175,7 +175,7 @@ import TransferTestSupport
         }
     }
 
-    /// One that has no place for anybody says so at once, in its own words.
+    /// A full server refuses a connection at once, in the words of the first front end.
     @Test func theFullServerSpeaksAsItsFirstFrontEndDoes() async throws {
         let frontEnds = FrontEnds(LineFrontEnd(), [BinaryFrontEnd()])
         try await serving(frontEnds, change: Self.crowded) { server in
@@ -188,7 +188,7 @@ import TransferTestSupport
         }
     }
 
-    /// Whoever has said nothing gives way, and his place is another's.
+    /// A silent connection makes room for a new one.
     @Test func newcomersTakeThePlaceOfWhoeverSaysNothing() async throws {
         try await serving(change: { $0.maximumPending = 1 }) { server in
             let silent = try server.client()
@@ -202,7 +202,7 @@ import TransferTestSupport
         try await serving { server in
             let silent = try server.client()
             silent.send(Array("LIN".utf8))
-            // It was accepted when somebody who came later is served.
+            // The silent connection was accepted before the connection of this check.
             try server.checkServes()
             server.beginShutDown()
             #expect(try silent.goodbye().code == .shuttingDown)

@@ -5,15 +5,15 @@ import TransferSystem
 
 @testable import TransferServer
 
-/// The smallest front end that there can be: says all that it hears, beginning with the first byte.
+/// A minimal front end: it echoes all bytes that it receives, beginning with the first.
 struct LineFrontEnd: FrontEnd {
     var name = "lines"
     var protocols = ["lines/1"]
 
-    /// What conversations begin with.
+    /// First bytes of each conversation.
     var beginning = Array("LINE ".utf8)
 
-    /// Said before the client says anything.
+    /// Text sent before the client sends anything.
     var greeting = ""
 
     var openingSize: Int { beginning.count }
@@ -28,7 +28,7 @@ struct LineFrontEnd: FrontEnd {
     }
 }
 
-/// One conversation of it.
+/// One conversation of the line front end.
 private actor LineConnection: ServedConnection {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -73,7 +73,7 @@ private actor LineConnection: ServedConnection {
         }
     }
 
-    /// The few bytes of a test are taken at once.
+    /// The socket takes the few bytes of a test at once.
     private func say(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         bytes.withUnsafeBytes { _ = try? driver.socket?.send($0) }

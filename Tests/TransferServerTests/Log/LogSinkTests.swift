@@ -23,7 +23,7 @@ import TransferTestSupport
             Glibc.close(writing)
         }
 
-        /// What waits to be read.
+        /// Reads the bytes that are waiting in the pipe.
         func readAll() -> String {
             var waiting: Int32 = 0
             guard ioctl(reading, UInt(FIONREAD), &waiting) == 0, waiting > 0 else { return "" }
@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(pipe.readAll() == "last\n")
     }
 
-    /// Of a line that was begun, the rest is lost, and the next line begins anew.
+    /// The rest of an interrupted line is lost, and the next message begins a new line.
     @Test func neverPutsTwoLinesInOne() throws {
         let pipe = try Pipe()
         defer { pipe.close() }
@@ -73,7 +73,7 @@ import TransferTestSupport
 
 extension ServerTests {
     @Suite struct UnreadLogTests {
-        /// Somebody looks at the log and has stopped it.
+        /// A reader of the log has stopped reading.
         @Test func stopsNobody() async throws {
             var ends: [Int32] = [0, 0]
             try #require(pipe(&ends) == 0)

@@ -6,7 +6,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What the server writes about its work.
+    /// Lines that the server logs about its work.
     @Suite struct LogTests {
         private func lines(
             _ format: Log.Format, _ level: LogEvent.Level, _ body: @escaping @Sendable (TestServer) throws -> Void
@@ -14,7 +14,7 @@ extension ServerTests {
             try await logged(format, level, { $0.maximumUpload = 1000 }, in: TemporaryDirectory(), body)
         }
 
-        /// A good upload with a bad name, one that fails, and a connection that breaks the protocol.
+        /// Sends a valid upload with an odd name, one that fails, and bytes that break the protocol.
         private static func conversation(_ server: TestServer) throws {
             let client = try server.greetedClient()
             client.send(Frames.upload("a\n\u{1B}[31m\"b\\\u{202E}", [1, 2]))
@@ -61,7 +61,7 @@ extension ServerTests {
             #expect(events.isSuperset(of: expected.map { "\"\($0)\"" }), "\(events)")
         }
 
-        /// Whoever asks about a tree that has not changed fills no disk with lines.
+        /// Lookups of an unchanged tree do not fill the log with lines.
         @Test func whatIsKnownIsOneLine() async throws {
             let ids = (1...5 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
             let lines = try await lines(.text, .info) { server in
@@ -82,8 +82,8 @@ extension ServerTests {
             #expect(lines.allSatisfy { $0.contains(" warning ") })
         }
 
-        /// When its last client leaves, a server brings its catalog up to date in the background. A stop that comes at that moment waits
-        /// for it: otherwise the catalog would be closed first, and the log would say that it failed.
+        /// A server updates its catalog in the background when its last client leaves. A stop at that moment waits for
+        /// the update: otherwise the catalog would be closed first, and the log would report a failure.
         @Test func aStopWaitsForBackgroundJobs() async throws {
             for _ in 1...20 {
                 let lines = try await lines(.text, .warning) { server in
@@ -97,7 +97,7 @@ extension ServerTests {
             }
         }
 
-        /// Whoever sends one fault after the other gets an answer to each, and a line of the log.
+        /// A client that causes one failure after the other gets a result and a line of the log for each.
         @Test func aClientsFailuresAreLoggedOnceEach() async throws {
             let count = 2000
             let lines = try await lines(.text, .info) { server in

@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// The lines that a server wrote while the body ran.
+/// - Returns: the lines that a server has logged while the body ran.
 func logged(
     _ format: Log.Format = .text, _ level: LogEvent.Level = .info,
     _ change: (inout ServerConfiguration) -> Void = { _ in },

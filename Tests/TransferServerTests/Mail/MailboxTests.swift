@@ -11,7 +11,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// People and their mailboxes over the real server.
+    /// People and their mailboxes on a running server.
     @Suite struct MailboxTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
@@ -63,7 +63,7 @@ extension ServerTests {
 
         private var tree: [String] { names(in: directory.path("store/.transfer/mail")) }
 
-        // MARK: From one to another
+        // MARK: From one client to another
 
         @Test func whoWasAwayGetsItAndSignsForIt() async throws {
             try await serving { [self] (server, connect) throws in
@@ -89,13 +89,13 @@ extension ServerTests {
                 #expect(sent.map(\.state) == [.delivered] && sent.map(\.person) == ["bob"])
                 let line = try #require(sent.first?.receipt)
                 #expect(String(decoding: line, as: UTF8.self).contains("\"to\":\"bob\",\"from\":\"alice\""))
-                // To settle again changes nothing.
+                // Settling the delivery again changes nothing.
                 #expect(try bob.settle([delivery], as: "bob", by: keys["bob"], server: receiptKey).code == .completed)
                 #expect(server.tree == [])
             }
         }
 
-        /// What has decayed is nobody's delivery, and whoever sends it again mends it.
+        /// Decayed content is not delivered. Sending the mail again repairs it.
         @Test func contentThatHasDecayedIsTakenAgain() async throws {
             try await serving { [self] (server, connect) throws in
                 let (alice, bob) = (try connect("alice"), try connect("bob"))
@@ -112,7 +112,7 @@ extension ServerTests {
             }
         }
 
-        /// What is sealed for a machine that was thrown out, it could read.
+        /// A removed machine could still read content sealed for it.
         @Test func whoIsThrownOutIsNotSealedFor() async throws {
             let laptop = KeyPair()
             try lists.admit(AuthorizedKey(laptop.key, name: "bob"))
@@ -156,7 +156,8 @@ extension ServerTests {
             }
         }
 
-        /// Deliveries are looked up many at once; what becomes of one in between counts.
+        /// Requests for several deliveries are looked up together. A change of a delivery between them counts for the
+        /// later requests.
         @Test func whatIsAskedTogetherIsAnsweredInOrder() async throws {
             try await serving { [self] (_, connect) throws in
                 let alice = try connect("alice")
@@ -178,13 +179,13 @@ extension ServerTests {
                 #expect(try bob.outcome().code == .completed)
                 #expect(try bob.fetched().outcome?.code == .notFound)
                 #expect(try bob.fetched().outcome?.code == .notFound)
-                // It waits for somebody else.
+                // The content waits for the other recipient.
                 #expect(tree.count == 1)
             }
         }
 
-        /// What is sealed has a note for its sender, too. One that has no room beside a receipt is left out, and the box is
-        /// listed all the same.
+        /// Sealed mail has a note for its sender as well. A note without room beside a receipt is left out, and the box
+        /// is still listed.
         @Test(arguments: [500, 10_000]) func sendersHaveTheNotes(_ size: Int) async throws {
             try await serving { [self] (server, connect) throws in
                 let note = [UInt8](repeating: 7, count: size)
@@ -207,7 +208,7 @@ extension ServerTests {
             }
         }
 
-        /// What waits is there after the server was started again.
+        /// Waiting mail survives a restart of the server.
         @Test func itSurvivesTheServer() async throws {
             try await serving { (_, connect) throws in
                 #expect(try connect("alice").codes(to: Self.upload(for: ["bob"])) == [.committed])
@@ -219,7 +220,7 @@ extension ServerTests {
             }
         }
 
-        // MARK: Nobody else
+        // MARK: Other clients
 
         @Test func nobodySeesWhatIsForOthers() async throws {
             try await serving { [self] (server, connect) throws in
@@ -231,7 +232,7 @@ extension ServerTests {
                     try carol.fetch(FetchRequest(id: 1, path: "", delivery: delivery.id)).outcome?.code == .notFound)
                 carol.ask(.settle(SettleRequest(id: 1, .declined, time: 0, [delivery.id])))
                 #expect(try carol.outcome().code == .notFound)
-                // No path leads there, and nothing shows it.
+                // No path leads to the mail, and no list shows it.
                 let file = try #require(tree.first)
                 for path in [".transfer/mail/\(file)", ".transfer/mail", ".transfer", "x/../.transfer/mail/\(file)"] {
                     #expect(try carol.fetch(FetchRequest(id: 1, path: path)).outcome?.code == .invalidPath)
@@ -243,7 +244,7 @@ extension ServerTests {
             }
         }
 
-        /// A line that is for sending alone has no mailbox that could be looked into.
+        /// A key that may only send has no mailbox to read.
         @Test func whoMayOnlySendSeesNothing() async throws {
             let camera = KeyPair()
             var options = AccessOptions()
@@ -257,7 +258,7 @@ extension ServerTests {
                 #expect(try client.outcome().code == .forbidden)
                 client.ask(.people(PeopleRequest(id: 1)))
                 #expect(try client.outcome().code == .forbidden)
-                // What became of its own it may know.
+                // The client may learn what became of its own mail.
                 #expect(try client.deliveries(.sent).map(\.person) == ["bob"])
             }
         }
@@ -381,7 +382,7 @@ extension RawClient {
         }
     }
 
-    /// Whom somebody's uploads can be sealed for.
+    /// Certificates for which the uploads to a person can be sealed.
     fileprivate func sealers(_ name: String) throws -> [SealingCertificate] {
         ask(.people(PeopleRequest(id: 5)))
         let person = try persons().first { $0.name.hasSameBytes(as: name) }

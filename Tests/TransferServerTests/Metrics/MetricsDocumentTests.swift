@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferServer
 
-/// The reference has all metrics, and the alerts and the dashboard name no others.
+/// The reference describes all metrics, and the alerts and the dashboard name no others.
 @Suite struct MetricsDocumentTests {
     private static let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
 
@@ -15,7 +15,7 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Words that a metric could be called, without what histograms have behind them.
+    /// - Returns: the words that could name metrics, without the suffixes of histograms.
     private static func names(_ text: String) -> Set<String> {
         let words = text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
         let found = words.filter { $0.hasPrefix("transfer_") || $0.hasPrefix("process_") }.map { word in

@@ -8,14 +8,14 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What a worker makes of content that is to be compressed, and what a client finds in it.
+    /// Content that a worker compresses is complete when the client decompresses it.
     @Suite(.overEachStoreIfAsked) struct AnswerCompressionTests {
-        /// What came of a fetch, and how.
+        /// The frames of a fetch, decoded.
         private struct Answer {
             var content: [UInt8] = []
             var blocks: [BlockDigest] = []
             var end: End?
-            /// Bytes of all frames, of each chunk, and of the content in it.
+            /// Bytes of all frames, and of the content, in each chunk.
             var chunks: [(bytes: Int, content: Int)] = []
             var encodings: [BodyEncoding] = []
             var outcomes: [RequestOutcome] = []
@@ -94,7 +94,7 @@ extension ServerTests {
                 let answer = try Self.fetch("text", from: server, room: room, .compress(method))
                 expectWhole(answer, Self.text)
                 #expect(answer.bytes < Self.text.count / 2)
-                // The last bytes of a file, or of a block, may be too few to shrink.
+                // The last bytes of a file or a block may be too few to compress.
                 let compressed = answer.encodings.count { $0 == (method.format == .zlib ? .zlib : .zstd) }
                 #expect(compressed >= answer.encodings.count - 2)
                 #expect(answer.blocks.count == Self.text.count / Limits.blockSize)
@@ -117,7 +117,7 @@ extension ServerTests {
             }
         }
 
-        /// A file of holes costs its client a turn for each MiB, as others do, however little leaves.
+        /// A file of holes costs its client a turn per MiB like any other file, however few bytes are sent.
         @Test(.directoryOnly) func aStepCompressesOnlySoMuch() async throws {
             try await serving { server in
                 let path = server.directory.path("store/holes")

@@ -12,7 +12,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What the server knows of uploads after it was stopped and started again, and without its catalog.
+    /// Uploads that the server knows after a restart, with its catalog and without.
     @Suite struct CatalogTests {
         private static let first: UInt64 = 0x1111_2222_3333_4444
         private static let second: UInt64 = 0x5555_6666_7777_8888
@@ -24,7 +24,7 @@ extension ServerTests {
             directory = try TemporaryDirectory()
         }
 
-        /// Stores an upload with one server, and goes on with another.
+        /// Stores an upload with one server, and runs the body with another one.
         private func afterRestart(
             of content: [UInt8], run: UInt64? = first,
             _ body: @escaping @Sendable (TestServer, UploadResult) throws -> Void
@@ -58,7 +58,8 @@ extension ServerTests {
             }
         }
 
-        /// What it replaced is gone: a client whose acknowledgement was lost has to learn of that from the next one.
+        /// The replaced content is gone, so a client that has missed its acknowledgement has to learn of that from the
+        /// next one.
         @Test func theSameRunIsToldAgainWhatWasReplaced() async throws {
             try await serving(in: directory) { [id] server in
                 let client = try server.greetedClient(run: Self.first)
@@ -98,7 +99,7 @@ extension ServerTests {
             }
         }
 
-        /// In one server's life it is the memory that knows.
+        /// Within the life of a server its memory knows the upload.
         @Test func anotherRunOfTheSameServerGetsAlreadyStored() async throws {
             try await serving { [id] server in
                 for (run, code) in [
@@ -136,7 +137,7 @@ extension ServerTests {
             }
         }
 
-        /// As large as before: only its identity and its content tell.
+        /// The size is unchanged, so the file's identity and content show the change.
         @Test func whatWasChangedIsStoredAgain() async throws {
             try await afterRestart(of: [1, 2]) { [id] server, _ in
                 try server.change("d/x") { write($0, [8, 9] as [UInt8], 2) }
@@ -150,7 +151,8 @@ extension ServerTests {
             }
         }
 
-        /// Nothing is read for a question: the content comes once, and is known again from then on.
+        /// The server reads no file to answer a question: the client sends the content once, and the server knows it
+        /// from then on.
         @Test func whatWasTouchedIsSentOnce() async throws {
             let content = SplitMix64.bytes(seed: 7, 5_000_000)
             try await afterRestart(of: content) { [id] server, _ in
@@ -175,7 +177,7 @@ extension ServerTests {
             }
         }
 
-        /// With another hash function nobody can say whether the content is the same until it is there.
+        /// With another hash function the server cannot compare the content before it has received it.
         @Test func anotherDigestIsANewUpload() async throws {
             try await afterRestart(of: [1]) { [id] server, _ in
                 let client = try server.greetedClient(run: Self.first)
@@ -187,7 +189,7 @@ extension ServerTests {
             }
         }
 
-        /// What was acknowledged without being durable is made so before anybody is told.
+        /// An upload that was acknowledged without being durable is made durable before its next acknowledgement.
         @Test func whatWasNotDurableBecomesSo() async throws {
             try await serving({ $0.durability = .none }, in: directory) { [id] server in
                 let client = try server.greetedClient()
@@ -245,7 +247,8 @@ extension ServerTests {
             #expect(again.contains { $0.hasSuffix(" info the catalog knows 1 uploads") })
         }
 
-        /// Here because it can never be opened: uploads are stored and acknowledged all the same, and one line says so.
+        /// The catalog can never be opened here. Uploads are stored and acknowledged all the same, and one line of the
+        /// log says so.
         @Test func withoutACatalogEverythingIsStored() async throws {
             mkdir(path(""), 0o700)
             mkdir(path(".transfer"), 0o700)
@@ -266,7 +269,7 @@ extension ServerTests {
             #expect(lines.contains { $0.contains(" error The catalog cannot be used: ") })
         }
 
-        /// A batch is one transaction, and what failed is not in the catalog.
+        /// A batch is one transaction, and failed uploads are not in the catalog.
         @Test func theCatalogKnowsWhatWasStored() async throws {
             let uploads = (0..<20).map { (id: UploadID.random(), content: [UInt8(truncatingIfNeeded: $0)]) }
             try await serving(in: directory) { server in
@@ -300,7 +303,7 @@ extension ServerTests {
 }
 
 extension TestServer {
-    /// Does something to a stored file until its identity is another: a slow clock can give two changes one time.
+    /// Repeats a change of a stored file until its identity differs: a slow clock can give two changes the same time.
     func change(_ path: String, _ body: (Int32) -> some Any) throws {
         let number = open(directory.path("store/" + path), O_WRONLY)
         defer { close(number) }

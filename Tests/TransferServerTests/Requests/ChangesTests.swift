@@ -7,7 +7,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Folders, links, moves and the trash, as a client orders them.
+    /// Folders, links, moves and the trash, as clients request them.
     @Suite(.overEachStore) struct ChangesTests {
         private func store(_ path: String, _ content: [UInt8], _ client: RawClient) throws {
             let frames = Frames.begin(path, size: UInt64(content.count)) + Frames.stored(content) + Frames.end(content)
@@ -45,7 +45,7 @@ extension ServerTests {
                 client.ask(.list(ListRequest(id: 7, path: "d", wantsAll: true)))
                 let all = try client.listed().entries
                 #expect(all.map(\.form) == [.symbolicLink] && all.first?.extras?.target == Array("/etc".utf8))
-                // Nothing follows it.
+                // The server does not follow the link.
                 #expect(try client.list("d/l").outcome.code != .completed)
                 #expect(try client.fetch(FetchRequest(id: 8, path: "d/l/passwd")).outcome?.code != .completed)
                 #expect(
@@ -54,7 +54,7 @@ extension ServerTests {
             }
         }
 
-        /// What was moved is where it is, with what is known of it; the upload comes again as a new one.
+        /// A moved file keeps its digest. Its upload is stored again if it is sent again.
         @Test func aMovedFileKeepsItsDigestAndNoID() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -70,7 +70,7 @@ extension ServerTests {
             }
         }
 
-        /// A copy is as good as what it is of, and is told of by the same digest.
+        /// A copy is complete, and the catalog has its digest.
         @Test func aCopyIsWholeAndKnown() async throws {
             let content = [UInt8](unsafeUninitializedCapacity: 300_000) { buffer, count in
                 for index in buffer.indices { buffer[index] = UInt8(truncatingIfNeeded: index &* 7 ^ index >> 8) }
@@ -84,7 +84,7 @@ extension ServerTests {
                 #expect(server.content("d/b") == content)
                 let entries = try client.list("d/b", itself: true, details: true).entries
                 #expect(entries.first?.digest == Frames.digest(content, .xxh128) && entries.first?.size == 300_000)
-                // The same again is no conflict; something else is one.
+                // Copying the same content again is not a conflict. Copying other content is.
                 #expect(try code(.make(copy), client) == .completed)
                 try store("other", [1], client)
                 let second = MakeRequest(.copy, path: "d/b", target: Array("other".utf8))
@@ -102,8 +102,8 @@ extension ServerTests {
             }
         }
 
-        /// Changes that come together are answered together. A chunk of a crowded server, or one with content in it, has no room for all
-        /// of these answers.
+        /// Changes that are requested together are answered together. A chunk of a busy server, or one with content in
+        /// it, has no room for all of these answers.
         @Test(arguments: [6 << 10, 32 << 10, 512 << 10]) func answersThatWaitFitIntoTheChunk(room: Int) async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -155,7 +155,7 @@ extension ServerTests {
                 #expect(try code(.move(back), client) == .completed)
                 #expect(try code(.move(back), client) == .notFound)
                 #expect(try client.fetch(FetchRequest(id: 5, path: "d/x")).content == Array("d/x".utf8))
-                // Once more, which stands beside what went before it.
+                // Discarding the path once more adds a second entry to the trash.
                 try store("a", [9], client)
                 #expect(try code(.remove(RemoveRequest(path: "a", keepsInTrash: true)), client) == .completed)
                 let empty = RemoveRequest(path: "", isRecursive: true, trash: .batch(batch))
@@ -172,7 +172,8 @@ extension ServerTests {
             try client.list(path, itself: true).entries.first?.version
         }
 
-        /// A client that decides by what it has listed changes that alone, and not what another one has stored meanwhile.
+        /// A client that acts on a list changes only the listed version, and not a file that another client has stored
+        /// since.
         @Test(arguments: [false, true]) func whatHasAnotherVersionIsLeft(isStoredAnew: Bool) async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -197,7 +198,7 @@ extension ServerTests {
                 for change in changes("a") { #expect(try code(change, client) == .fileChanged, "\(change)") }
                 #expect(try client.list("a", itself: true, details: true).entries == before)
                 #expect(try names(client) == ["a"])
-                // No more is it a folder or a link, which have none.
+                // The change is also refused for a folder or a link, which have no version.
                 let link = MakeRequest(.symbolicLink, path: "l", target: [0x61])
                 #expect(try code(.make(link), client) == .completed)
                 for change in changes("l") { #expect(try code(change, client) == .fileChanged) }
@@ -216,7 +217,8 @@ extension ServerTests {
             }
         }
 
-        /// Other names and rights are no other content; and what was answered into a lost connection is asked for again.
+        /// New names and permissions do not change the version. A change whose answer was lost with a connection can be
+        /// requested again.
         @Test func whatHasTheVersionIsChangedAlsoTwice() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

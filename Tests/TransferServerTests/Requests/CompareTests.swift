@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Questions about whole folders.
+    /// Clients compare whole folders with the server's by digests.
     @Suite(.overEachStoreIfAsked) struct CompareTests {
         private static let ids = (1...20 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
 
@@ -25,7 +25,7 @@ extension ServerTests {
             ids.flatMap { Frames.upload("\(folder)/\($0.low)", [UInt8($0.low)], id: $0) }
         }
 
-        /// Stores a file for each of the ids, `d/1` to `d/20`.
+        /// Stores a file for each ID, `d/1` to `d/20`.
         private static func fill(_ client: RawClient) throws {
             let codes = try client.codes(ids.count, to: uploads(ids))
             #expect(codes == Array(repeating: .committed, count: ids.count))
@@ -39,7 +39,7 @@ extension ServerTests {
             return try client.outcome()
         }
 
-        /// Also what the server has only just recorded.
+        /// The server also knows the uploads that it has only just recorded.
         @Test func aFolderIsKnownByItsUploads() async throws {
             let directory = try TemporaryDirectory()
             for isNew in [true, false] {
@@ -62,7 +62,7 @@ extension ServerTests {
                 #expect(try Self.ask(client, Self.ids, in: "e") == different)
                 #expect(try Self.ask(client, Self.ids, in: "") == different)
                 #expect(try Self.ask(client, Self.ids, .sha256) == different)
-                // Made up.
+                // A digest that matches no folder.
                 let wrong = FolderDigest(count: 20, bytes: [UInt8](repeating: 7, count: FolderDigest.size))
                 client.ask(.compare(CompareRequest(id: 4, .uploads(.xxh128), in: "d", wrong)))
                 #expect(try client.outcome().code == .completed)
@@ -73,7 +73,7 @@ extension ServerTests {
             }
         }
 
-        /// Any change of any file that a lookup would see.
+        /// Any change of a file that a lookup would notice is noticed.
         @Test(.directoryOnly, arguments: 0..<5) func onlyUntouchedFilesAreKnown(_ change: Int) async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -95,7 +95,7 @@ extension ServerTests {
             }
         }
 
-        /// What another upload has replaced is not known any more, and the newest is.
+        /// An upload that another one has replaced is no longer known. The newest upload of the file is.
         @Test func theNewestUploadOfEachFileCounts() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -108,7 +108,7 @@ extension ServerTests {
             }
         }
 
-        /// An upload that got another name is acknowledged under that name, and not under the one that it asked for.
+        /// An upload that got another name counts under that name, and not under the requested one.
         @Test(.directoryOnly) func theNamesOnTheServerCount() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -121,7 +121,7 @@ extension ServerTests {
             }
         }
 
-        /// However often a file was replaced, its newest upload is found.
+        /// The newest upload of a file is found, however often the file was replaced.
         @Test func aFileThatWasReplacedOften() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -139,7 +139,7 @@ extension ServerTests {
             }
         }
 
-        /// Also where all files of a folder were replaced often.
+        /// The newest uploads are found even if all files of a folder were replaced often.
         @Test func aFolderThatWasReplacedOften() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -156,7 +156,7 @@ extension ServerTests {
             }
         }
 
-        /// A question about few files does not order a look at many.
+        /// A question about few files does not make the server look at many.
         @Test func aQuestionAboutFewFilesInAFolderOfMany() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -170,7 +170,7 @@ extension ServerTests {
             }
         }
 
-        /// Each client sees what it has sent itself, though others have sent the same files, or more of them.
+        /// Each client sees the files that it has sent itself, although other clients have sent the same files or more.
         @Test func everyClientHasUploadsOfItsOwn() async throws {
             let directory = try TemporaryDirectory()
             let lists = try StoreKind.current.access(in: directory)
@@ -219,7 +219,7 @@ extension ServerTests {
                 #expect(try Self.ask(writing, Self.ids).code == .alreadyStored)
                 #expect(try Self.ask(writing, Self.ids, in: "../mine/d").code == .invalidPath)
                 #expect(try Self.ask(reading, Self.ids, in: "mine/d").code == .forbidden)
-                // And what is there only those may know who may see it.
+                // Only clients that may list files may compare the entries of folders.
                 func entries(_ client: RawClient, in folder: String) throws -> ResultCode {
                     client.ask(.compare(CompareRequest(id: 6, .entries, in: folder, Self.digest(Self.ids))))
                     return try client.outcome().code
@@ -251,7 +251,7 @@ extension ServerTests {
                     return try client.outcome()
                 }
                 #expect(try ask() == Outcome(id: 6, code: .alreadyStored, count: 21))
-                // What no path can have the client cannot have either.
+                // A client cannot have an entry whose name no path can contain.
                 let foreign = server.directory.path("store/d/.transfer-parts")
                 #expect(mkdir(foreign, 0o755) == 0)
                 #expect(try ask() == Outcome(id: 6, code: .completed))
@@ -262,7 +262,7 @@ extension ServerTests {
             }
         }
 
-        /// Answered in steps: a folder of many files keeps nobody from the connection.
+        /// The server answers in steps, so a folder of many files does not block the connection.
         @Test func aLargeFolder() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -272,7 +272,7 @@ extension ServerTests {
                 #expect(codes.allSatisfy { $0 == .committed })
                 #expect(try Self.ask(client, ids, in: "big").code == .alreadyStored)
                 #expect(try Self.ask(client, ids.dropFirst(), in: "big").code == .completed)
-                // Taken back while it is looked at, or before, or behind: it has one answer.
+                // The request is cancelled before, during or after the comparison, and gets one answer.
                 client.ask(.compare(CompareRequest(id: 8, .uploads(.xxh128), in: "big", Self.digest(ids))))
                 client.send(.cancel(8))
                 #expect([.aborted, .alreadyStored].contains(try client.outcome().code))

@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Clients are offered what the store behind the server can.
+    /// The server offers clients what its store can do.
     @Suite struct FewAbilitiesTests {
         private func serving(
             _ abilities: StoreAbilities, _ body: @escaping @Sendable (TestServer) throws -> Void
@@ -59,7 +59,7 @@ extension ServerTests {
             }
         }
 
-        /// A store that waits for a network has as many threads for it as it says, and never fewer than a disk needs.
+        /// A store that waits for a network gets as many threads as it asks for, and never fewer than a disk needs.
         @Test(arguments: [(nil, 2), (1, 2), (40, 40)] as [(Int?, Int)])
         func asManyThreadsWaitForTheStoreAsItSays(said: Int?, threads: Int) async throws {
             var abilities = StoreAbilities()

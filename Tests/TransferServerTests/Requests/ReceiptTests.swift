@@ -12,7 +12,7 @@ import TransferSystem
 import TransferTestSupport
 
 extension ServerTests {
-    /// Signed receipts for clients that ask.
+    /// Signed receipts for clients that ask for them.
     @Suite(.overEachStore) struct ReceiptTests {
         @Test func everyAcknowledgementOfABatchHasOne() async throws {
             try await serving { server in
@@ -31,13 +31,13 @@ extension ServerTests {
             }
         }
 
-        /// Results wait for others to share their signature, but never for something that has yet to come.
+        /// Results wait for other results to share a signature, but never for an upload that is not complete.
         @Test func noneWaitsForWhatIsNotThere() async throws {
             try await serving { server in
                 let (client, key) = try Self.client(of: server)
                 let ids = (0..<400).map { UploadID(high: 3, low: $0) }
                 let content = [UInt8](repeating: 7, count: 2000)
-                // More than one receive buffer holds, and then an upload that doesn't end.
+                // The uploads are more than a receive buffer holds, and an upload without end follows them.
                 let unfinished = Frames.begin("x", size: 2) + Frames.data([1])
                 client.send(ids.flatMap { Frames.upload("d/\($0.low)", content, id: $0) } + unfinished)
                 let stored = try client.receipted(ids.count, by: key) { "d/\($0.low)" }
@@ -65,7 +65,7 @@ extension ServerTests {
             }
         }
 
-        /// Those that have none take no place among those that have one.
+        /// Results without receipt take no place in a batch of receipts.
         @Test func failuresBetweenAcknowledgementsAreLeftOut() async throws {
             try await serving { server in
                 let (client, key) = try Self.client(of: server)
@@ -79,7 +79,7 @@ extension ServerTests {
             }
         }
 
-        /// It is the same acknowledgement, with the same receipt.
+        /// The repeated acknowledgement has the original receipt.
         @Test(arguments: [false, true]) func aReplayHasItsReceipt(expectsAccept: Bool) async throws {
             try await serving { server in
                 let id = UploadID.random()
@@ -102,7 +102,7 @@ extension ServerTests {
             }
         }
 
-        /// Also from a server that was started again, and of each upload of a batch.
+        /// Receipts are kept for each upload of a batch, and a restarted server returns them.
         @Test func receiptsOutliveTheServer() async throws {
             let directory = try TemporaryDirectory()
             let ids = (0..<40).map { UploadID(high: 4, low: $0) }
@@ -123,7 +123,7 @@ extension ServerTests {
             }
         }
 
-        /// What is signed is the whole batch: without one of its uploads the others get receipts of now.
+        /// A signature covers the whole batch, so if an upload of the batch is gone, the others get new receipts.
         @Test(.directoryOnly) func anUploadThatIsNoMoreWhatItWas() async throws {
             try await serving { server in
                 let ids = (0..<3).map { UploadID(high: 5, low: $0) }
@@ -140,7 +140,7 @@ extension ServerTests {
             }
         }
 
-        /// Another push learns that it is there already, as of now.
+        /// Another push gets a new receipt, which says that the content was already stored.
         @Test func anotherPushGetsAReceiptOfItsOwn() async throws {
             try await serving { server in
                 let id = UploadID.random()
@@ -156,7 +156,7 @@ extension ServerTests {
             }
         }
 
-        /// The first acknowledgement had none.
+        /// The first acknowledgement had no receipt.
         @Test func aReplayThatAsksForTheFirstTimeGetsOne() async throws {
             try await serving { server in
                 let id = UploadID.random()
@@ -183,7 +183,8 @@ extension ServerTests {
             }
         }
 
-        /// What may not survive a crash gets no receipt, and the server says so before anything is sent.
+        /// Uploads that may not survive a crash get no receipts, and the server says so before the client sends
+        /// anything.
         @Test(.directoryOnly) func withoutDurabilityThereAreNone() async throws {
             try await serving({ $0.durability = .none }) { server in
                 let client = try server.client()
@@ -211,19 +212,19 @@ extension ServerTests {
             }
         }
 
-        /// The catalog remembers what the clock has forgotten.
+        /// The catalog keeps the last receipt number when the clock is set back.
         @Test(.directoryOnly) func aClockThatIsTurnedBackRepeatsNoNumber() async throws {
             let directory = try TemporaryDirectory()
             let path = directory.path("store/.transfer/" + Catalog.fileName)
             let seen = Seen()
-            // As when the clock had been in the year 2100 (microseconds).
+            // Receipt number of a clock in the year 2100 (microseconds).
             let later: UInt64 = 4_102_444_800_000_000
             try await serving(in: directory) { _ in }
             try Catalog(path: path, isDurable: true) { _ in }.keep(receiptNumber: later)
             for turn in 0..<3 {
                 try await serving(in: directory) { server in
                     let (client, key) = try Self.client(of: server)
-                    // A new one each time, and one that has been acknowledged and gets another receipt.
+                    // A new upload each time, and an acknowledged one that gets another receipt.
                     let ids = [UploadID.random(), UploadID.random()]
                     client.send(
                         Frames.upload("x", [UInt8(turn)], id: ids[0]) + Frames.upload("y", [1], id: ids[1]))
@@ -235,7 +236,7 @@ extension ServerTests {
             }
         }
 
-        /// Then there is the clock.
+        /// Without a catalog, numbers grow with the clock.
         @Test(.directoryOnly, arguments: ["lost", "damaged"]) func withoutACatalogNumbersGrow(_ how: String)
             async throws
         {
@@ -272,7 +273,7 @@ extension ServerTests {
     }
 }
 
-/// Compares what one server says with what the one before it said.
+/// Compares the key and the receipt numbers of a server with those of the previous one.
 private final class Seen: Sendable {
     private let last = Locked<(key: ServerKey, number: UInt64)?>(nil)
 

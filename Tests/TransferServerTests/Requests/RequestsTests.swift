@@ -13,7 +13,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// The other direction: what is stored is listed, sent and removed, and nothing else is.
+    /// Requests for stored files: listing, fetching and removing.
     @Suite(.overEachStoreIfAsked) struct RequestsTests {
         private static let long = SplitMix64.bytes(seed: 3, 2 * Limits.blockSize + 12_345)
 
@@ -21,7 +21,7 @@ extension ServerTests {
             Frames.digest(content, function)
         }
 
-        /// A client that has stored some files.
+        /// Connects a client that has stored some files.
         private func client(_ server: TestServer, _ files: [(String, [UInt8])]) throws -> RawClient {
             let client = try server.greetedClient()
             for (path, content) in files {
@@ -82,7 +82,7 @@ extension ServerTests {
             }
         }
 
-        /// Links, devices and what has a name that is none are not there; nor is the server's own folder.
+        /// Links, devices, files with invalid names and the server's own folder are not listed.
         @Test(.directoryOnly) func whatIsNoFileIsNotThere() async throws {
             try await serving { server in
                 let client = try client(server, [("d/a", [1])])
@@ -106,7 +106,7 @@ extension ServerTests {
             }
         }
 
-        /// Whoever lists a folder learns that the list is not all of it.
+        /// The outcome tells the client that the list is incomplete.
         @Test(.directoryOnly) func namesThatNoPathCanHaveAreCounted() async throws {
             try await serving { server in
                 let client = try client(server, [("d/a", [1])])
@@ -122,7 +122,7 @@ extension ServerTests {
                 #expect(try client.list().outcome.unlisted == 2)
                 let below = try client.list("d")
                 #expect(below.entries.map(\.name) == ["a"] && below.outcome.count == 1 && below.outcome.unlisted == 2)
-                // Links count where they are listed.
+                // Links count as unlisted unless links are listed.
                 client.ask(.list(ListRequest(id: 5, path: "", wantsAll: true)))
                 #expect(try client.listed().outcome.unlisted == 3)
                 #expect(try client.list("d", itself: true).outcome.unlisted == 0)
@@ -133,7 +133,7 @@ extension ServerTests {
             bytes.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { $0.baseAddress.map(body) ?? -1 }
         }
 
-        /// Many entries come in many frames, and no more are made than the client takes.
+        /// A long list is sent in many frames, and the server makes no more of them than the client takes.
         @Test(.directoryOnly) func aLongListIsStreamed() async throws {
             try await serving { server in
                 let folder = server.directory.path("store/many")
@@ -200,7 +200,7 @@ extension ServerTests {
         @Test(.directoryOnly, arguments: [true, false]) func aFileGoesOnAtABlock(isInCatalog: Bool) async throws {
             try await serving { server in
                 let client = try client(server, [("long", Self.long)])
-                // A touched file is one that the catalog doesn't vouch for.
+                // The catalog does not vouch for a touched file.
                 if !isInCatalog { #expect(utimes(server.directory.path("store/long"), nil) == 0) }
                 let version = try #require(try client.list("long", itself: true).entries.first?.version)
                 for blocks in 0...2 {
@@ -245,7 +245,7 @@ extension ServerTests {
             }
         }
 
-        /// What was sent of a file before somebody wrote to it must not be taken for half of what it is now.
+        /// The content sent before a change of the file must not be taken for a part of the changed file.
         @Test(.directoryOnly) func aFileThatChangesMeanwhileIsNotMixed() async throws {
             try await serving { server in
                 let size = 32 << 20
@@ -254,7 +254,7 @@ extension ServerTests {
                 #expect(TestServer.write([UInt8](repeating: 1, count: size), path))
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
                 guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
-                // The server has not sent all of it: nobody reads.
+                // The server has not sent all of the file, since the client does not read.
                 let file = open(path, O_WRONLY)
                 #expect(pwrite(file, [2], 1, off_t(size - 1)) == 1)
                 close(file)
@@ -268,7 +268,7 @@ extension ServerTests {
             try await serving { server in
                 let client = try server.greetedClient()
                 let path = server.directory.path("store/big")
-                // More than sockets ever hold, and no blocks on disk.
+                // A sparse file that is larger than all socket buffers.
                 let size = 256 << 20
                 #expect(TestServer.write([1], path) && truncate(path, size) == 0)
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
@@ -278,7 +278,8 @@ extension ServerTests {
             }
         }
 
-        /// A file that is replaced, moved or removed while it is sent, or gets other rights, is whole for the client that reads it.
+        /// If a file is replaced, moved, removed or gets other permissions while it is sent, the client still receives
+        /// the whole file.
         @Test(.directoryOnly, arguments: FileChange.allCases) func aFileThatIsReplacedMeanwhileIsSentWhole(
             _ change: FileChange
         )
@@ -291,14 +292,14 @@ extension ServerTests {
                 #expect(TestServer.write(content, path))
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
                 guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
-                // The server has not sent all of it: nobody reads.
+                // The server has not sent all of the file, since the client does not read.
                 #expect(change.make(path))
                 let fetched = try client.fetched()
                 #expect(fetched.end == End(size: UInt64(content.count), digest: digest(content)))
             }
         }
 
-        /// A disk that has lost content is no source of it.
+        /// The server does not send content that the disk has lost as if it were intact.
         @Test(.directoryOnly) func contentThatIsNoLongerWhatWasStoredIsNotSentAsSuch() async throws {
             try await serving { server in
                 let client = try client(server, [("long", Self.long)])
@@ -312,7 +313,7 @@ extension ServerTests {
             try await serving { server in
                 let client = try client(server, [("a", [1])])
                 let path = server.directory.path("store/big")
-                // More than sockets ever hold, and no blocks on disk.
+                // A sparse file that is larger than all socket buffers.
                 let size = 256 << 20
                 #expect(TestServer.write([1], path) && truncate(path, size) == 0)
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
@@ -327,7 +328,7 @@ extension ServerTests {
             }
         }
 
-        /// Whoever doesn't read holds nobody up, and uploads go on beside requests.
+        /// A client that does not read delays no other client, and uploads continue beside requests.
         @Test func uploadsGoOnBesideRequests() async throws {
             try await serving { server in
                 let client = try client(server, [("a", [1])])
@@ -364,7 +365,7 @@ extension ServerTests {
             }
         }
 
-        /// Also the same upload is stored again, and the catalog has no claim to what is gone.
+        /// Sending the removed upload again stores it, and the catalog has no entry for the removed file.
         @Test func whatIsRemovedIsNotAcknowledgedAnyMore() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -388,7 +389,7 @@ extension ServerTests {
                 let outcome = try client.remove("t", recursive: true)
                 #expect(outcome.code == .completed && outcome.count == 700)
                 #expect(server.tree == ["keep"])
-                // A directory that was made durable before is made anew.
+                // A directory that was made durable before its removal is made again.
                 #expect(try client.codes(to: Frames.upload("t/1/x", [1])) == [.committed])
             }
         }
@@ -425,7 +426,8 @@ extension ServerTests {
         @Test func aRequestTooManyEndsTheConnection() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
-                // Nobody reads, so nothing is answered after a while; but all of it may be asked.
+                // The client does not read, so the server stops answering after a while, but the client may send all
+                // requests.
                 let path = String(repeating: "p/", count: 2000) + "p"
                 client.send(
                     (0..<64).flatMap { Frames.encoded(.list(ListRequest(id: $0, path: path))) })
@@ -447,7 +449,7 @@ extension ServerTests {
             } _: { server in
                 let client = try client(server, [("a", [1])])
                 let path = server.directory.path("store/big")
-                // More than sockets ever hold, and no blocks on disk.
+                // A sparse file that is larger than all socket buffers.
                 let size = 256 << 20
                 #expect(TestServer.write([1], path) && truncate(path, size) == 0)
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))

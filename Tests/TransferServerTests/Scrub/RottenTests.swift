@@ -12,11 +12,11 @@ import TransferTestSupport
 @testable import TransferStore
 
 extension ServerTests {
-    /// Files that the disk has lost: they are not sent, not acknowledged, and healed by whoever pushes them again.
+    /// Files whose content the disk has lost are neither sent nor acknowledged. Pushing the content again heals them.
     @Suite struct RottenTests {
         private static let long = SplitMix64.bytes(seed: 12, 2 * Limits.blockSize + 5)
 
-        /// What is stored: named, because test cases are printed with their arguments.
+        /// Content of the stored file. It has a name, because test cases are printed with their arguments.
         enum Sample: CaseIterable {
             case short, long
 
@@ -29,7 +29,7 @@ extension ServerTests {
             fixture = try ScrubFixture()
         }
 
-        /// Stores `a`, and lets it rot.
+        /// Stores `a` and damages it.
         private func storeAndLose(_ content: [UInt8]) async throws {
             try await fixture.push([("a", content)])
             fixture.rot("a", at: content.count - 1)
@@ -68,7 +68,8 @@ extension ServerTests {
             #expect(try fixture.scrub().found.isEmpty)
         }
 
-        /// Nobody has looked yet, so whoever wants the name left alone gets it left alone.
+        /// No scrub has found the damage yet, so the policy `skip` leaves the file alone. With the other policies the
+        /// content heals it.
         @Test(arguments: Sample.allCases, [.keepBoth, .fail, .skip] as [ConflictPolicy])
         func alsoBeforeAnybodyHasFoundIt(_ sample: Sample, conflict: ConflictPolicy) async throws {
             let content = sample.content
@@ -136,7 +137,7 @@ extension ServerTests {
             }
         }
 
-        /// Somebody has changed it on purpose: that gives it another time of modification.
+        /// A user has changed the file, which gives it another time of modification.
         @Test(arguments: [false, true]) func whatSomebodyHasChangedStays(wasRotten: Bool) async throws {
             try await storeAndLose([1, 2, 3])
             if wasRotten { #expect(try fixture.scrub().found == ["rotten a"]) }
@@ -151,7 +152,7 @@ extension ServerTests {
             }
         }
 
-        /// What was stored there last counts, and not what once was.
+        /// The file is compared with the last upload stored under its name, and not with an earlier one.
         @Test func whatWasThereBeforeDoesNotComeBack() async throws {
             try await serving(in: fixture.directory) { server in
                 let client = try server.greetedClient()
@@ -167,9 +168,9 @@ extension ServerTests {
             }
         }
 
-        // MARK: Asking
+        // MARK: Lookups
 
-        /// A scrub beside the server finds it; what the server has in memory says otherwise.
+        /// A scrub beside the server finds the damage, which the server's memory does not know.
         @Test func itIsAcknowledgedNoMore() async throws {
             try await serving(in: fixture.directory) { server in
                 let id = UploadID(high: 1, low: 1)
@@ -190,7 +191,7 @@ extension ServerTests {
             let content = sample.content
             try await storeAndLose(content)
             #expect(try fixture.scrub().found == ["rotten a"])
-            // New permissions bring nothing back.
+            // New permissions do not restore the content.
             chmod(fixture.path("a"), 0o600)
             for _ in 0..<2 {
                 try await serving(in: fixture.directory) { server in
@@ -212,7 +213,7 @@ extension ServerTests {
             }
         }
 
-        /// Reading a long file finds it as well, and from then on it is known.
+        /// Reading a long file finds the damage, and the server knows of it from then on.
         @Test func whoReadsItFindsIt() async throws {
             try await storeAndLose(Self.long)
             try await serving(in: fixture.directory) { server in
@@ -238,7 +239,7 @@ extension ServerTests {
             }
         }
 
-        /// Somebody moves the file away by hand, and back again behind a scrub that did not find it.
+        /// A user moves the file away, a scrub does not find it, and the user moves it back.
         @Test func oneThatComesBackIsStillRotten() async throws {
             try await storeAndLose(Self.long)
             #expect(try fixture.scrub().found == ["rotten a"])

@@ -10,13 +10,13 @@ import TransferTestSupport
 @testable import TransferServer
 @testable import TransferStore
 
-/// A directory that a server has stored in, and what a scrub says of it.
+/// A directory with files stored by a server, and the findings of a scrub of it.
 final class ScrubFixture: Sendable {
     struct Outcome {
         let summary: ScrubSummary
         let findings: [ScrubFinding]
 
-        /// Kinds and paths, sorted.
+        /// Kinds and paths of the findings, sorted.
         var found: [String] { findings.map { "\($0.kind.rawValue) \($0.path)" }.sorted() }
 
         subscript(path: String) -> ScrubFinding? { findings.first { $0.path == path } }
@@ -31,7 +31,7 @@ final class ScrubFixture: Sendable {
 
     func path(_ name: String) -> String { directory.path("store/" + name) }
 
-    /// Pushes files as the same client would do it again: each path has one upload id.
+    /// Pushes files as a client repeats a push: each path keeps its upload ID.
     ///
     /// - Returns: the results, in order.
     @discardableResult
@@ -62,7 +62,7 @@ final class ScrubFixture: Sendable {
         return results.withLock { $0 }
     }
 
-    /// - Parameter disk: what reading goes through.
+    /// - Parameter disk: disk through which the scrub reads.
     func scrub(repairing: Bool = false, through disk: Disk = Disk()) throws -> Outcome {
         var configuration = Scrub.Configuration(directory: directory.path("store"))
         configuration.repairsCatalog = repairing
@@ -73,7 +73,7 @@ final class ScrubFixture: Sendable {
         return Outcome(summary: summary, findings: findings.withLock { $0 })
     }
 
-    /// Changes a byte, and gives the file its old time of modification as a disk would that loses bytes.
+    /// Changes a byte, and restores the time of modification, like a disk that loses bytes.
     func rot(_ name: String, at offset: Int = 0) {
         var status = stat()
         stat(path(name), &status)
@@ -86,7 +86,7 @@ final class ScrubFixture: Sendable {
         futimens(number, [status.st_atim, status.st_mtim])
     }
 
-    /// Lets the catalog believe that the file is what it recorded: a disk that loses bytes changes no times at all.
+    /// Gives the catalog the file's present times, since a disk that loses bytes changes no times.
     func hideTouch(_ name: String) throws {
         let catalog = Catalog(path: path(".transfer/catalog.sqlite"), isDurable: false) { _ in }
         var status = stat()

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// A scrub asks a store by its port alone, so it judges one in memory as it does a directory.
+/// A scrub uses a store through its port alone, so it judges a store in memory like a directory.
 @Suite struct ScrubStoreTests {
     private let directory: TemporaryDirectory
     private let store = MemoryScrubStore()
@@ -78,7 +78,7 @@ import TransferTestSupport
         #expect(throws: ServerError.self) { try scrub(repairing: true) }
     }
 
-    /// The names of a copy are made durable before what was acknowledged holds for it.
+    /// The names of a copy are made durable before the acknowledgements hold for it.
     @Test func aCopyIsAdoptedOnceItIsDurable() throws {
         try store.files.withLock { files in
             let path = try RelativePath("intact")
@@ -89,7 +89,7 @@ import TransferTestSupport
         #expect(try scrub(repairing: true).summary.repairs == .init())
     }
 
-    /// A piece of content ends with its data or hole; the last one is shorter than the buffer, or empty.
+    /// A piece of content ends with its data or hole. The last piece is shorter than the buffer, or empty.
     @Test(arguments: [0, 1, 63, 64, 65, 128, 200]) func aDigestIsThatOfAllContent(_ count: Int) throws {
         var bytes = SplitMix64.bytes(seed: 3, count)
         for index in bytes.indices where (70..<90).contains(index) { bytes[index] = 0 }
@@ -109,7 +109,7 @@ import TransferTestSupport
     }
 }
 
-/// Files in memory, and what a scrub asks about them.
+/// Files in memory, with the requests of a scrub.
 private final class MemoryScrubStore: ScrubStore {
     struct File {
         var object: UInt64
@@ -145,7 +145,7 @@ private final class MemoryScrubStore: ScrubStore {
     let synced = Locked([String]())
     private let count = Locked(UInt64(0))
 
-    /// What is put in place of a file is another object with another revision.
+    /// Stores content as a new object with a new revision.
     func put(_ content: [UInt8], at path: String, changed: Int64 = 5) {
         let number = count.withLock { count in
             count += 1

@@ -30,8 +30,8 @@ extension ServerTests {
             #expect(outcome.summary.unfinished == .init())
         }
 
-        /// Of one whose times are all as they were a server says that it is stored: until somebody has looked. Then pushing
-        /// it again heals it.
+        /// If a damaged file has unchanged times, the server reports it as stored until a scrub finds the damage.
+        /// Pushing the file again then heals it.
         @Test(arguments: [false, true]) func whatRottedIsHealed(repairing: Bool) async throws {
             try await fixture.push([("a", Self.long), ("b", [1])])
             fixture.rot("a", at: Limits.blockSize + 3)
@@ -50,7 +50,7 @@ extension ServerTests {
             #expect(try fixture.scrub().found.isEmpty)
         }
 
-        /// Who writes and then hides it is not believed.
+        /// Restoring the time of modification does not hide a change.
         @Test func whoRestoresTheTimeOfModificationHasNotChangedAnything() async throws {
             try await fixture.push([("a", [1, 2, 3])])
             fixture.rot("a")
@@ -74,7 +74,7 @@ extension ServerTests {
             #expect(after.found.isEmpty && after.summary.isWell && after.summary.intact.files == 1)
         }
 
-        /// Nobody is told of a path that a file has in the trash, so nothing is missing there.
+        /// Clients get no acknowledgement with a path in the trash, so a file that is gone from there is not missing.
         @Test(arguments: [false, true]) func whatIsInTheTrashIsNotMissing(repairing: Bool) async throws {
             try await fixture.push([("d/a", [1]), ("b", [2]), ("c", [3])])
             try await serving(in: fixture.directory) { server in
@@ -98,7 +98,7 @@ extension ServerTests {
             #expect(outcome.summary.isWell)
             #expect(try fixture.scrub(repairing: true).summary.repairs?.updated == 1)
             #expect(try fixture.scrub().found.isEmpty)
-            // Its acknowledgement is no longer given for what is there now.
+            // The acknowledgement of the old content does not hold for the new content.
             let again = try await fixture.push([("a", [1, 2])])
             #expect(again.map(\.code) == [.committed] && again[0].storedPath == "a-1")
         }
@@ -116,7 +116,7 @@ extension ServerTests {
             #expect(try fixture.scrub().found == ["rotten new\nline"])
         }
 
-        /// Of those that claim a path, the last counts.
+        /// If several uploads claim a path, the last one counts.
         @Test func whatWasReplacedIsTheNewOne() async throws {
             try await serving(in: fixture.directory) { server in
                 let client = try server.greetedClient()
@@ -172,7 +172,7 @@ extension ServerTests.ScrubTests {
         #expect(TestServer.read(fixture.path("d/file-9")) == [1, 9])
     }
 
-    /// It stores and replaces all the while.
+    /// The server stores and replaces files during the scrubs.
     @Test func besideARunningServerNothingIsSaidTooEarly() async throws {
         try await fixture.push([("old", [1])])
         try await serving(in: fixture.directory) { [fixture] server in
@@ -207,7 +207,7 @@ extension ServerTests.ScrubTests {
     }
 }
 
-/// Stores new files and replaces old ones, on a thread of its own, until it is told to stop.
+/// Stores new files and replaces old ones on a separate thread until it is stopped.
 private final class TestPusher: Sendable {
     private let isOver = Locked(false)
     private let failure = Locked<(any Error)?>(nil)

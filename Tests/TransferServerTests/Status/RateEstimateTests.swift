@@ -5,7 +5,7 @@ import Testing
 @Suite struct RateEstimateTests {
     private static let second: Int64 = 1_000_000_000
 
-    /// In steps of a tenth of a second.
+    /// Adds bytes at a constant rate, in steps of a tenth of a second.
     private static func steady(_ bytesPerSecond: UInt64, seconds: Int64) -> RateEstimate {
         var estimate = RateEstimate(start: 0)
         for step in 1...10 * seconds { estimate.add(bytesPerSecond / 10, at: step * second / 10) }
@@ -38,7 +38,7 @@ import Testing
         #expect(RateEstimate(start: 5).rate(at: .max) == 0)
     }
 
-    /// All at one moment, as in a batch: what comes out is large, and finite.
+    /// Bytes added at a single moment, as in a batch, give a large but finite rate.
     @Test func atOnce() {
         var estimate = RateEstimate(start: 0)
         estimate.add(.max, at: 0)

@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(status.json.text.contains(#","adoption":{"paths":10,"# + counts), "\(status.json.text)")
     }
 
-    /// Whatever there is, the document stays small, and says what it left out.
+    /// The document stays small, however many connections and uploads there are, and counts those that it omits.
     @Test func thousandsAreLeftOut() {
         let path = String(repeating: "\u{1B}", count: Limits.path)
         let status = Self.status(connections: 5_000, uploads: 3_000, path: path)
@@ -67,7 +67,7 @@ import TransferTestSupport
 }
 
 extension ServerTests {
-    /// What can be told of a server with clients.
+    /// Status of a server with clients.
     @Suite struct StatusTests {
         private static let content = SplitMix64.bytes(seed: 7, 3 * Limits.blockSize)
 
@@ -95,7 +95,7 @@ extension ServerTests {
             }
         }
 
-        /// Parts that are verified count, and those that two connections bring now.
+        /// Verified parts count, and so do the parts that two connections are sending.
         @Test func anUploadInParts() async throws {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)

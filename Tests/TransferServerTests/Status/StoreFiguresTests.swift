@@ -8,7 +8,7 @@ import TransferSystem
 @Suite struct StoreFiguresTests {
     private static let second: Int64 = 1_000_000_000
 
-    /// A clock that a look moves.
+    /// A clock that each look at the store advances.
     private final class Clock: Sendable {
         private let state = Locked((now: Int64(0), looks: 0))
 
@@ -18,7 +18,7 @@ import TransferSystem
 
         func advance(_ nanoseconds: Int64) { state.withLock { $0.now += nanoseconds } }
 
-        /// Figures that say which look they are from.
+        /// Figures that contain the number of their look.
         func look(taking nanoseconds: Int64) -> StoreFigures.Figures {
             state.withLock { state in
                 state.now += nanoseconds

@@ -49,7 +49,8 @@ import TransferTestSupport
         #expect(reports.all.count == 1)
     }
 
-    /// Whoever may write in the folder can leave any name there: what it says is not believed, and it ends nobody.
+    /// Any program with write access to the folder can leave odd names there. They are not believed and do not stop the
+    /// server.
     @Test func oddNamesHarmNobody() throws {
         let directory = try Self.directory()
         let reports = CrashReports(of: directory.path)
@@ -65,7 +66,7 @@ import TransferTestSupport
             #expect(TestServer.write([1], "\(reports.path)/\(time)_SIGILL_7.txt"))
         }
         #expect(reports.all.map(\.time) == ["2027-01-15T08:00:01Z"])
-        // Named like reports: the longest there can be, a directory, a pipe, a link to nothing.
+        // The longest possible name of a report, and a directory, a pipe and a dangling link with names of reports.
         let longest = stamp + "_" + String(repeating: "S", count: 255 - 20 - 1 - 6) + "_7.txt"
         #expect(longest.utf8.count == 255 && TestServer.write([1], "\(reports.path)/\(longest)"))
         #expect(mkdir("\(reports.path)/\(stamp)_DIRECTORY_7.txt", 0o700) == 0)
@@ -73,12 +74,12 @@ import TransferTestSupport
         #expect(symlink("nothing", "\(reports.path)/\(stamp)_LINK_7.txt") == 0)
         #expect(reports.all.count == 5)
         for number in 10..<10 + CrashReports.most { try reports.keep(Self.report(number)) }
-        // What cannot be removed stays, and the newest do all the same.
+        // An entry that cannot be removed stays, and the newest reports are kept all the same.
         let kept = reports.all.map(\.signal)
         #expect(kept == ["DIRECTORY"] + [String](repeating: "SIGILL", count: CrashReports.most))
     }
 
-    /// Nobody is led elsewhere by a link, and a server that never got so far has no folder for them.
+    /// A link does not redirect reports, and no report is written to a directory without the server's folder.
     @Test func nothingIsWrittenElsewhere() throws {
         let (directory, other) = (try Self.directory(), try TemporaryDirectory())
         #expect(symlink(other.path, directory.path(".transfer/crashes")) == 0)

@@ -1,7 +1,7 @@
 import Glibc
 import TransferTestSupport
 
-/// What another program does with a stored file, and that leaves its content as it is.
+/// Changes that another program makes to a stored file without altering its content.
 enum FileChange: CaseIterable {
     case replace
     case move
@@ -9,7 +9,7 @@ enum FileChange: CaseIterable {
     case restrict
     case link
 
-    /// - Returns: whether it was done.
+    /// - Returns: whether the change was made.
     func make(_ path: String) -> Bool {
         switch self {
         case .replace: TestServer.write([2], path + "-new") && rename(path + "-new", path) == 0

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that happens once, for whoever polls.
+/// An event that occurs once, for a thread that polls.
 final class Flag: Sendable {
     private let value = Atomic(false)
 

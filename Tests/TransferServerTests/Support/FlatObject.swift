@@ -1,10 +1,10 @@
-/// Reads a JSON object (RFC 8259) whose values are strings, numbers, true, false or null; nothing when the text is not
-/// just one, or has a key twice.
+/// Reads a JSON object (RFC 8259) whose values are strings, numbers, true, false or null. The initializer returns nil
+/// if the text is not exactly one object, or if a key occurs twice.
 struct FlatObject {
     private var values: [String: String] = [:]
     private var rest: Substring
 
-    /// The value as it is written, quotes included.
+    /// The value as written, including quotes.
     subscript(key: String) -> String? { values["\"\(key)\""] }
 
     init?(_ text: String) {

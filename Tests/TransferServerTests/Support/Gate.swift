@@ -1,10 +1,10 @@
 import TransferSystem
 
-/// Holds threads, as a disk does that answers nobody, until it is opened.
+/// Holds threads until it is opened, like a disk that does not answer.
 final class Gate: Sendable {
     private let monitor = Monitor((waiting: 0, isOpen: false))
 
-    /// How many have come.
+    /// Number of threads that have reached the gate.
     var waiting: Int { monitor.withLock { monitor.state.waiting } }
 
     func pass() {

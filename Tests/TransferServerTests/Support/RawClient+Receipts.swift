@@ -4,18 +4,18 @@ import TransferProtocol
 import TransferReceipts
 
 extension RawClient {
-    /// A result with its receipt, which is good.
+    /// A result with its receipt, which has been verified.
     struct Receipted {
         let result: UploadResult
         let signed: SignedReceipt
     }
 
-    /// The next acknowledgements, each with the receipt that came with it or behind it, until so many are there.
+    /// Reads acknowledgements until `count` of them have their receipts, which are in the results or in later frames.
     ///
     /// - Parameters:
-    ///   - key: the server's.
-    ///   - path: that the upload of a result asked for, which has to be of the kind `file`.
-    /// - Throws: also when a receipt is no good.
+    ///   - key: key of the server.
+    ///   - path: path that the upload of a result requested. Its kind has to be `file`.
+    /// - Throws: also if a receipt is invalid.
     func receipted(_ count: Int = 1, by key: ServerKey, path: (UploadID) -> String?) throws -> [Receipted] {
         var (found, owed): ([Receipted], [UploadResult]) = ([], [])
         let verifier = BatchVerifier(key)

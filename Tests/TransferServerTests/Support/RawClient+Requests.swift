@@ -2,9 +2,9 @@ import TransferCodec
 import TransferModel
 import TransferProtocol
 
-/// Requests, and what they are answered with.
+/// Sends requests and reads their answers.
 extension RawClient {
-    /// What a `fetch` came to.
+    /// Frames that answer a `fetch`.
     struct Fetched {
         var file: FetchedFile?
         var content: [UInt8] = []
@@ -13,7 +13,6 @@ extension RawClient {
         var outcome: Outcome?
     }
 
-    /// Sends a request.
     func ask(_ request: Request) { send(request.message) }
 
     func list(
@@ -23,7 +22,7 @@ extension RawClient {
         return try listed()
     }
 
-    /// Reads the answer to a list.
+    /// Reads the answer to a list request.
     func listed() throws -> (entries: [ListedEntry], outcome: Outcome) {
         var entries: [ListedEntry] = []
         while true {
@@ -40,7 +39,7 @@ extension RawClient {
         return try fetched()
     }
 
-    /// Reads the answer to a fetch.
+    /// Reads the answer to a fetch request.
     func fetched() throws -> Fetched {
         var fetched = Fetched()
         while true {

@@ -8,37 +8,37 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// A client that can break every rule: blocking, and with time-outs on both directions so that no test hangs.
+/// A client that can break every rule. It blocks, with timeouts in both directions so that no test hangs.
 ///
-/// `@unchecked Sendable`: one thread may send while another one receives; the two share nothing but the socket.
+/// `@unchecked Sendable`: one thread may send while another one receives. The two share nothing but the socket.
 final class RawClient: @unchecked Sendable {
-    /// What the server did that the test did not expect.
+    /// An action of the server that the test did not expect.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// What one step of reading found.
+    /// Result of reading one message.
     enum Heard: Equatable {
         case message(Message)
         case closed
     }
 
-    /// Seconds to wait for anything at all: far more than it takes, also on a busy machine under a sanitizer.
+    /// Seconds to wait for any byte: far more than needed, also on a busy machine under a sanitizer.
     private static let patience = 120
 
-    /// Bytes that are encrypted at once, for which `TLSSide` has room.
+    /// Number of bytes encrypted at once, for which `TLSSide` has room.
     private static let mostAtOnce = 512 << 10
 
     private let descriptor: Descriptor
     private var number: Int32 { descriptor.number }
     private var parser = FrameParser()
-    /// Bytes of content that came as holes.
+    /// Number of content bytes received as holes.
     private(set) var holeBytes = 0
     private var received: [UInt8] = []
-    /// There once `secure` was called.
+    /// Set after `secure` was called.
     private var tls: TLSSide?
 
-    /// - Parameter source: an address of this machine to come from.
+    /// - Parameter source: address of this machine from which the client connects.
     init(_ endpoint: Endpoint, from source: String? = nil) throws {
         guard let address = try endpoint.resolve().first else { throw Failure(description: "no address") }
         descriptor = Descriptor(
@@ -54,11 +54,11 @@ final class RawClient: @unchecked Sendable {
         guard code == 0 else { throw Failure(description: "connect: \(String(cString: strerror(errno)))") }
     }
 
-    /// Talks TLS from now on.
+    /// Performs a TLS handshake and encrypts from then on.
     ///
     /// - Parameters:
-    ///   - key: that the client shows.
-    ///   - protocols: that it offers.
+    ///   - key: key that the client shows.
+    ///   - protocols: protocols that the client offers.
     func secure(_ key: KeyPair? = nil, protocols: [String] = [FrameHeader.protocolName]) throws {
         let identity = key.map { TLSIdentity.ed25519(seed: $0.secret.bytes) }
         let tls = try TLSSide(.client(identity, protocols: protocols)) { _, _ in true }
@@ -72,7 +72,7 @@ final class RawClient: @unchecked Sendable {
         self.tls = tls
     }
 
-    /// Sends all of it; a server that has closed already is not this function's business.
+    /// Sends all bytes. Errors are ignored, since the server may have closed the connection.
     func send(_ bytes: [UInt8]) {
         guard let tls else { return sendBare(bytes) }
         for start in stride(from: 0, to: bytes.count, by: Self.mostAtOnce) {
@@ -97,27 +97,27 @@ final class RawClient: @unchecked Sendable {
         send(messages.reduce(into: []) { $1.encode(into: &$0) })
     }
 
-    /// Says that nothing more will come.
+    /// Ends the sending side of the connection.
     func endSending() {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Whether something comes, or the end, within so many milliseconds.
+    /// Whether bytes, or the end of the connection, are received within this time.
     func hasAnswer(within milliseconds: Int32) -> Bool {
         var watched = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
         return poll(&watched, 1, milliseconds) == 1
     }
 
-    /// Whether the server takes no more bytes for so long.
+    /// Whether the server accepts no more bytes for this time.
     func isStalled(milliseconds: Int32) -> Bool {
         var watched = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         return poll(&watched, 1, milliseconds) == 0
     }
 
-    /// Sends it all from another thread, and returns when the server has stopped reading for a while.
+    /// Sends the bytes from another thread, and returns when the server has stopped reading for a while.
     ///
-    /// - Parameter milliseconds: how long that is.
-    /// - Returns: the thread, and whether it was done before the server stopped.
+    /// - Parameter milliseconds: time without progress after which the server counts as stalled.
+    /// - Returns: the thread, and whether all bytes were sent before the server stalled.
     func sendUntilStalled(_ bytes: [UInt8], milliseconds: Int32 = 200) -> (TestThread, wasTaken: Bool) {
         let done = Flag()
         let thread = TestThread {
@@ -130,7 +130,7 @@ final class RawClient: @unchecked Sendable {
         return (thread, true)
     }
 
-    /// The next message, or the end of the connection.
+    /// Reads the next message, or the end of the connection.
     func next() throws -> Heard {
         while true {
             switch try step() {
@@ -143,13 +143,13 @@ final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// The next message.
+    /// Reads the next message, and throws at the end of the connection.
     func nextMessage() throws -> Message {
         guard case .message(let message) = try next() else { throw Failure(description: "the server closed") }
         return message
     }
 
-    /// The next message but pings, reports of progress and `welcome`.
+    /// Reads the next message, skipping pings, reports of progress and `welcome`.
     func answer() throws -> Message {
         while case .message(let message) = try next() {
             switch message {
@@ -160,16 +160,16 @@ final class RawClient: @unchecked Sendable {
         throw Failure(description: "the server closed the connection before it answered")
     }
 
-    /// The next result, with nothing but pings, reports of progress and `welcome` before it.
+    /// Reads the next result, skipping pings, reports of progress and `welcome`.
     func result() throws -> UploadResult {
         let message = try answer()
         guard case .result(let result) = message else { throw Failure(description: "no result but \(message)") }
         return result
     }
 
-    /// Sends frames and waits for the results.
+    /// Sends frames and waits for their results.
     ///
-    /// - Parameter count: of results.
+    /// - Parameter count: number of results.
     func codes(_ count: Int = 1, to frames: [UInt8]) throws -> [ResultCode] {
         send(frames)
         return try (0..<count).map { _ in try result().code }
@@ -186,7 +186,7 @@ final class RawClient: @unchecked Sendable {
         return goodbye
     }
 
-    /// The next bytes as they come, of whoever speaks no frames; fewer where the connection ends before.
+    /// Reads bytes of a protocol without frames. Fewer are returned if the connection ends earlier.
     func bytes(_ count: Int) throws -> [UInt8] {
         while received.count < count, try receive() {}
         let bytes = Array(received.prefix(count))
@@ -194,19 +194,20 @@ final class RawClient: @unchecked Sendable {
         return bytes
     }
 
-    /// The next bytes, as many as have come; nothing at the end.
+    /// - Returns: the bytes received so far, or the next ones; nil at the end of the connection.
     func some() throws -> [UInt8]? {
         guard try !received.isEmpty || receive() else { return nil }
         defer { received = [] }
         return received
     }
 
-    /// Reads to the end of the connection.
+    /// Reads until the end of the connection.
     func waitForClose() throws {
         while try next() != .closed {}
     }
 
-    /// The next piece of a data body, or the zeros of a hole; nothing when a message comes, which is read then.
+    /// Reads the next piece of a data body, or the zeros of a hole. If a message follows instead, it is read and `data`
+    /// is nil.
     func nextData() throws -> (data: [UInt8]?, message: Message?) {
         while true {
             switch try step() {
@@ -238,11 +239,11 @@ final class RawClient: @unchecked Sendable {
         }
         let (plain, isClosed) = try tls.decrypt(bytes)
         received += plain
-        // The end may come with the last words.
+        // The end may be received together with the last bytes.
         return !isClosed || !plain.isEmpty
     }
 
-    /// - Returns: nothing at the end.
+    /// - Returns: the received bytes; nil at the end of the connection.
     func receiveBare() throws -> ArraySlice<UInt8>? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         do throws(SystemError) {
@@ -252,7 +253,7 @@ final class RawClient: @unchecked Sendable {
             guard error.errno != EAGAIN else {
                 throw Failure(description: "the server said nothing for \(Self.patience) s")
             }
-            // A reset is an end too: the server closed while bytes were on their way to it.
+            // A reset is an end as well: the server has closed the connection while bytes were on their way to it.
             return nil
         }
     }

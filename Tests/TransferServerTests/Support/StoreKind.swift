@@ -11,27 +11,27 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// What the server of a test stores in.
+/// Kind of the store behind the server of a test.
 enum StoreKind: String, CaseIterable, Sendable {
     case directory, memory
 
-    /// `directory`, `memory` or `each`: what suites run over that do not say it themselves. Suites that take long run over each store only
-    /// when they are asked to.
+    /// `directory`, `memory` or `each`: the store of suites that do not choose one themselves. Long suites run over
+    /// each store only on request.
     fileprivate static let wanted = getenv("TRANSFER_TEST_STORE").map { String(cString: $0) }
 
-    /// Of the servers that the present test starts.
+    /// Store of the servers that the present test starts.
     @TaskLocal static var current = wanted.flatMap { StoreKind(rawValue: $0) } ?? .directory
 
-    /// What a store in memory says that it can.
+    /// Abilities that a store in memory offers.
     @TaskLocal static var abilities = StoreAbilities()
 
-    /// Whether the records of uploads and mail are in files beside a store in memory, too.
+    /// Whether the records of uploads and mail are in files even if the store is in memory.
     @TaskLocal fileprivate static var keepsRecordsInFiles = false
 
-    /// Puts the store in place, with what belongs to it.
+    /// Installs the store, and the records and access lists that belong to it.
     ///
-    /// - Parameter directory: has what the server keeps on its machine.
-    /// - Returns: what there is to look at beside the directory.
+    /// - Parameter directory: directory for the server's files.
+    /// - Returns: the medium of a store in memory; nil for a store in the directory.
     func prepare(
         _ foundations: inout ServerFoundations, in directory: TemporaryDirectory
     ) throws -> MemoryMedium? {
@@ -48,7 +48,7 @@ enum StoreKind: String, CaseIterable, Sendable {
         foundations.openAccess = { _ in memory.access }
         guard !Self.keepsRecordsInFiles else { return memory.medium }
         foundations.openCatalog = { path, _, _ in
-            // The mark by which a copy of the directory is noticed names the file of the catalog.
+            // The server detects that a directory is a copy by a mark that names the file of the catalog.
             close(open(path, O_WRONLY | O_CREAT, 0o600))
             return MemoryRecords(memory.uploads)
         }
@@ -56,13 +56,14 @@ enum StoreKind: String, CaseIterable, Sendable {
         return memory.medium
     }
 
-    /// The records of uploads of the servers that store in `store` there, as a program beside them opens them.
+    /// Opens the records of uploads that a server with its store in `store` in the directory has made, as a program
+    /// beside the server does.
     func records(in directory: TemporaryDirectory) throws -> any UploadRecords {
         guard self == .directory else { return MemoryRecords(try MemoryInFolder.of(directory).uploads) }
         return Catalog(path: Catalog.path(in: directory.path("store")), isDurable: false) { _ in }
     }
 
-    /// The lists of who may come to the servers that store in `store` there. Makes both.
+    /// Makes `store` in the directory, and the access lists of the servers that store there.
     func access(in directory: TemporaryDirectory) throws -> any AccessLists {
         guard self == .directory else { return try MemoryInFolder.of(directory).access }
         _ = mkdir(directory.path("store"), 0o755)
@@ -72,8 +73,8 @@ enum StoreKind: String, CaseIterable, Sendable {
     }
 }
 
-/// A medium with the lists of who may come in and the records of uploads and mail, and the folder in which its servers keep what is theirs, for
-/// as long as the directory is there.
+/// A medium with access lists and the records of uploads and mail, and the folder for the servers' own files. It lives
+/// as long as the directory.
 private final class MemoryInFolder: Sendable {
     let medium = MemoryMedium()
     let access = MemoryAccess()
@@ -100,11 +101,11 @@ private final class MemoryInFolder: Sendable {
     }
 }
 
-/// Runs each test of a suite over every store: what clients are told does not depend on what there is behind the server.
+/// Runs each test of a suite over every store: a server's answers do not depend on its store.
 struct EachStore: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
-    /// Whether it does so only when it is asked to: `TRANSFER_TEST_STORE=each`.
+    /// Whether this applies only on request: `TRANSFER_TEST_STORE=each`.
     var isLong = false
 
     func provideScope(
@@ -119,14 +120,16 @@ struct EachStore: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// Leaves a test of such a suite to the directory: it looks at what only a disk has, or changes it behind the server.
+/// Runs a test only over the directory, although its suite runs over every store. The test looks at properties that
+/// only a disk has, or changes files behind the server.
 struct DirectoryOnly: TestTrait {}
 
 extension Trait where Self == DirectoryOnly {
     static var directoryOnly: DirectoryOnly { DirectoryOnly() }
 }
 
-/// Leaves the records of uploads and mail of a test in files, whatever the store is: the test opens them by itself.
+/// Keeps the records of uploads and mail of a test in files, whatever its store is, because the test opens the files
+/// itself.
 struct RecordsInFiles: TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void

@@ -11,8 +11,8 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension TestServer {
-    /// Lets a byte of a stored file become another one, as a disk that decays would. The time of change tells of the write all
-    /// the same, so the catalog is made to say what it would of such a disk.
+    /// Changes a byte of a stored file like a decaying disk. The time of change reveals the write nevertheless, so the
+    /// catalog's entry is changed to match.
     func decay(_ name: String, at offset: Int) throws {
         let path = directory.path("store/" + name)
         var before = stat()

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// Runs the body on a thread of its own, against a server in this process that is stopped when the body is done.
+/// Runs the body on a separate thread with a server in this process, and stops the server afterwards.
 func serving(
     _ change: (inout ServerConfiguration) -> Void = { _ in }, listen: [Endpoint] = [TestServer.anyPort],
     log: Log = TestServer.noLog, in directory: TemporaryDirectory? = nil,
@@ -29,28 +29,28 @@ extension Result where Failure == any Error {
     }
 }
 
-/// A server on a port of its own, with a directory that goes when the test is over.
+/// A server on its own port, with a directory that is removed after the test.
 final class TestServer: Sendable {
-    /// Seconds to wait for what has no sign: only what would never come takes so long.
+    /// Seconds to wait for a state that causes no event. Only a state that is never reached takes so long.
     fileprivate static let patience = 180
 
     static let anyPort = Endpoint.internet(host: "127.0.0.1", port: 0)
 
-    /// Goes nowhere; a closed descriptor must not stop the server.
+    /// A log without output. A closed descriptor must not stop the server.
     static let noLog = Log(descriptor: -1)
 
     let server: Server
     let endpoint: Endpoint
-    /// Where clients of classic framings come in, in the order of the configuration.
+    /// Addresses for clients with classic framings, in the order of the configuration.
     let classicEndpoints: [Endpoint]
-    /// Where proxies come in.
+    /// Addresses of the listeners for proxies.
     let plainHTTPEndpoints: [Endpoint]
 
-    /// Where programs come in that watch over it; nothing where they have no address of their own.
+    /// Address for programs that monitor the server; nil if they have no separate address.
     let probeEndpoint: Endpoint?
     let directory: TemporaryDirectory
 
-    /// What the server stores in; nil where that is the directory.
+    /// Medium of a store in memory; nil if the server stores in the directory.
     let medium: MemoryMedium?
     private let ending = Locked<Task<Void, Never>?>(nil)
 
@@ -60,13 +60,13 @@ final class TestServer: Sendable {
     ) async throws {
         self.directory = directory
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: listen)
-        // Most tests are about something else, and look at all that is in the directory.
+        // Most tests do not concern the trash, and look at everything in the directory.
         configuration.trash = false
         configuration.security = .plaintext
         configuration.blockingThreads = 2
-        // What tests of HTTP call it.
+        // Tests of HTTP call the server by this name.
         configuration.advertised = "server"
-        // A client that has to wait for the other tests is not silent.
+        // A client that has to wait for other tests is not silent.
         configuration.timeouts.handshake = .seconds(600)
         configuration.timeouts.silence = .seconds(600)
         change(&configuration)
@@ -78,7 +78,8 @@ final class TestServer: Sendable {
         probeEndpoint = await server.probeEndpoints.first
     }
 
-    /// A server that can be found wants the UDP port of its TCP port, which a socket of another test may have.
+    /// A server with discovery needs the UDP port with the number of the TCP port, which a socket of another test may
+    /// use.
     private static func start(
         _ configuration: ServerConfiguration, _ log: Log, _ foundations: ServerFoundations
     ) async throws -> (Server, Endpoint) {
@@ -97,7 +98,8 @@ final class TestServer: Sendable {
         }
     }
 
-    /// Waits for the last of a server that has stopped: its tasks may hold it a little longer than its connections.
+    /// Waits until the last tasks of a stopped server have released the directory, which they may hold longer than its
+    /// connections.
     private static func waitUntilReleased(_ lock: String) async throws {
         let end = time(nil) + TestServer.patience
         let number = open(lock, O_RDWR)
@@ -109,12 +111,12 @@ final class TestServer: Sendable {
         }
     }
 
-    /// Lets the server stop by itself, from now on.
+    /// Begins an orderly stop of the server in the background.
     func beginShutDown() {
         ending.withLock { [server] in $0 = Task { await server.shutDown() } }
     }
 
-    /// Stops it, at once.
+    /// Stops the server at once.
     func end() async {
         await server.stopConnections()
         guard let ending = ending.withLock({ $0 }) else { return await server.shutDown() }
@@ -123,9 +125,9 @@ final class TestServer: Sendable {
 
     func client() throws -> RawClient { try RawClient(endpoint) }
 
-    /// A client that has been welcomed.
+    /// Connects a client and waits until the server has welcomed it.
     ///
-    /// - Parameter run: the push that it says it is part of.
+    /// - Parameter run: number of the push that the client belongs to.
     func greetedClient(run: UInt64? = nil) throws -> RawClient {
         let client = try client()
         client.send(.hello(Hello(agent: "test", run: run)))
@@ -135,7 +137,7 @@ final class TestServer: Sendable {
         return client
     }
 
-    /// Looks again and again, for what has no other sign.
+    /// Polls for a state that causes no event.
     func waitUntil(_ what: String, _ isSo: () -> Bool) throws {
         let end = time(nil) + TestServer.patience
         while !isSo() {
@@ -144,13 +146,13 @@ final class TestServer: Sendable {
         }
     }
 
-    /// Waits until no connection can be made any more.
+    /// Waits until the server accepts no more connections.
     func waitUntilClosed() {
         while (try? client()) != nil { sched_yield() }
     }
 }
 
-// MARK: What is stored
+// MARK: Stored files
 
 extension TestServer {
     func content(_ path: String) -> [UInt8]? {
@@ -158,16 +160,16 @@ extension TestServer {
         return RelativePath(stored: path).flatMap(medium.content)
     }
 
-    /// Writes a file over the head of the server, as `write`.
+    /// Writes a file behind the server, like `write`.
     ///
-    /// - Returns: whether it is there.
+    /// - Returns: whether the file was written.
     func put(_ content: [UInt8], _ path: String) -> Bool {
         guard let medium else { return Self.write(content, directory.path("store/" + path)) }
         guard let path = RelativePath(stored: path) else { return false }
         return (try? medium.write(content, path)) != nil
     }
 
-    /// Everything in the directory but the server's own, as paths, and what it has left of incoming parts.
+    /// Paths of all files and folders except the server's own. `parts` lists the incoming parts that are left.
     var tree: [String] {
         let paths = medium.map { $0.paths() } ?? Self.walk(directory.path("store"), "")
         return paths.filter { !$0.hasPrefix(".transfer") }.sorted()
@@ -178,9 +180,9 @@ extension TestServer {
             ?? Self.walk(directory.path("store/.transfer/incoming"), "").sorted()
     }
 
-    /// Shows that the server is in order: stores something for somebody else.
+    /// Shows that the server still serves by storing a file for another client.
     ///
-    /// - Parameter isSecured: with TLS.
+    /// - Parameter isSecured: whether to use TLS.
     func checkServes(isSecured: Bool = false) throws {
         let client = try client()
         if isSecured { try client.secure() }
@@ -191,10 +193,10 @@ extension TestServer {
         }
     }
 
-    /// Writes a file as somebody else than a server would, with a time of modification long ago: so any change of it shows,
-    /// however slowly the clock of the file system ticks.
+    /// Writes a file as another program would, with a time of modification long ago, so that a later change shows
+    /// however slow the clock of the file system is.
     ///
-    /// - Returns: whether it is there.
+    /// - Returns: whether the file was written.
     static func write(_ content: [UInt8], _ path: String) -> Bool {
         let number = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         guard number >= 0 else { return false }

@@ -5,7 +5,7 @@ import TransferProtocol
 import TransferTestSupport
 
 extension ServerTests {
-    /// Uploads that fail alone: a result with the reason, nothing visible, and a connection that goes on.
+    /// Uploads that fail alone. The result has the reason, no file is visible, and the connection continues.
     @Suite(.overEachStore) struct BadUploadTests {
         private static let content = [UInt8]("hello, world".utf8)
         private static let bomb = Frames.deflated([UInt8](repeating: 0, count: Limits.dataBody + 1))
@@ -17,7 +17,7 @@ extension ServerTests {
             Frames.begin("x", size: size) + Frames.data(Array(body), .zstd) + Frames.end(content)
         }
 
-        /// The frames of one upload each, and its result.
+        /// Frames of one upload each, and the code that the result has to have.
         static let badUploads: [FaultyFrames] = [
             FaultyFrames(
                 "too many bytes", .sizeMismatch,
@@ -149,7 +149,7 @@ extension ServerTests {
             }
         }
 
-        /// Both are in one batch, so the digester has gone on to the second when the first cannot be published.
+        /// Both uploads are in one batch, so the digester has begun the second when the first cannot be published.
         @Test func aResultCountsTheBytesOfItsOwnUpload() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -161,7 +161,7 @@ extension ServerTests {
             }
         }
 
-        /// A long upload whose data goes on after its rejection, in frames that are cut by batches.
+        /// The client goes on sending data of a long upload after its rejection, in frames that span batches.
         @Test(arguments: [BodyEncoding.stored, .zlib, .zstd, .hole])
         func framesOfARejectedUploadAreSkipped(_ encoding: BodyEncoding) async throws {
             try await serving { server in
@@ -190,7 +190,7 @@ extension ServerTests {
             }
         }
 
-        /// Too many bytes are known at once, without the end.
+        /// The server notices excess bytes at once, before the end.
         @Test func tooManyBytesAreNoticedBeforeTheEnd() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

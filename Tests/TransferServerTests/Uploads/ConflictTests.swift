@@ -5,7 +5,7 @@ import TransferProtocol
 import TransferServer
 
 extension ServerTests {
-    /// What is answered before the content travels, and names that are taken.
+    /// Early answers before the content is sent, and names that are taken.
     @Suite(.overEachStore) struct ConflictTests {
         @Test func skipAndFailAreAnsweredEarly() async throws {
             try await serving { server in
@@ -42,7 +42,7 @@ extension ServerTests {
             }
         }
 
-        /// What had the name is gone, and its sender is told.
+        /// The replaced content is gone, and the client learns of that.
         @Test func whatReplacesOtherContentSaysSo() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -58,8 +58,8 @@ extension ServerTests {
             }
         }
 
-        /// A client that has died, and the same command again: whatever the dead one had sent is stored before what the new one
-        /// was told of, or not at all.
+        /// A client has died, and its command runs again. Uploads of the dead client are stored before the
+        /// acknowledgements of the new one, or not at all.
         @Test func whatADeadClientHasSentReplacesNothingNewer() async throws {
             try await serving { server in
                 let older = try server.greetedClient(run: 1)
@@ -100,7 +100,7 @@ extension ServerTests {
                 client.send(.abort)
                 client.send(Frames.begin("y", size: 1001) + Frames.data(content) + Frames.end(content))
                 #expect(try client.result().code == .uploadTooLarge)
-                // As soon as it is too large: it may have no end.
+                // The upload is refused as soon as it is too large, since it may have no end.
                 client.send(Frames.begin("z", size: nil) + Frames.data(content))
                 #expect(try client.result().code == .uploadTooLarge)
                 client.send(Frames.end(content))

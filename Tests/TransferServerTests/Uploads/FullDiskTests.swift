@@ -6,7 +6,7 @@ import TransferServer
 import TransferTestSupport
 
 extension ServerTests {
-    /// On a real, small file system; where mounting is not allowed there is nothing to test with.
+    /// Uploads to a real, small file system. Nothing is tested if mounting is not allowed.
     @Suite struct FullDiskTests {
         private static let content = [UInt8](repeating: 7, count: 3 << 20)
 
@@ -15,7 +15,7 @@ extension ServerTests {
             return Frames.hello + begin + Frames.stored(Self.content) + Frames.end(Self.content)
         }
 
-        /// Of known size, small and large, and of unknown size.
+        /// Uploads of known size, small and large, and of unknown size.
         @Test func uploadsFailAndSucceedAgain() async throws {
             let directory = try TemporaryDirectory()
             guard let disk = SmallFileSystem(directory.path("store"), size: "5m") else { return }

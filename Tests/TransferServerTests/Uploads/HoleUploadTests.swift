@@ -8,9 +8,9 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Holes of sparse files, which come and go as the number of their bytes.
+    /// Holes of sparse files, which are sent and received as a number of bytes.
     @Suite struct HoleUploadTests {
-        /// A run of zeros, or bytes.
+        /// A piece of a file: a hole, or bytes.
         private enum Piece: Sendable {
             case hole(Int)
             case data([UInt8])
@@ -22,7 +22,7 @@ extension ServerTests {
                 }
             }
 
-            /// - Parameter asHoles: whether zeros travel as holes.
+            /// - Parameter asHoles: whether zeros are sent as holes.
             func frames(asHoles: Bool = true) -> [UInt8] {
                 guard case .hole(let count) = self, asHoles else { return Frames.stored(content) }
                 return stride(from: 0, to: count, by: Limits.dataBody).reduce(into: []) { frames, start in
@@ -33,7 +33,7 @@ extension ServerTests {
 
         private static let some = SplitMix64.bytes(seed: 3, 10_000)
 
-        /// In front, at the end, within a page, across blocks, all of it.
+        /// Holes in front, at the end, within a page, across blocks, and files that are one hole.
         private static let files: [[Piece]] = [
             [.hole(1 << 20), .data(some)], [.data(some), .hole((5 << 20) + 1)], [.data(some), .hole(100), .data(some)],
             [.data(some), .hole(9 << 20), .data(some), .hole(3 << 20), .data([1])], [.hole(6 << 20)], [.hole(1)],
@@ -64,7 +64,8 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: Self.upload("a", file, filled: filled)) == [.committed])
                 #expect(server.content("a") == Self.content(file))
-                // Of room that was reserved, because nobody has said that there are holes, the page stays that two holes share.
+                // If the client has not announced holes, room was reserved, and the pages at the borders of two holes
+                // keep theirs.
                 #expect(Self.space(server, "a") <= Self.data(file) + 24 * 4096)
             }
         }
@@ -93,7 +94,7 @@ extension ServerTests {
             }
         }
 
-        /// They count as the bytes that they stand for.
+        /// Holes count as the bytes that they stand for.
         @Test func holesCountAsContent() async throws {
             try await serving({ $0.maximumUpload = 8 << 20 }) { server in
                 let client = try server.greetedClient()
@@ -111,7 +112,7 @@ extension ServerTests {
             }
         }
 
-        /// Blocks of other bytes came first, over a connection that is gone, or that is slower.
+        /// Other bytes were sent for these blocks first, to an earlier server or over an older connection.
         @Test(arguments: [false, true]) func partsAreOverwrittenByHoles(hasRestarted: Bool) async throws {
             let block = Limits.blockSize
             let directory = try TemporaryDirectory()
@@ -141,7 +142,7 @@ extension ServerTests {
             }
         }
 
-        /// What is all holes is not found by who goes on with it, and comes again for a few bytes.
+        /// A restarted server does not report blocks that are all holes. The client sends them again as a few bytes.
         @Test func whatIsThereOfASparsePartIsGoneOnWith() async throws {
             let block = Limits.blockSize
             let content = SplitMix64.bytes(seed: 8, block) + [UInt8](repeating: 0, count: 2 * block)
@@ -170,7 +171,7 @@ extension ServerTests {
             }
         }
 
-        /// One that is larger than the disk, and takes little of it.
+        /// A file that is larger than the disk and occupies little of it.
         @Test func roomIsForWhatIsFilled() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -188,9 +189,9 @@ extension ServerTests {
             }
         }
 
-        // MARK: To clients
+        // MARK: Downloads
 
-        /// - Parameter features: what the client says.
+        /// - Parameter features: features that the client announces.
         private static func client(_ server: TestServer, _ features: Features) throws -> RawClient {
             let client = try server.client()
             client.send(Frames.hello(features: features))
@@ -215,7 +216,7 @@ extension ServerTests {
                 guard features.contains(.holes) else {
                     return #expect(client.holeBytes == 0 && fetched.file?.filled == nil)
                 }
-                // Within a page there is no hole.
+                // Holes within a page are not holes on the disk.
                 let zeros = content.count - Self.data(file)
                 #expect(client.holeBytes >= zeros - 4 * 4096)
                 let space = Self.space(server, "a")

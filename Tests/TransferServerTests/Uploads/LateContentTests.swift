@@ -10,11 +10,11 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What a few bytes on the wire stand for is not worked on for long when nobody waits for it.
+    /// The server does not work long on content that is a few bytes on the wire after its client has gone.
     @Suite(.overEachStore) struct LateContentTests {
         private static let hole = 1 << 20
 
-        /// Frames in the buffers of batches, as a session parses them.
+        /// Puts frames into the buffers of batches, as a session parses them.
         private static func batches(_ operations: [BinaryBatch.Operation], _ frames: [UInt8]) throws -> [BinaryBatch] {
             let pool = BufferPool(size: 256 << 10, count: 16)
             var (parser, rest, batches): (FrameParser, [UInt8], [BinaryBatch]) = (FrameParser(), frames, [])
@@ -62,7 +62,7 @@ extension ServerTests {
             #expect(small.map(\.operations.count) == [1024, 976])
         }
 
-        /// One of two sessions has ended when the same comes.
+        /// Holes for a session that has ended are dropped. The same holes for an open session are processed.
         @Test(arguments: [false, true]) func holesAreDroppedWhenNobodyWaits(_ isEnding: Bool) async throws {
             try await serving { server in
                 let worker = Self.worker(server)
@@ -79,7 +79,7 @@ extension ServerTests {
             }
         }
 
-        /// What was received whole is stored, though its sender has gone.
+        /// An upload that was received completely is stored, although its client has gone.
         @Test func contentIsStoredWhenNobodyWaits() async throws {
             try await serving { server in
                 let worker = Self.worker(server)

@@ -12,12 +12,12 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Which of many uploads the server has already.
+    /// Lookups of many uploads at once.
     @Suite(.overEachStore) struct LookupTests {
         private static let known = (1...5 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
         private static let stranger = UploadID(high: 2, low: 1)
 
-        /// Stores a file for each of the ids, `d/1` to `d/5`.
+        /// Stores a file for each ID, `d/1` to `d/5`.
         private static func fill(_ server: TestServer, run: UInt64? = nil) throws {
             let client = try server.greetedClient(run: run)
             let frames = known.flatMap { Frames.upload("d/\($0.low)", [UInt8($0.low)], id: $0) }
@@ -35,14 +35,14 @@ extension ServerTests {
                     #expect(result.storedPath == "d/\(result.id.low)" && result.kind == .file)
                     #expect(result.size == 1 && result.isDurable && result.digest == Frames.digest(content))
                 }
-                // All are answered, so all may be begun.
+                // All lookups are answered, so the client may begin all uploads.
                 let frames = Frames.upload("new", [1], id: Self.stranger) + Frames.upload("d/1", [1], id: Self.known[0])
                 #expect(try client.codes(2, to: frames) == [.committed, .committed])
             }
         }
 
-        /// A client that takes no answers has no more of them made than a turn's worth, and what is looked up at once, however long
-        /// the paths in them are.
+        /// For a client that takes no answers the server makes no more than one turn's worth, and those of one lookup
+        /// step, however long their paths are.
         @Test func longAnswersAreMadeInTurns() async throws {
             let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
             let ids = (1...128 as ClosedRange<UInt64>).map { UploadID(high: 3, low: $0) }
@@ -73,7 +73,8 @@ extension ServerTests {
             }
         }
 
-        /// What waits for a client that takes nothing is bounded, and the client is given up as any silent one is.
+        /// The answers waiting for a client that reads nothing are bounded, and the client is given up like any silent
+        /// one.
         @Test func whoTakesNoAnswersIsGivenUp() async throws {
             let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
             let ids = (1...UInt64(Limits.unacknowledgedUploads)).map { UploadID(high: 3, low: $0) }
@@ -108,7 +109,7 @@ extension ServerTests {
             }
         }
 
-        /// Nothing is read for a question, so a file that was touched is not known until somebody sends it.
+        /// The server reads no file for a lookup, so a touched file is unknown until a client sends it.
         @Test(.directoryOnly) func onlyWhatIsUntouchedIsKnown() async throws {
             try await serving { server in
                 try Self.fill(server)
@@ -147,7 +148,7 @@ extension ServerTests {
             }
         }
 
-        /// One signature is enough for all of them.
+        /// One signature covers the receipts of all answers.
         @Test(arguments: [true, false]) func everyAnswerHasItsReceipt(hadReceipts: Bool) async throws {
             try await serving { server in
                 if !hadReceipts { try Self.fill(server) }
@@ -179,7 +180,7 @@ extension ServerTests {
             }
         }
 
-        /// A server that stops takes no more questions, and lets nobody wait for an answer.
+        /// A stopping server does not look uploads up. It answers that they are unknown, so no client waits.
         @Test func aServerThatStopsKnowsNothing() async throws {
             try await serving { server in
                 try Self.fill(server)
@@ -243,7 +244,7 @@ extension ServerTests {
 }
 
 extension RawClient {
-    /// Asks about uploads, and waits for the answers to all of them.
+    /// Asks for uploads, and waits for the answers to all of them.
     func lookUp(
         _ ids: [UploadID], _ function: DigestFunction = .xxh128
     ) throws -> (known: [UploadResult], unknown: [UploadID]) {

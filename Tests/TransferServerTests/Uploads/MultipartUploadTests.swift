@@ -9,14 +9,14 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Numbers about an upload in parts that do not go together, in orders that no client of ours would send them in.
+    /// Inconsistent sizes and offsets of uploads in parts, in orders that no regular client sends.
     @Suite(.overEachStoreIfAsked) struct MultipartUploadTests {
         private static let block = UInt64(Limits.blockSize)
         private static let content = SplitMix64.bytes(seed: 61, Limits.blockSize + 5)
 
         private let upload = PartedUpload("big", content)
 
-        /// A size of zero fits what has no parts, and no part can have it.
+        /// A size of zero matches an upload without parts, and no part can have it.
         @Test func theEndOfWhatWasOnlyAskedFor() async throws {
             try await serving { [upload] server in
                 let client = try server.greetedClient()
@@ -31,7 +31,7 @@ extension ServerTests {
             }
         }
 
-        /// The file has more than its upload is said to have, and no server that comes later knows why.
+        /// The file is larger than the declared total, and a restarted server does not know why.
         @Test func aTotalBelowWhatIsThere() async throws {
             let directory = try TemporaryDirectory()
             try await serving(in: directory) { [upload] server in
@@ -49,7 +49,7 @@ extension ServerTests {
                     try server.checkServes()
                 }
             }
-            // What was there counts for nothing, and is gone in the end.
+            // The old parts do not count, and their file is gone in the end.
             try await serving(in: directory) { [upload] server in
                 let client = try server.greetedClient()
                 let short = PartedUpload("short", Array(Self.content[..<5]), id: upload.id)
@@ -59,7 +59,7 @@ extension ServerTests {
             }
         }
 
-        /// While it is known what is there, another total is another upload.
+        /// While the server knows the parts, another total contradicts the upload.
         @Test func aTotalBelowWhatHasArrived() async throws {
             try await serving { [upload] server in
                 let client = try server.greetedClient()
@@ -76,7 +76,7 @@ extension ServerTests {
                 let front = 0..<Limits.blockSize
                 #expect(try client.codes(to: upload.part(front)) == [.staged])
                 #expect(try client.codes(to: upload.farBlock) == [.contentMismatch])
-                // Half of it is behind the end.
+                // Half of this block lies beyond the end.
                 #expect(try client.codes(to: upload.block(at: Self.block)) == [.contentMismatch])
                 let rest = upload.part(front.upperBound..<Self.content.count)
                 #expect(try client.codes(2, to: rest + upload.multipart) == [.staged, .committed])
@@ -84,7 +84,7 @@ extension ServerTests {
             }
         }
 
-        /// What is too large leaves nothing: neither in memory nor in the catalog.
+        /// A total that is too large leaves neither an upload in memory nor a record in the catalog.
         @Test(arguments: [UInt64(Int64.max) + 1, .max - 1] as [UInt64]) func totalsBeyondAnyFile(_ total: UInt64)
             async throws
         {
@@ -97,7 +97,7 @@ extension ServerTests {
             }
         }
 
-        /// The part was complete, but nobody has said so yet when a newer connection takes the upload over.
+        /// The part's content is complete, but its end has not been sent when a newer connection takes the upload over.
         @Test(.directoryOnly) func aLateEndOfAPartThatWasTakenOver() async throws {
             try await serving { [upload] server in
                 let (older, newer) = (try server.greetedClient(), try server.greetedClient())
@@ -122,7 +122,7 @@ extension PartedUpload {
         Frames.encoded(.resume(Begin(id: id, path: path, size: size, digest: function, scope: .multipart)))
     }
 
-    /// An end without a byte.
+    /// An end with a size of zero.
     fileprivate var emptyEnd: [UInt8] {
         Frames.encoded(.begin(Begin(id: id, path: path, size: 0, digest: function, scope: .multipart))) + Frames.end([])
     }
@@ -133,7 +133,7 @@ extension PartedUpload {
             .begin(Begin(id: .random(), path: path, size: size, digest: function, scope: .part(part))))
     }
 
-    /// The first block again, of a stream, at another place.
+    /// The first block as a part of a stream, at another offset.
     fileprivate func block(at offset: UInt64) -> [UInt8] {
         let bytes = Array(content[..<Limits.blockSize])
         return begin(offset, UInt64(bytes.count), total: nil) + Frames.stored(bytes) + Frames.end(bytes, function)

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferProtocol
 
-/// Frames of one upload in parts.
+/// Makes the frames of one upload in parts.
 struct PartedUpload {
     let id: UploadID
     let path: String
@@ -24,7 +24,7 @@ struct PartedUpload {
         part(range, id: partID, total: content.count)
     }
 
-    /// - Parameter total: what is said of the size of the whole.
+    /// - Parameter total: declared size of the whole upload.
     func part(_ range: Range<Int>, id partID: UploadID = .random(), total: Int?) -> [UInt8] {
         var begin = Begin(id: partID, path: path, size: UInt64(range.count), digest: function, conflict: conflict)
         begin.scope = .part(.init(of: id, offset: UInt64(range.lowerBound), total: total.map { UInt64($0) }))
@@ -42,20 +42,20 @@ struct PartedUpload {
         return Frames.encoded(.begin(begin)) + Frames.end(other, function)
     }
 
-    /// Takes all of it back.
+    /// Frames that withdraw the whole upload.
     var withdrawal: [UInt8] {
         var begin = Begin(id: id, path: path, size: 0, digest: function)
         begin.scope = .multipart
         return Frames.encoded(.begin(begin), .abort)
     }
 
-    /// Asks what there is.
+    /// Asks which blocks the server has.
     var question: [UInt8] {
         Frames.encoded(
             .resume(Begin(id: id, path: path, size: UInt64(content.count), digest: function, scope: .multipart)))
     }
 
-    /// The digest of each block.
+    /// The digests of all blocks.
     var blocks: [Digest] {
         stride(from: 0, to: content.count, by: Limits.blockSize).map { start in
             Frames.digest(Array(content[start..<min(content.count, start + Limits.blockSize)]), function)

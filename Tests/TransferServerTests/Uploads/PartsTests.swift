@@ -6,9 +6,9 @@ import TransferServer
 import TransferTestSupport
 
 extension ServerTests {
-    /// Uploads that arrive in parts.
+    /// Uploads that clients send in parts.
     @Suite(.overEachStoreIfAsked) struct PartsTests {
-        /// Three blocks, the last one not whole.
+        /// Content of three blocks, the last one shorter.
         private static let content = SplitMix64.bytes(seed: 1, 2 * Limits.blockSize + 12_345)
         private static let ranges = [
             0..<Limits.blockSize, Limits.blockSize..<2 * Limits.blockSize, 2 * Limits.blockSize..<content.count,
@@ -40,7 +40,7 @@ extension ServerTests {
             }
         }
 
-        /// As after a lost acknowledgement.
+        /// A client repeats the end after its acknowledgement was lost.
         @Test func theEndAgainGetsTheSameAcknowledgement() async throws {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
@@ -70,7 +70,8 @@ extension ServerTests {
             }
         }
 
-        /// What an older connection wrote, or still writes, no longer counts, and it gets nothing back.
+        /// Bytes that an older connection wrote, or still writes, no longer count, and that connection cannot take the
+        /// upload back.
         @Test func theNewestConnectionTakesAPartOver() async throws {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
@@ -110,7 +111,7 @@ extension ServerTests {
             }
         }
 
-        /// Every part is as declared, the whole is not.
+        /// Every part has its declared digest, and the whole upload has not.
         @Test func anotherDigestOfTheWhole() async throws {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
@@ -157,7 +158,7 @@ extension ServerTests {
             }
         }
 
-        /// Whose end nobody knows: what is there already says how large it is at least.
+        /// The end of a stream is not known, but the parts give a lower bound of the size.
         @Test(.directoryOnly) func theLimitIsForAStreamToo() async throws {
             let block = Limits.blockSize
             try await serving({ $0.maximumUpload = UInt64(2 * block) }) { server in
@@ -171,12 +172,12 @@ extension ServerTests {
                 }
                 let part = server.directory.path("store/.transfer/incoming/\(upload.id).part")
                 #expect(TestServer.read(part)?.count == 2 * block)
-                // The last one may end where the limit is.
+                // The last part may end at the limit.
                 #expect(try client.codes(to: upload.part(block..<2 * block, total: 2 * block)) == [.staged])
             }
         }
 
-        /// What is known of them goes when nobody has worked on them for a while; what was written stays.
+        /// The server forgets parts without a connection after a while, but their file stays.
         @Test func desertedPartsAreForgottenButStay() async throws {
             try await serving({ $0.keepParts = .milliseconds(0) }) { server in
                 let upload = PartedUpload("big", Self.content)
@@ -192,7 +193,7 @@ extension ServerTests {
             }
         }
 
-        /// Each holds a descriptor, so a connection may have some under way but not any number.
+        /// Each upload in parts holds a descriptor, so a connection may have a limited number.
         @Test func tooManyAtOnce() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

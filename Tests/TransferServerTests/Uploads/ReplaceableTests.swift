@@ -6,7 +6,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Uploads that say what they may take the place of.
+    /// Uploads that declare the version that they may replace.
     @Suite(.overEachStore) struct ReplaceableTests {
         private static func upload(
             _ content: [UInt8], _ version: FileVersion?, _ conflict: ConflictPolicy = .overwrite
@@ -25,16 +25,16 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: Self.upload([1], FileVersion.none)) == [.committed])
                 let seen = try Self.version(client)
-                // The same content is no other one, whatever its version is.
+                // Uploading the same content is not a conflict, whatever the version is.
                 #expect(try client.codes(to: Self.upload([1], FileVersion.none)) == [.alreadyStored])
                 #expect(try client.codes(to: Self.upload([2], FileVersion.none)) == [.pathConflict])
                 #expect(try client.codes(to: Self.upload([2], seen)) == [.committed])
                 #expect(try client.codes(to: Self.upload([3], seen)) == [.pathConflict])
                 #expect(try client.codes(to: Self.upload([2], seen)) == [.alreadyStored])
                 #expect(server.content("a") == [2])
-                // It says nothing to other policies.
+                // Other policies ignore the version.
                 #expect(try client.codes(to: Self.upload([4], seen, .keepBoth)) == [.committed])
-                // What is free is taken.
+                // A free path may be used.
                 client.ask(.remove(RemoveRequest(id: 7, path: "a")))
                 _ = try client.listed()
                 #expect(try client.codes(to: Self.upload([5], seen)) == [.committed])
@@ -42,7 +42,7 @@ extension ServerTests {
             }
         }
 
-        /// Content that cannot be published need not come.
+        /// Content that cannot be published need not be sent.
         @Test func aLongOneIsRefusedBeforeItsContent() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Uploads that come again with the id they had.
+    /// Uploads that are sent again with their ID.
     @Suite(.overEachStore) struct ReplayTests {
         @Test func getsTheSameAcknowledgement() async throws {
             try await serving { server in
@@ -27,7 +27,7 @@ extension ServerTests {
             }
         }
 
-        /// Where it is stored is told unless it is the very name that was asked for.
+        /// The result contains the stored path unless its bytes equal those of the requested path.
         @Test(arguments: [("\u{E9}", "\u{E9}", nil), ("\u{E9}", "e\u{301}", "\u{E9}"), ("K", "\u{212A}", "K")])
         func thePathIsToldByItsBytes(_ stored: String, _ asked: String, _ told: String?) async throws {
             try await serving { server in
@@ -74,7 +74,7 @@ extension ServerTests {
             }
         }
 
-        /// An acknowledgement says where the content is, not where this `begin` would have liked it.
+        /// An acknowledgement says where the content is stored, not where this `begin` requested it.
         @Test func underAnotherPathNamesTheStoredOne() async throws {
             try await serving { server in
                 let id = UploadID.random()
@@ -102,7 +102,7 @@ extension ServerTests {
             }
         }
 
-        /// An older connection, which the client has lost, is about to have its acknowledgement.
+        /// An older connection, which the client has lost, is about to complete the upload.
         @Test(arguments: [ConflictPolicy.keepBoth, .overwrite, .fail, .skip])
         func whileTheFirstIsBeingCompletedHasToComeOnceMore(_ conflict: ConflictPolicy) async throws {
             try await serving { server in
@@ -121,7 +121,7 @@ extension ServerTests {
             }
         }
 
-        /// The older connection may be dead without the server's knowledge: nobody waits for it.
+        /// The older connection may be dead without the server's knowledge, so the newer one does not wait for it.
         @Test(arguments: [ConflictPolicy.keepBoth, .overwrite, .fail, .skip])
         func besideTheOlderConnectionIsStoredOnce(_ conflict: ConflictPolicy) async throws {
             try await serving { server in

@@ -9,9 +9,9 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What the server tells of uploads that were interrupted.
+    /// Answers of the server about interrupted uploads.
     @Suite(.overEachStoreIfAsked) struct ResumeTests {
-        /// Four blocks, the last one not whole.
+        /// Content of four blocks, the last one shorter.
         private static let content = SplitMix64.bytes(seed: 1, 3 * Limits.blockSize + 12_345)
 
         private static func range(_ blocks: Range<Int>) -> Range<Int> {
@@ -43,7 +43,7 @@ extension ServerTests {
             }
         }
 
-        /// The next server knows nothing but the file; what is damaged in it is seen by its digest.
+        /// The next server knows only the file. The digest of a block shows that it is damaged.
         @Test(.directoryOnly) func partsOfAnEarlierServer() async throws {
             let directory = try TemporaryDirectory()
             let upload = PartedUpload("big", Self.content)
@@ -59,7 +59,7 @@ extension ServerTests {
                 let found = try client.found(upload)
                 #expect(found[0] == upload.blocks[0] && found[3] == upload.blocks[3])
                 #expect(found[1] != upload.blocks[1])
-                // Without what is missing and what is damaged it is not complete, and not itself.
+                // With missing and damaged blocks the upload is not complete.
                 #expect(try client.codes(to: upload.multipart) == [.incomplete])
                 #expect(
                     try client.codes(2, to: upload.part(Self.range(1..<3)) + upload.multipart) == [.staged, .committed])
@@ -68,7 +68,7 @@ extension ServerTests {
             }
         }
 
-        /// Nobody reads on for a client that is about to be sent away.
+        /// The server does not go on reading for a client that it is about to disconnect.
         @Test func theAnswerEndsWithTheServer() async throws {
             let directory = try TemporaryDirectory()
             let upload = PartedUpload("big", Self.content)
@@ -100,7 +100,7 @@ extension ServerTests {
             }
         }
 
-        /// A client that doesn't compare cannot make the server acknowledge what is damaged.
+        /// A client that compares no digests cannot make the server acknowledge damaged blocks.
         @Test(.directoryOnly) func aDamagedBlockIsNotAcknowledged() async throws {
             let directory = try TemporaryDirectory()
             let upload = PartedUpload("big", Self.content)
@@ -118,7 +118,7 @@ extension ServerTests {
             }
         }
 
-        /// A connection that is lost in the middle of a part leaves the whole blocks that it brought.
+        /// A connection that is lost in the middle of a part leaves the whole blocks that it has sent.
         @Test func wholeBlocksOfAPartThatWasCut() async throws {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
@@ -156,8 +156,8 @@ extension ServerTests {
             }
         }
 
-        /// As after a server that died when it had published the content, and remembered nothing of it; or as somebody asks
-        /// who has heard of its path, size and digest.
+        /// A server may have died after it had published the content and before it recorded that, or a client may ask
+        /// that only knows path, size and digest.
         @Test(arguments: ["big", "big-1"]) func whatIsStoredUnderTheNameIsNoProof(_ name: String) async throws {
             try await serving { server in
                 let client = try server.greetedClient()
@@ -168,7 +168,7 @@ extension ServerTests {
                 #expect(try client.codes(to: upload.multipart) == [.incomplete])
                 #expect(try client.found(upload).isEmpty)
                 #expect(try client.codes(to: upload.multipart) == [.incomplete])
-                // Who sends it is told that it was there.
+                // A client that sends the content learns that it was already stored.
                 client.send(upload.inOnePart + upload.multipart)
                 #expect(try client.result().code == .staged)
                 let result = try client.result()
@@ -224,7 +224,7 @@ extension ServerTests {
 }
 
 extension RawClient {
-    /// Asks what there is of an upload.
+    /// Asks which blocks of an upload the server has.
     func found(_ upload: PartedUpload) throws -> [UInt64: Digest] {
         send(upload.question)
         var found: [UInt64: Digest] = [:]

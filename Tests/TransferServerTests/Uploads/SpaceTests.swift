@@ -14,7 +14,8 @@ extension ServerTests {
         private static let content = SplitMix64.bytes(seed: 21, 2 * Limits.blockSize)
         private static let size = UInt64(content.count)
 
-        /// Of known size, before the content travels; of unknown size, on the way; in parts, at the first.
+        /// The server refuses an upload of known size before its content is sent, one of unknown size during the
+        /// content, and one in parts at the first part.
         @Test func theQuotaHoldsForAll() async throws {
             try await serving({ $0.space.quota = Self.size + 5 }) { server in
                 let client = try server.greetedClient()

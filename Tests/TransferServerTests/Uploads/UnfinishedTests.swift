@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What the catalog says of uploads in parts that are not complete.
+    /// Records of unfinished uploads in parts in the catalog.
     @Suite(.overEachStore) struct UnfinishedTests {
         private static let content = SplitMix64.bytes(seed: 31, 2 * Limits.blockSize + 5)
         private static let front = 0..<Limits.blockSize
@@ -22,7 +22,7 @@ extension ServerTests {
             directory = try TemporaryDirectory()
         }
 
-        /// As a program beside the server reads them.
+        /// The records as a program beside the server reads them.
         private var records: any UploadRecords {
             get throws { try store.records(in: directory) }
         }
@@ -53,11 +53,11 @@ extension ServerTests {
                 #expect(found.begun > 0 && found.run == 7 && found.sender.hasPrefix("127.0.0.1:"))
                 #expect(try entries().isEmpty)
             }
-            // Of one that was only asked for there is nothing to go on with.
+            // An upload that a client has only asked about leaves nothing to resume.
             #expect(isAskedFor ? isForgotten : isUnfinished)
         }
 
-        /// The next server goes on with it, and it has begun when it began.
+        /// The next server continues the upload, and the time at which the upload was begun stays.
         @Test func itIsOneEntryToItsEnd() async throws {
             try await serving(in: directory) { [self] server in
                 let client = try server.greetedClient()
@@ -78,7 +78,7 @@ extension ServerTests {
             #expect(entry.state == .committed && entry.id == upload.id && entry.digest == Frames.digest(Self.content))
         }
 
-        /// Otherwise a question of some sixty bytes would take a place, or all the room that there is.
+        /// Otherwise a question of some sixty bytes would take a place, or all the free room.
         @Test func whatThereIsNoRoomForLeavesNothing() async throws {
             try await serving(in: directory) { server in
                 let client = try server.greetedClient()
@@ -90,13 +90,13 @@ extension ServerTests {
             }
         }
 
-        /// Refused at its end, so its part is gone.
+        /// The upload is refused at its end, so its part is gone.
         @Test func whatIsRefusedLeavesTheCatalog() async throws {
             try await serving(in: directory) { [self] server in
                 let client = try server.greetedClient()
                 let frames = upload.inOnePart + upload.multipart(digestOf: Self.content.reversed())
                 #expect(try client.codes(2, to: frames) == [.staged, .digestMismatch])
-                // Its client need not go for that.
+                // The connection of the client may stay open.
                 try server.waitUntil("the catalog forgets the upload") { isForgotten }
             }
         }
@@ -114,7 +114,7 @@ extension ServerTests {
             }
         }
 
-        /// Neither the part nor its entry is a loss, a stranger, or a promise.
+        /// A scrub reports neither the part nor its record as lost, strange or acknowledged.
         @Test(.directoryOnly) func aScrubLeavesItAlone() async throws {
             let fixture = try ScrubFixture()
             try await serving(in: fixture.directory) { [self] server in

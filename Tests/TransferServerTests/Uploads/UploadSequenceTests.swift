@@ -4,10 +4,10 @@ import TransferServer
 import TransferTestSupport
 
 extension ServerTests {
-    /// Whatever order the steps of uploads come in, and whatever their numbers are.
+    /// Steps of uploads in any order, with any numbers.
     @Suite struct UploadSequenceTests {
-        /// Under three servers, one after the other: what is known of the uploads is in memory, forgotten as soon as nobody
-        /// works on them, or only a file.
+        /// Three servers, one after the other, know the uploads from memory, forget them as soon as they have no
+        /// connection, or know only their files.
         @Test(arguments: 0..<12 as Range<UInt64>) func everyStepIsAnswered(_ seed: UInt64) async throws {
             let directory = try TemporaryDirectory()
             let ids = (1...2).map { UploadID(high: seed, low: $0) }

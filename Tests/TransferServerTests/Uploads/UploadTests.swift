@@ -9,7 +9,7 @@ import TransferStore
 import TransferTestSupport
 
 extension ServerTests {
-    /// What well-behaved clients get.
+    /// Uploads that well-behaved clients send.
     @Suite(.overEachStoreIfAsked) struct UploadTests {
         @Test func everythingInOneWrite() async throws {
             try await serving { server in
@@ -24,7 +24,7 @@ extension ServerTests {
             }
         }
 
-        /// Neither stored nor found again, nor from memory.
+        /// Results say whether uploads are durable, also for content that was already stored and for repeated uploads.
         @Test(arguments: [Durability.commit, .none]) func whatResultsPromise(durability: Durability) async throws {
             let isDurable = durability == .commit
             try await serving({ $0.durability = durability }) { server in

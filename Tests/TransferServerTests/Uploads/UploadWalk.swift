@@ -2,27 +2,27 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// Steps of a few uploads, made up at random: asked about, begun whole, in parts or at their end, with numbers that fit
-/// each other or nothing at all, over several connections that come and go. Every one has to be answered by name.
+/// Random steps of a few uploads over several connections that come and go: questions, whole uploads, parts and ends,
+/// with numbers that match or not. The server has to answer each step by the ID of the upload.
 struct UploadWalk {
     private struct Connection {
         let client: RawClient
-        /// The upload that it is in the middle of.
+        /// The upload that the connection has begun.
         var open: Begin?
     }
 
     private static let block = UInt64(Limits.blockSize)
 
-    /// Bytes of every upload, block for block, so that any part of one is known.
+    /// Bytes of each block of every upload, so that the content of any part is known.
     private static let pattern = SplitMix64.bytes(seed: 71, Limits.blockSize)
 
-    /// Sizes that some part of a server may take for something else.
+    /// Sizes at the limits of blocks and number types.
     private static let edges: [UInt64?] = [
         nil, 0, 1, 5, block - 1, block, block + 1, 2 * block, 10 * block + 5, 1 << 32, UInt64(Int64.max) - 1,
         UInt64(Int64.max), 1 << 63, .max - block, .max - 1, .max,
     ]
 
-    /// Those that may well be of one upload.
+    /// Sizes that fit one upload.
     private static let usual: [UInt64?] = [nil, nil, 5, block, block + 5, 2 * block, 11 * block]
 
     private let server: TestServer
@@ -31,8 +31,8 @@ struct UploadWalk {
     private var connections: [Connection?] = [nil, nil, nil]
 
     /// - Parameters:
-    ///   - ids: of the uploads.
-    ///   - seed: decides what happens.
+    ///   - ids: IDs of the uploads.
+    ///   - seed: seed of all random choices.
     init(_ server: TestServer, _ ids: [UploadID], seed: UInt64) {
         (self.server, self.ids) = (server, ids)
         generator = SplitMix64(seed: seed)
@@ -55,7 +55,7 @@ struct UploadWalk {
 
     // MARK: Steps
 
-    /// - Returns: whether the connection is still there.
+    /// - Returns: whether the connection is still open.
     private mutating func ask(_ client: RawClient) throws -> Bool {
         let id = chooseID()
         let question = Begin(id: id, path: "a", size: chooseSize(), digest: .xxh128, scope: .multipart)
@@ -151,7 +151,7 @@ struct UploadWalk {
         return isUsual ? [0, 0, 1, 10].randomElement(using: &generator, times: Self.block) : chooseSize() ?? 0
     }
 
-    /// Mostly a block, or what is left of the upload.
+    /// - Returns: mostly the size of a block, or of the rest of the upload.
     private mutating func chooseLength(_ offset: UInt64, _ total: UInt64?) -> UInt64? {
         guard Int.random(in: 0..<8, using: &generator) > 0 else { return chooseSize() }
         guard let total, total >= offset else { return Self.block }

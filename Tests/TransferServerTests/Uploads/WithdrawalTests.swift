@@ -7,7 +7,7 @@ import TransferStore
 import TransferTestSupport
 
 extension ServerTests {
-    /// What a client takes back of what it has sent in parts.
+    /// Clients withdraw uploads in parts.
     @Suite(.overEachStore) struct WithdrawalTests {
         private static let content = SplitMix64.bytes(seed: 51, 2 * Limits.blockSize + 5)
         private static let front = 0..<Limits.blockSize
@@ -27,7 +27,7 @@ extension ServerTests {
             }
         }
 
-        /// This server has never heard of it; there is only the file.
+        /// This server knows only the file of the upload.
         @Test func whatAnEarlierServerHas() async throws {
             let directory = try TemporaryDirectory()
             let quota = UInt64(Self.content.count)
@@ -45,7 +45,7 @@ extension ServerTests {
             }
         }
 
-        /// Lanes of one push are one client: what one of them still sends no longer counts.
+        /// The lanes of a push are one client: bytes that another lane still sends no longer count.
         @Test func everyLaneOfAPushMayTakeItBack() async throws {
             try await serving { [upload] server in
                 let older = try server.greetedClient(run: 7)
@@ -57,12 +57,12 @@ extension ServerTests {
                 #expect(server.parts.isEmpty)
                 #expect(try newer.codes(to: Array(part[100_000...])) == [.incomplete])
                 #expect(server.parts.isEmpty)
-                // It may come again.
+                // The upload may be sent again.
                 #expect(try older.codes(2, to: upload.inOnePart + upload.multipart) == [.staged, .committed])
             }
         }
 
-        /// Whoever works on it since is not to be bothered; older connections may be dead, and lose it.
+        /// An older connection cannot withdraw an upload that a newer push works on. The older connection may be dead.
         @Test(arguments: [nil, 8] as [UInt64?]) func notWhileANewerPushHasIt(_ run: UInt64?) async throws {
             try await serving { [upload] server in
                 let older = try server.greetedClient(run: run)
@@ -75,7 +75,7 @@ extension ServerTests {
                 #expect(try newer.codes(to: rest) == [.staged])
                 #expect(try older.codes(to: upload.withdrawal) == [.incomplete])
                 #expect(try newer.codes(to: upload.multipart) == [.committed])
-                // What is acknowledged stays.
+                // An acknowledged upload stays.
                 #expect(try newer.codes(to: upload.withdrawal).allSatisfy { $0 != .committed })
                 #expect(server.content("big") == Self.content)
             }
@@ -92,7 +92,7 @@ extension ServerTests {
             }
         }
 
-        /// A part alone is not the upload.
+        /// Withdrawing a part leaves the other parts of the upload.
         @Test func aPartThatIsTakenBackLeavesTheOthers() async throws {
             try await serving { [upload] server in
                 let client = try server.greetedClient()

@@ -3,9 +3,9 @@ import TransferModel
 
 @testable import TransferServer
 
-/// A client of jsonline with a name, as those programs are.
+/// A client that speaks jsonline and has a name.
 struct ChatClient {
-    /// What it was handed.
+    /// A message that the client has received.
     struct Message: Equatable {
         var type: String
         var source: String
@@ -19,7 +19,7 @@ struct ChatClient {
     let raw: RawClient
     let name: String
 
-    /// Connects and says its name.
+    /// Connects and sends a heartbeat with the name.
     init(_ endpoint: Endpoint, _ name: String) throws {
         (raw, self.name) = (try RawClient(endpoint), name)
         beat()
@@ -33,7 +33,7 @@ struct ChatClient {
 
     func say(to target: String, _ text: String) { say(to: target, Array(text.utf8)) }
 
-    /// The next message.
+    /// Reads the next message from the server.
     func next() throws -> Message {
         var head: [UInt8] = []
         while !head.suffix(2).elementsEqual([13, 10]) {
@@ -50,7 +50,7 @@ struct ChatClient {
         return Message(type: type, source: source, body: body)
     }
 
-    /// Whether the server has closed, and said nothing before.
+    /// Whether the server has closed the connection without sending anything before.
     func isClosed() throws -> Bool { try raw.bytes(1).isEmpty }
 
     static func heartbeat(_ name: String) -> [UInt8] { message("heartA", from: name, to: "", []) }

@@ -15,14 +15,15 @@ import TransferModel
         return deliveries
     }
 
-    /// What each of the heartbeats tells, by its time in milliseconds and the bytes that have been taken.
+    /// - Returns: for each heartbeat the deliveries that it proves, by its time in milliseconds and the number of bytes
+    ///   taken by then.
     private func heard(
         _ deliveries: inout ChatDeliveries, _ heartbeats: (Int64, UInt64)...
     ) -> [[UploadID]] {
         heartbeats.map { moment, count in deliveries.heard(at: at(moment), arrived: at(moment), acknowledged: count) }
     }
 
-    /// A heartbeat that tells that all has been taken, and another one a second later.
+    /// A heartbeat reports all bytes as taken, and another one follows a second later.
     @Test func twoHeartbeats() {
         var deliveries = sent(100)
         let heard = heard(&deliveries, (0, 100), (1000, 100), (2000, 100))
@@ -30,14 +31,14 @@ import TransferModel
         #expect(deliveries.isEmpty)
     }
 
-    /// Heartbeats that were on their way before may come in one piece.
+    /// Heartbeats that the client sent earlier may be received together.
     @Test func heartbeatsAtOnceProveNothing() {
         var deliveries = sent(100)
         let heard = heard(&deliveries, (0, 100), (0, 100), (1, 100), (500, 100), (999, 100), (1000, 100))
         #expect(heard == [[], [], [], [], [], [Self.ids[0]]])
     }
 
-    /// A server that stood still reads what has waited: the client may have died meanwhile.
+    /// A server that stood still reads old heartbeats. The client may have ended meanwhile.
     @Test func aHeartbeatCountsFromWhenItCame() {
         var deliveries = sent(100)
         _ = deliveries.heard(at: at(0), arrived: at(0), acknowledged: 100)

@@ -15,7 +15,7 @@ import TransferSystem
             names.enter("bob", number) { displaced.connections.withLock { $0.append(number) } }
         }
         #expect(displaced.all == [1, 2])
-        // An older one that goes takes nothing along.
+        // The end of an older connection removes no name of a newer one.
         names.leave("bob", 2)
         names.enter("bob", 4) {}
         #expect(displaced.all == [1, 2, 3])
@@ -24,7 +24,7 @@ import TransferSystem
         #expect(displaced.all == [1, 2, 3])
     }
 
-    /// Names are bytes.
+    /// Names are compared byte by byte.
     @Test func namesThatLookTheSameAreTwo() {
         let (names, displaced) = (ChatNames(), Calls())
         names.enter("e\u{301}", 1) { displaced.connections.withLock { $0.append(1) } }

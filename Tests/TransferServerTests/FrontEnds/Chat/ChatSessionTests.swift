@@ -16,7 +16,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// Clients of jsonline in front of a whole server, which hand one another texts and pictures.
+/// Jsonline clients of a complete server send texts and pictures to each other.
 @Suite(.timeLimit(.minutes(10))) struct ChatSessionTests {
     private let directory: TemporaryDirectory
 
@@ -41,12 +41,12 @@ import TransferTestSupport
         }
     }
 
-    /// What is for somebody and has not arrived.
+    /// Files of mail that was not delivered yet.
     private var mail: [String] { names(in: directory.path("store/.transfer/mail")) }
 
     private static func content(_ size: Int) -> [UInt8] { SplitMix64.bytes(seed: UInt64(size), size) }
 
-    /// Say that they are there until nothing waits.
+    /// Sends heartbeats of the clients until no mail waits.
     private func beat(_ clients: ChatClient..., to server: TestServer) throws {
         try server.waitUntil("all has arrived") {
             for client in clients { client.beat() }
@@ -54,7 +54,7 @@ import TransferTestSupport
         }
     }
 
-    // MARK: From one to another
+    // MARK: From one client to another
 
     @Test func bothAreThere() async throws {
         try await serving { [self] server, endpoint in
@@ -72,7 +72,7 @@ import TransferTestSupport
         }
     }
 
-    /// In order, and again until it is known that he has it.
+    /// An absent recipient gets the mail in order, and again until the server knows that the client has received it.
     @Test func whoWasAwayGetsItWhenHeComes() async throws {
         try await serving { [self] server, endpoint in
             let alice = try ChatClient(endpoint, "alice")
@@ -94,7 +94,8 @@ import TransferTestSupport
         }
     }
 
-    /// Larger than what sockets hold, and pieces of both come in turn; the one that reads slowly keeps nobody.
+    /// Pictures larger than the sockets' buffers, sent in alternating pieces, are delivered. A recipient that reads
+    /// slowly delays no other client.
     @Test func largePictures() async throws {
         try await serving { [self] server, endpoint in
             let bob = try ChatClient(endpoint, "bob")
@@ -118,7 +119,7 @@ import TransferTestSupport
         }
     }
 
-    /// A client that writes all before it reads anything, and writes to itself.
+    /// A client writes everything before it reads anything, and writes to itself.
     @Test func toOneself() async throws {
         try await serving { [self] server, endpoint in
             let alice = try ChatClient(endpoint, "alice")
@@ -129,7 +130,7 @@ import TransferTestSupport
         }
     }
 
-    /// It is one name's, whatever else is said; what has no recipient is a file.
+    /// A message is addressed to a single name. A message without recipient is stored as a file.
     @Test func whatIsForNobody() async throws {
         try await serving([("folder", "chat")]) { server, endpoint in
             let alice = try ChatClient(endpoint, "alice")
@@ -165,7 +166,7 @@ import TransferTestSupport
         }
     }
 
-    /// What comes behind it is not looked at.
+    /// The server ignores the messages after the fault.
     @Test func twoNamesAreAFault() async throws {
         try await serving { server, endpoint in
             let alice = try ChatClient(endpoint, "alice")
@@ -189,7 +190,7 @@ import TransferTestSupport
         configuration.access = .listed(owner: nil)
     }
 
-    /// Somebody who has a key has the name for himself.
+    /// A name that a client with a key has is reserved for that client.
     @Test func namesOfTheListsAreRefused() async throws {
         _ = try listed { _ in }
         try await serving(change: Self.secured) { server, endpoint in
@@ -197,14 +198,14 @@ import TransferTestSupport
             let bob = try ChatClient(endpoint, "bob")
             #expect(String(decoding: try bob.next().body, as: UTF8.self).contains("people="))
             #expect(try bob.isClosed())
-            // His mailbox is there all the same, and who sends has an unproven name.
+            // The mailbox of the name exists all the same, and the sender has an unproven name.
             alice.say(to: "bob", "hi")
             try server.waitUntil("it waits") { server.core.intake.mailroom?.waiting == 1 }
             #expect(server.core.intake.mailroom?.person("alice")?.isUnproven == true)
         }
     }
 
-    /// What is sent with a key comes out here, and the other way round.
+    /// With permission, a client without key shares the mailbox of a name with the client that has the key.
     @Test func whoIsAllowedHasTheMailboxOfTheName() async throws {
         let key = try listed { _ in }
         try await serving(people: ["bob"], change: Self.secured) { [self] server, endpoint in
@@ -232,7 +233,7 @@ import TransferTestSupport
         return Frames.encoded(.begin(begin)) + Frames.data([1, 2, 3]) + Frames.end([1, 2, 3])
     }
 
-    /// Other kinds wait for a program that can take them, and keep nothing else.
+    /// Content of other kinds waits for a program that can receive it, and does not delay the rest.
     @Test func whatTheWireCannotCarryWaits() async throws {
         let key = try listed { _ in }
         try await serving(change: Self.secured) { [self] server, endpoint in
@@ -252,7 +253,7 @@ import TransferTestSupport
         }
     }
 
-    /// Also one that is connected: whoever has a key has the name for himself from then on.
+    /// A connected client loses its name when the name is given to a client with a key.
     @Test func aNameThatSomebodyGetsAKeyForIsLost() async throws {
         _ = try listed { _ in }
         try await serving(change: Self.secured) { [self] server, endpoint in
@@ -268,15 +269,15 @@ import TransferTestSupport
         }
     }
 
-    // MARK: What goes wrong
+    // MARK: Failures
 
-    /// A moment without file handles takes nothing from anybody: the client comes again.
+    /// If the server briefly has no file descriptors, no mail is lost: the client reconnects.
     @Test func whatCannotBeReadNowIsHandedOnLater() async throws {
         let fails = Locked(false)
         var foundations = ServerFoundations()
         foundations.openStore = { (configuration) throws(Failure) in
             let disk = Disk(interception: { call, body in
-                // Content that waits has the name of its upload, and random digits.
+                // The file of mail has the ID of the upload and random digits as its name.
                 guard case .open(_, let name, let flags) = call, name.utf8.count == 49, flags & O_ACCMODE == O_RDONLY,
                     fails.withLock(\.self)
                 else { return body() }
@@ -305,7 +306,7 @@ import TransferTestSupport
         }
     }
 
-    /// What is not what was acknowledged is nobody's message; others come.
+    /// Mail whose content has changed is not delivered. Other mail is.
     @Test func whatIsRottenIsNotHandedOn() async throws {
         try await serving { [self] server, endpoint in
             let alice = try ChatClient(endpoint, "alice")
@@ -320,7 +321,7 @@ import TransferTestSupport
         }
     }
 
-    /// A client that takes nothing of what it is sent has gone, whatever else it says.
+    /// A client that reads nothing is dropped, whatever it sends meanwhile.
     @Test func whoTakesNothingIsDropped() async throws {
         try await serving(change: { $0.timeouts.silence = .seconds(2) }) { [self] server, endpoint in
             let picture = Self.content(16 << 20)
@@ -360,7 +361,7 @@ import TransferTestSupport
         }
     }
 
-    /// Without mailboxes there is nothing for such clients.
+    /// The server does not start with a jsonline listener and without mailboxes.
     @Test(.recordsInFiles) func noServerWithoutMailboxes() async throws {
         var foundations = ServerFoundations()
         foundations.openMail = { (_, _, _) throws(RecordsError) in
@@ -377,7 +378,7 @@ import TransferTestSupport
 }
 
 extension TestServer {
-    /// Where the only classic listener is.
+    /// Address of the only classic listener.
     fileprivate func chat() throws -> Endpoint {
         guard let endpoint = classicEndpoints.first else { throw RawClient.Failure(description: "no classic listener") }
         return endpoint
@@ -389,7 +390,7 @@ extension TestServer {
 }
 
 extension RawClient {
-    /// Says that no more will come, and waits until the server has worked on all that came.
+    /// Ends sending, and waits until the server has processed all messages.
     fileprivate func leave() throws {
         endSending()
         while try !bytes(1).isEmpty {}

@@ -33,7 +33,7 @@ import TransferPorts
         return outcome
     }
 
-    /// A client says its name again and again, and always the same.
+    /// A client sends its name again and again, and it is always the same name.
     @Test func aClientHasOneName() throws {
         var state = try makeState()
         let (first, second) = (try state.introduce("bob"), try state.introduce("bob"))
@@ -41,7 +41,7 @@ import TransferPorts
         #expect(throws: ClassicFault.self) { try state.introduce("alice") }
     }
 
-    /// Nothing is handed on to a client that does not have its name.
+    /// No mail is sent to a client without a name.
     @Test func nothingIsMadeWithoutAName() throws {
         var state = try makeState()
         state.mailCame()
@@ -51,7 +51,7 @@ import TransferPorts
         #expect(!unnamed && !undecided && !state.isWorking && state.worker == nil)
     }
 
-    /// What comes while the rest of a message goes out is looked at behind it.
+    /// New mail that is announced while the rest of a message is sent is looked for after the message.
     @Test func newsInsideAMessageIsKept() throws {
         var state = try makeState()
         state.mailCame()
@@ -75,7 +75,7 @@ import TransferPorts
         #expect(!state.hasNews)
     }
 
-    /// Until the mailbox is empty there may be more.
+    /// There may be more mail until the mailbox is found empty.
     @Test func theNextOnesFollow() throws {
         var state = try makeState()
         state.mailCame()
@@ -88,7 +88,7 @@ import TransferPorts
         #expect(order == nil)
     }
 
-    /// A sentence inside of a message would be taken for a part of it.
+    /// A sentence inside a message would be read as a part of the message.
     @Test func sentencesWaitForTheEndOfAMessage() throws {
         var state = try makeState()
         state.mailCame()
@@ -97,7 +97,7 @@ import TransferPorts
         state.say([1, 2])
         let inside = state.takeSaid()
         #expect(inside.isEmpty && !state.isAtRest)
-        // The rest of it goes on though the server stops.
+        // The rest of the message is sent even if the server stops.
         let order = state.order(room: 100, isLast: true)
         #expect(order == ChatWorker.Order(received: [], room: 100, isLast: true))
         state.took(outcome(10, ends: [10], isEmpty: false))
@@ -112,7 +112,7 @@ import TransferPorts
         #expect(!state.takesSentences)
     }
 
-    /// All that the connection was given counts, sentences as well.
+    /// All bytes given to the connection count, also those of sentences.
     @Test func whatIsReceivedIsTold() throws {
         var state = try makeState()
         let start = MonotonicTime(nanoseconds: 1_000_000_000)
@@ -123,7 +123,7 @@ import TransferPorts
         #expect(!state.awaitsHeartbeat)
         state.took(outcome(60, ends: [40]))
         #expect(state.awaitsHeartbeat)
-        // Of 63 bytes so many are still here that the last one of the message may be.
+        // Until 20 of 63 bytes are left, the last byte of the message may be among them.
         let taken = start + .seconds(10)
         let early = [
             state.heard(at: start, arrived: start, waiting: 21), state.heard(at: taken, arrived: taken, waiting: 20),
@@ -135,7 +135,7 @@ import TransferPorts
         #expect(next == nil && state.isAtRest)
     }
 
-    /// A Unix-domain socket counts more than was sent.
+    /// A Unix-domain socket reports more unread bytes than were sent.
     @Test func moreThanWasSentIsNothing() throws {
         var state = try makeState()
         state.mailCame()

@@ -5,8 +5,8 @@ import TransferModel
 
 @testable import TransferServer
 
-/// An endpoint of tests: `/.transfer/count` says how many bytes a request has brought, and refuses too many. This file and a row of
-/// the table are all of it (`HTTPEndpointTests`).
+/// An endpoint for tests: `/.transfer/count` answers with the number of bytes in a request, and refuses too many. It
+/// consists of this file and a row of the table (`HTTPEndpointTests`).
 struct CountHandler: HTTPHandler {
     let context: HTTPContext
 

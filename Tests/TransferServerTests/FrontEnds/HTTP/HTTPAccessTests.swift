@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Who may do what over HTTP: the same as everywhere.
+    /// Access over HTTP follows the rules of all protocols.
     @Suite(.overEachStore) struct HTTPAccessTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
@@ -20,7 +20,7 @@ extension ServerTests {
             lists = try StoreKind.current.access(in: directory)
         }
 
-        /// - Parameter http: what is spoken there.
+        /// - Parameter http: use of HTTP on the server's port.
         private func serving(
             _ http: HTTPUse = .on, _ body: @escaping @Sendable (TestServer) throws -> Void
         ) async throws {
@@ -42,7 +42,7 @@ extension ServerTests {
             [("Authorization", "Bearer \(token.text)")]
         }
 
-        /// A request that is under way, in one piece or as a resumable upload, is not acknowledged when its access has been taken back.
+        /// An upload in progress, in one piece or resumable, is not acknowledged after its client has lost access.
         @Test(arguments: [false, true]) func whatHasBegunIsNotFinishedWithoutAccess(isResumable: Bool) async throws {
             let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             try await serving { [lists] server in
@@ -69,7 +69,7 @@ extension ServerTests {
                 let wrong = try client.ask(.put, "/x", Self.bearer(.random(.token)), [1])
                 #expect(wrong.status == 401 && server.tree == [])
                 #expect(try client.ask(.put, "/x", Self.bearer(token), [1]).status == 201)
-                // What one request has shown is not the next one's.
+                // Credentials of one request do not count for the next one.
                 #expect(try client.ask(.get, "/x").status == 401)
                 let basic = "Basic " + Base64Text.encode(Array("me:\(token.text)".utf8))
                 #expect(try client.ask(.get, "/x", [("Authorization", basic)]).content == [1])
@@ -89,13 +89,13 @@ extension ServerTests {
                 #expect(try client.ask(.get, "/a", Self.bearer(reader)).content == [1])
                 #expect(try client.ask(.put, "/b", Self.bearer(reader), [1]).status == 403)
                 #expect(try client.ask(.delete, "/a", Self.bearer(reader)).status == 403)
-                // Above its folder there is nothing.
+                // A client sees no files above its folder.
                 let outside = try client.ask(.get, "/r/a", Self.bearer(reader))
                 #expect(outside.status == 404 && !outside.text.contains("r/r"))
             }
         }
 
-        /// Folders count, however they are made.
+        /// Folders count for their client, whether it makes them itself or stores files in them.
         @Test func foldersCountForTheirClient() async throws {
             var options = AccessOptions()
             options.maximumFiles = 3
@@ -113,7 +113,7 @@ extension ServerTests {
             }
         }
 
-        /// As a proxy may send them: each is answered, in order, whoever asked before.
+        /// A proxy may send requests of different clients over one connection. Each request is answered, in order.
         @Test func requestsOfTwoClientsAreAnsweredInOrder() async throws {
             let tokens = [try issue("one", .readWrite), try issue("two", .readWrite)]
             try await serving { server in
@@ -130,7 +130,7 @@ extension ServerTests {
             }
         }
 
-        /// What has no end is asked about while it comes.
+        /// The access of an endless stream is checked while the server receives it.
         @Test func aStreamEndsWithItsAccess() async throws {
             let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             let lists = lists
@@ -149,7 +149,7 @@ extension ServerTests {
             }
         }
 
-        /// Over one connection, which asks again with every request.
+        /// The server checks access again with every request on a connection.
         @Test func whoIsThrownOutIsOut() async throws {
             let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             let lists = lists
@@ -162,7 +162,7 @@ extension ServerTests {
             }
         }
 
-        /// A key that the client has shown in TLS lets it in, as everywhere.
+        /// A client is admitted by the key that it has shown in TLS.
         @Test func aKeyLetsIn() async throws {
             let pair = KeyPair()
             try lists.admit(AuthorizedKey(pair.key, name: "laptop"))
@@ -173,7 +173,7 @@ extension ServerTests {
             }
         }
 
-        /// Who offers nothing is known by his first byte.
+        /// The first byte chooses the front end if the client has offered no protocols in TLS.
         @Test(arguments: [[], ["http/1.1"], ["h2", "http/1.1"]])
         func theFrontEndIsFound(_ protocols: [String]) async throws {
             let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
@@ -207,7 +207,7 @@ extension ServerTests {
 }
 
 extension TestServer {
-    /// Shows that the server is in order, also for those who speak its own protocol.
+    /// Shows that the server still serves clients with its own protocol.
     fileprivate func checkServesToken(_ token: AccessSecret) throws {
         let client = try client()
         try client.secure()

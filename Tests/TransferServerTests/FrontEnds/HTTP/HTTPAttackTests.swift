@@ -8,8 +8,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What no client of HTTP should do, and some will: each has its status and a problem document, and costs nobody else
-    /// anything.
+    /// Requests that no client should send. Each gets its status and a problem document, and harms no other client.
     @Suite struct HTTPAttackTests {
         private typealias Fields = [(String, String)]
 
@@ -51,9 +50,9 @@ extension ServerTests {
             }
         }
 
-        // MARK: Uploads that others touch
+        // MARK: Uploads with two clients
 
-        /// What is removed while somebody adds to it is gone, and nothing of it is seen.
+        /// An upload that is removed while a client appends to it is gone, and none of it becomes visible.
         @Test func removedWhileItGrows() async throws {
             try await servingHTTP { server in
                 let (sender, other) = (try HTTPClient(server), try HTTPClient(server))
@@ -69,7 +68,8 @@ extension ServerTests {
             }
         }
 
-        /// Of two that add at once the newest one has it, and what it is told is what there is.
+        /// If two clients append at the same time, the newest request gets the upload, and the offset that the client
+        /// receives is correct.
         @Test func twoThatAddAtOnce() async throws {
             try await servingHTTP { server in
                 let (first, second) = (try HTTPClient(server), try HTTPClient(server))

@@ -4,20 +4,20 @@ import TransferProtocol
 
 @testable import TransferServer
 
-/// A client of HTTP that sends whatever it is told to, and reads answers strictly.
+/// An HTTP client that sends any bytes that a test wants, and reads answers strictly.
 final class HTTPClient {
     struct Answer {
         var head: ResponseHead
         var content: [UInt8] = []
 
-        /// Whether all of it came.
+        /// Whether the answer was received completely.
         var isWhole = false
 
         var status: Int { head.status }
 
         var text: String { String(decoding: content, as: UTF8.self) }
 
-        /// The value of a field that is there once.
+        /// The value of a field that occurs exactly once.
         subscript(name: String) -> String? { try? head.fields.only(name) }
     }
 
@@ -33,7 +33,7 @@ final class HTTPClient {
         self.init(raw)
     }
 
-    /// Sends a request, and its content as one piece.
+    /// Sends a request, with its content in one piece.
     func send(
         _ method: HTTPMethod, _ target: String, _ fields: [(String, String)] = [], _ content: [UInt8]? = nil
     ) {
@@ -44,7 +44,7 @@ final class HTTPClient {
         raw.send(Array((text + "\r\n").utf8) + (content ?? []))
     }
 
-    /// Sends bytes that an answer to a request of this method has to follow.
+    /// Sends bytes, and expects an answer to a request with this method.
     func send(bytes: String, for method: HTTPMethod = .get) {
         reader.expect(method)
         raw.send(Array(bytes.utf8))
@@ -57,21 +57,21 @@ final class HTTPClient {
         return try answer()
     }
 
-    /// The next head, of answers that come before the final one, too.
+    /// Reads the next head, which may be that of an interim answer.
     func interim() throws -> ResponseHead {
         while true {
             if case .informational(let head) = try step() { return head }
         }
     }
 
-    /// The head of the next final answer, for those who want to see its content as it comes.
+    /// Reads the head of the next final answer. The caller reads the content in pieces.
     func head() throws -> ResponseHead {
         while true {
             if case .head(let head, _) = try step() { return head }
         }
     }
 
-    /// Some of the content behind that head; nothing at its end.
+    /// - Returns: the next piece of the content; nil at its end.
     func content() throws -> [UInt8]? {
         while true {
             switch try step() {
@@ -82,7 +82,7 @@ final class HTTPClient {
         }
     }
 
-    /// The next final answer; not whole when the connection ended before that.
+    /// Reads the next final answer, which is not whole if the connection ends before its end.
     func answer() throws -> Answer {
         var answer: Answer?
         while true {
@@ -104,10 +104,10 @@ final class HTTPClient {
         }
     }
 
-    /// Whether the server says no more.
+    /// Whether the server has closed the connection without sending more.
     func isClosed() throws -> Bool { try received.isEmpty && raw.some() == nil }
 
-    /// What the last step was found in.
+    /// Bytes in which the last step was found.
     private var last: [UInt8] = []
     private var hasClosed = false
 
@@ -124,7 +124,8 @@ final class HTTPClient {
             if let more = try raw.some() {
                 received += more
             } else {
-                // An answer that lasts until then is whole now. Any other one is not, and this throws the second time.
+                // An answer that lasts until the end of the connection is whole now. Any other answer is not, and this
+                // throws the second time.
                 try reader.closed()
                 guard !hasClosed else { throw RawClient.Failure(description: "the server closed") }
                 hasClosed = true

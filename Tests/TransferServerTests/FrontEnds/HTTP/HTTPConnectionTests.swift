@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What RFC 9110 and 9112 want of a connection and of heads.
+    /// Requirements of RFC 9110 and RFC 9112 on connections and heads.
     @Suite struct HTTPConnectionTests {
         private func serving(_ http: HTTPUse = .on, _ body: @escaping @Sendable (TestServer) throws -> Void)
             async throws
@@ -20,7 +20,7 @@ extension ServerTests {
         func emptyLinesMayComeFirst(_ http: HTTPUse, _ lines: String) async throws {
             try await serving(http) { server in
                 let client = try HTTPClient(server)
-                // Byte by byte, so that each of them may be all that there is.
+                // Byte by byte, so that each byte may be the only one received so far.
                 for byte in lines.utf8 {
                     client.raw.send([byte])
                     #expect(!client.raw.hasAnswer(within: 1))
@@ -72,7 +72,7 @@ extension ServerTests {
                 }
                 client.send(bytes: "GET /none HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
                 #expect(try client.answer()["connection"] == "keep-alive")
-                // Where only the end of the connection can say where the answer ends, there is no going on.
+                // If only the end of the connection can mark the end of the answer, the connection is closed.
                 client.send(bytes: "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
                 #expect(try client.answer()["connection"] == "close")
                 #expect(try client.isClosed())

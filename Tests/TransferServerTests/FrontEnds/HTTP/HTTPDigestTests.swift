@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Digests that clients ask for (RFC 9530), folders that are made, and slashes.
+    /// Digests that clients ask for (RFC 9530), making folders, and slashes in paths.
     @Suite struct HTTPDigestTests {
         private static func field(_ content: [UInt8], _ algorithm: HTTPDigestAlgorithm) -> String {
             let digest = content.withUnsafeBytes { bytes in
@@ -26,7 +26,7 @@ extension ServerTests {
         @Test func aDigestThatIsWantedIsInTheHead() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
-                // Longer than what is read in one turn.
+                // The content is longer than the server reads in one turn.
                 let content = SplitMix64.bytes(seed: 5, 17 << 20)
                 #expect(try client.ask(.put, "/x", [], content).status == 201)
                 #expect(try client.ask(.get, "/x")["repr-digest"] == nil)
@@ -44,7 +44,7 @@ extension ServerTests {
                 let part = try client.ask(.get, "/x", [("Want-Repr-Digest", "sha-512=1"), ("Range", "bytes=1-3")])
                 #expect(part.status == 206 && part.content == Array(content[1...3]))
                 #expect(part["repr-digest"] == Self.field(content, .sha512))
-                // What cannot be met is no fault.
+                // A wish that cannot be met is not an error.
                 for wish in ["md5=10", "sha-256=0", "sha-256=99", "?"] {
                     let answer = try client.ask(.head, "/x", [("Want-Repr-Digest", wish)])
                     #expect(answer.status == 200 && answer["repr-digest"] == nil)

@@ -7,7 +7,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// A new endpoint is a file with its handler, and a row of the table.
+    /// A new endpoint consists of a file with its handler and a row of the table.
     @Suite struct HTTPEndpointTests {
         private func servingCount(_ body: @escaping @Sendable (TestServer) throws -> Void) async throws {
             var foundations = ServerFoundations()
@@ -31,7 +31,7 @@ extension ServerTests {
                     let content = [UInt8](repeating: 1, count: count)
                     #expect(try client.ask(.post, "/.transfer/count", [], content).text == "\(count)\n")
                 }
-                // Files are stored as ever.
+                // Files are stored as before.
                 #expect(try client.ask(.put, "/a", [], [1, 2, 3]).status == 201)
                 #expect(server.content("a") == [1, 2, 3])
             }
@@ -54,7 +54,7 @@ extension ServerTests {
                 let client = try HTTPClient(server)
                 let answer = try client.ask(.post, "/.transfer/count", [], [UInt8](repeating: 1, count: 1 << 20 + 1))
                 #expect(answer.status == 413 && answer.text.contains("too much to count"))
-                // Much of the content may still come.
+                // The client may still send much of the content.
                 #expect(answer["connection"] == "close")
             }
         }

@@ -8,12 +8,12 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// A client that listens to events, as they come.
+/// A client that reads events as the server sends them.
 private final class Listener {
     private let client: HTTPClient
     private var text = ""
 
-    /// Returns when the server has begun to answer, so that nothing from then on is missed.
+    /// Returns when the server has begun to answer, so that the client misses no later event.
     init(_ server: TestServer, _ fields: [(String, String)] = [], isSecured: Bool = false) throws {
         client = try HTTPClient(server, isSecured: isSecured)
         client.send(.get, "/.transfer/events", fields)
@@ -22,7 +22,8 @@ private final class Listener {
         text = String(decoding: try client.content() ?? [], as: UTF8.self)
     }
 
-    /// The next event that is no progress; nothing when the server has ended them.
+    /// - Parameter progress: whether to skip all events except reports of progress, instead of these.
+    /// - Returns: the next event; nil when the server has ended the stream.
     func next(progress: Bool = false) throws -> [String: String]? {
         while true {
             while let end = text.utf8.firstEnd {
@@ -42,7 +43,7 @@ private final class Listener {
 }
 
 extension String.UTF8View {
-    /// Where an empty line begins.
+    /// Index at which an empty line begins.
     fileprivate var firstEnd: Index? {
         indices.first { index in
             self[index] == 10 && self.index(after: index) < endIndex && self[self.index(after: index)] == 10
@@ -51,7 +52,7 @@ extension String.UTF8View {
 }
 
 extension ServerTests {
-    /// Events, for clients that listen.
+    /// Streams of events to clients that listen.
     @Suite struct HTTPEventsTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
@@ -91,7 +92,7 @@ extension ServerTests {
                 #expect(event["event"] == "committed" && event["id"] != nil)
                 let data = try #require(event["data"])
                 #expect(data.contains("\"schema\":\"transfer.upload/1\"") && data.contains("\"storedPath\":\"a/b\""))
-                // Whatever it came over; what was there already is no news.
+                // Uploads over all protocols are events. Content that was already stored is not.
                 #expect(try client.ask(.put, "/a/b", [], [1, 2]).status == 200)
                 try server.checkServes()
                 #expect(try listener.next()?["data"]?.contains("still-serving") ?? false)
@@ -107,7 +108,7 @@ extension ServerTests {
                 let second = try Listener(server, [("Last-Event-ID", id)])
                 #expect(try second.next()?["data"]?.contains("\"storedPath\":\"b\"") ?? false)
                 #expect(try second.next()?["data"]?.contains("\"storedPath\":\"c\"") ?? false)
-                // Of another server, or of later than now.
+                // IDs of events of another server, or later than now.
                 let epoch = try #require(id.split(separator: "-").first)
                 for other in ["1-1", "\(epoch)-99"] {
                     let third = try Listener(server, [("Last-Event-ID", other)])
@@ -187,7 +188,7 @@ extension ServerTests {
             }
         }
 
-        /// What comes behind has no answer, and costs nothing.
+        /// Requests after the stream of events get no answer and have no effect.
         @Test func nothingComesBehindThem() async throws {
             try await serving { server in
                 let client = try HTTPClient(server)

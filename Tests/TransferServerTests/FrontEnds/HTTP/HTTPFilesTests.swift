@@ -11,11 +11,11 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Files over HTTP, on a server that speaks its own protocol on the same port.
+    /// Files over HTTP on a server that speaks its own protocol on the same port.
     @Suite(.overEachStoreIfAsked) struct HTTPFilesTests {
         private static let content = Array("what is stored, over HTTP\n".utf8)
 
-        /// What a removal is of that has a condition is what the condition has held for, and not what comes behind it.
+        /// A removal with a condition removes the version for which the condition was checked, and no later one.
         @Test func whatIsStoredBehindAConditionStays() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -50,7 +50,7 @@ extension ServerTests {
                 let client = try HTTPClient(server)
                 client.send(.get, "/big")
                 #expect(try client.head().status == 200)
-                // The server has not sent all of it: nobody reads.
+                // The server has not sent all of the file, since the client does not read.
                 #expect(change.make(path))
                 var found: [UInt8] = []
                 while let piece = try client.content() { found += piece }
@@ -74,7 +74,7 @@ extension ServerTests {
                 #expect(answer["repr-digest"]?.hasPrefix("sha-256=:") ?? false)
                 let found = try client.ask(.get, "/a/b%20c.txt")
                 #expect(found.status == 200 && found.content == Self.content && found["etag"] == tag)
-                // The same again changes nothing; something else takes its place.
+                // The same content changes nothing, and other content replaces the file.
                 #expect(try client.ask(.put, "/a/b%20c.txt", [], Self.content).status == 200)
                 let replaced = try client.ask(.put, "/a/b%20c.txt", [], [1])
                 #expect(replaced.status == 200 && replaced.text.contains("\"replaced\":true"))
@@ -106,7 +106,7 @@ extension ServerTests {
             }
         }
 
-        /// Long enough for many buffers and several blocks, whichever way it comes.
+        /// Long enough for many buffers and several blocks, with and without chunks.
         @Test(arguments: [true, false]) func longFilesComeWhole(_ isChunked: Bool) async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -135,7 +135,8 @@ extension ServerTests {
                 #expect(try client.interim().status == 100)
                 client.raw.send([1, 2, 3])
                 #expect(try client.answer().status == 201)
-                // Nobody wants this one, so nobody asks for it; what follows could be its content or not.
+                // The server refuses this upload and does not ask for the content. The following bytes could be the
+                // content or not.
                 client.send(
                     bytes: "PUT /.transfer/x HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
                     for: .put)
@@ -159,7 +160,7 @@ extension ServerTests {
                     #expect(answer.status == 201 && answer["repr-digest"] == right)
                     #expect(try client.ask(.delete, "/x").status == 204)
                 }
-                // In a trailer, too.
+                // The digest may be in a trailer as well.
                 client.send(
                     bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\nTrailer: Repr-Digest\r\n\r\n"
                         + "3\r\nabd\r\n0\r\nRepr-Digest: \(right)\r\n\r\n", for: .put)
@@ -168,7 +169,7 @@ extension ServerTests {
             }
         }
 
-        /// To send the content again would not help.
+        /// Sending the content again would not help.
         @Test(arguments: ["sha-512=:AAAA:", "sha-256=:AAAA:", "nonsense"])
         func aTrailerThatCannotBeComparedIsNoOtherDigest(field: String) async throws {
             try await servingHTTP { server in
@@ -182,8 +183,9 @@ extension ServerTests {
             }
         }
 
-        /// Two clients with one condition and all of their content at once: one of them has read what it replaces, and the other is told.
-        /// What is replaced gets a second name in a trash, which must not count as a change of it.
+        /// Two clients send complete uploads with one condition at the same time. One of them has read the file that it
+        /// replaces, and the other is refused. A replaced file gets a second name in the trash, which must not count as
+        /// a change of the file.
         @Test(arguments: ["If-Match", "If-None-Match"], [false, true])
         func oneOfTwoClientsWins(_ condition: String, keepsReplaced: Bool) async throws {
             try await servingHTTP {
@@ -274,7 +276,7 @@ extension ServerTests {
             }
         }
 
-        /// Pages that others have stored do not run here, and nobody guesses what is one.
+        /// Stored pages must not run in browsers, and browsers must not guess which files are pages.
         @Test func nothingThatIsStoredBecomesAPage() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -289,7 +291,7 @@ extension ServerTests {
             }
         }
 
-        /// What has decayed is never sent as if it were whole.
+        /// The server never sends decayed content as complete.
         @Test(.directoryOnly) func whatHasDecayedIsCut() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -304,7 +306,7 @@ extension ServerTests {
             }
         }
 
-        /// The answer to a request behind one that cannot be answered whole would be read as the rest of that answer.
+        /// After an answer that was cut off, the client would read the next answer as its rest.
         @Test(.directoryOnly, arguments: [1 << 10, 1 << 20]) func nothingIsSaidBehindWhatIsCut(_ size: Int) async throws
         {
             try await servingHTTP { server in

@@ -7,7 +7,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Files that come in forms, as browsers and `curl -F` send them.
+    /// Files in forms, as browsers and `curl -F` send them.
     @Suite(.overEachStore) struct HTTPFormTests {
         private static let type = ("Content-Type", "multipart/form-data; boundary=----b")
 
@@ -34,7 +34,7 @@ extension ServerTests {
                 #expect(answer.text.contains("\"storedPath\":\"in/b c.bin\""))
                 #expect(server.tree == ["in", "in/a.txt", "in/b c.bin", "in/empty"])
                 #expect(server.content("in/a.txt") == [1, 2] && server.content("in/b c.bin") == long)
-                // Who sends the same names again loses nothing.
+                // A client that sends the same names again replaces no file.
                 #expect(try client.ask(.post, "/in/", [Self.type], Self.file("a.txt", [3]) + Self.end).status == 201)
                 #expect(server.content("in/a.txt") == [1, 2] && server.content("in/a-1.txt") == [3])
                 let replacing = try client.ask(
@@ -44,7 +44,7 @@ extension ServerTests {
             }
         }
 
-        /// Two files of one form have one name. Both are acknowledged only if both are there.
+        /// Two files of one form have the same name. Both may be acknowledged only if both are stored.
         @Test func aFileOfTheSameFormIsNotReplaced() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -57,7 +57,7 @@ extension ServerTests {
             }
         }
 
-        /// A browser is shown the folder, and the form is on that page.
+        /// A browser gets the page of the folder, which contains the form.
         @Test func aBrowserSeesTheFolderAgain() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -85,7 +85,8 @@ extension ServerTests {
             }
         }
 
-        /// What is whole is stored before the form has ended: whoever never ends one must not keep hundreds of files open.
+        /// Complete files are stored before the end of the form, so a client that never ends its form does not keep
+        /// hundreds of files open.
         @Test func filesDoNotWaitForTheEndOfTheForm() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -103,7 +104,8 @@ extension ServerTests {
             }
         }
 
-        /// What came whole before the fault is stored, and the answer says so; what did not, is not.
+        /// Files that were complete before the fault are stored, and the answer says so. An incomplete file is not
+        /// stored.
         @Test func aFormThatEndsTooEarly() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)

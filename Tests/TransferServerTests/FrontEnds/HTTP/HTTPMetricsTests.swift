@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Numbers, as programs ask for them.
+    /// Metrics, as monitoring programs request them.
     @Suite struct HTTPMetricsTests {
         @Test func whatIsStoredIsCounted() async throws {
             try await serving({
@@ -47,7 +47,7 @@ extension ServerTests {
             }
         }
 
-        /// Each family comes once, and only families that are known.
+        /// Each family occurs once, and all families are known.
         @Test(arguments: MetricsWriter.Format.allCases) func bothFormatsAreSpoken(_ format: MetricsWriter.Format)
             async throws
         {

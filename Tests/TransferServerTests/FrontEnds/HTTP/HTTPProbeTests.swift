@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What programs ask that watch over a server.
+    /// Requests of programs that monitor a server.
     @Suite struct HTTPProbeTests {
         @Test func whoeverAsksIsTold() async throws {
             let directory = try TemporaryDirectory()
@@ -26,7 +26,7 @@ extension ServerTests {
                 let readiness = try client.ask(.get, "/readyz?verbose")
                 #expect(readiness.status == 200 && readiness.text == "ready\n")
                 #expect(try client.ask(.put, "/healthz", [], [1]).status == 405)
-                // Nothing else is told, and nothing is remembered.
+                // The probes reveal nothing else and leave no files.
                 #expect(try client.ask(.get, "/healthz/").status == 401)
                 #expect(try client.ask(.get, "/").status == 401)
                 #expect(server.tree == [])
@@ -55,7 +55,7 @@ extension ServerTests {
                     bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", for: .put)
                 #expect(try uploading.interim().status == 100)
                 #expect(try client.ask(.get, "/readyz").status == 200)
-                // Begun before, and seen, so that the connection is not closed between requests.
+                // The request begins before the server stops, so that its connection is not closed between requests.
                 client.send(bytes: "GET /readyz HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\n", for: .get)
                 let hasSeen = Flag()
                 Task {

@@ -10,7 +10,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Receipts of what is put over HTTP.
+    /// Receipts of files stored over HTTP.
     @Suite(.overEachStore) struct HTTPReceiptTests {
         private static let content = Array("what a receipt is of\n".utf8)
 
@@ -60,10 +60,10 @@ extension ServerTests {
                 let id = try Self.id(answer)
                 #expect(receipt.receipt.result == .committed && receipt.receipt.uploadID.description == id)
                 try ReceiptVerifier().verify(receipt)
-                // Later, the same one.
+                // A later request gets the same receipt.
                 let again = try client.ask(.get, "/.transfer/receipt/\(id)")
                 #expect(again.status == 200 && again.content == receipt.jsonBytes + [10])
-                // Of what had none, one of then.
+                // A file without a receipt gets one when a client asks for it.
                 let later = try client.ask(.get, "/.transfer/receipt/\(try Self.id(plain))")
                 let given = try SignedReceipt(json: Array(later.content.dropLast()))
                 #expect(later.status == 200 && given.receipt.path.string == "a" && given.receipt.result == .committed)
@@ -71,7 +71,7 @@ extension ServerTests {
             }
         }
 
-        /// In the object of each file that is stored.
+        /// Each stored file of a form has a receipt in its object.
         @Test func filesOfAFormHaveReceipts() async throws {
             try await serving { server in
                 let client = try HTTPClient(server)
@@ -95,7 +95,7 @@ extension ServerTests {
                     let again = try client.ask(.get, "/.transfer/receipt/\(receipt.receipt.uploadID)")
                     #expect(again.content == receipt.jsonBytes + [10])
                 }
-                // And nobody else on the connection has one.
+                // Requests that do not ask for a receipt on the same connection get none.
                 #expect(try client.ask(.put, "/c", [], [1])["transfer-receipt"] == nil)
             }
         }
@@ -134,7 +134,7 @@ extension ServerTests {
 }
 
 extension String {
-    /// - Returns: where it goes on behind a text.
+    /// - Returns: index after the first occurrence of the text.
     fileprivate func firstRange(ofText text: String) -> Index? {
         let (all, wanted) = (Array(utf8), Array(text.utf8))
         guard all.count >= wanted.count else { return nil }

@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What is refused over HTTP, who goes in the middle, and that the server is in order behind it.
+    /// Refused requests and clients that vanish in the middle of one, after which the server still serves others.
     @Suite(.overEachStoreIfAsked) struct HTTPRefusalTests {
         @Test(arguments: [
             "/../x", "/a/../x", "/%2e%2e/x", "/%2E%2e/x", "/a%2fb", "/a%5cb", "/a%00b", "/%ff", "/.transfer/mail",
@@ -49,7 +49,7 @@ extension ServerTests {
             }
         }
 
-        /// What is not there whole is not there, however the client goes.
+        /// An incomplete upload leaves no file, however its client vanishes.
         @Test func aVanishedClientLeavesNothing() async throws {
             try await servingHTTP { server in
                 for text in ["PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 100\r\n\r\nabc", "PUT /x HT", "P"] {
@@ -67,7 +67,7 @@ extension ServerTests {
             }
         }
 
-        /// At whatever byte they go, and however: their sessions end, and nobody else waits for what they held.
+        /// Clients vanish at any byte and in any way. Their sessions end, and no other client waits for what they held.
         @Test func manyVanishedClientsLeaveTheServerInOrder() async throws {
             try await servingHTTP { server in
                 let stream = Array(
@@ -121,7 +121,7 @@ extension ServerTests {
             }
         }
 
-        /// What was not stored through the server has a version, too, and conditions hold for what is removed.
+        /// Files that were not stored through the server have a version too, and removals can have conditions.
         @Test func everyFileHasATagOfItsOwn() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -139,7 +139,7 @@ extension ServerTests {
             }
         }
 
-        /// Nothing seems to be verified that was not.
+        /// The server does not pretend to have verified a digest that it cannot compare.
         @Test func digestsThatCannotBeComparedAreRefused() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -149,7 +149,7 @@ extension ServerTests {
             }
         }
 
-        /// Nobody can tell whether what follows is the content that was waited with, or a request.
+        /// The following bytes could be the withheld content or another request.
         @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS"])
         func contentThatNobodyAskedForIsNoRequest(_ method: String) async throws {
             try await servingHTTP { server in
@@ -163,7 +163,8 @@ extension ServerTests {
             }
         }
 
-        /// Some clients say that they ask for nothing more, and wait. However much it is, it is not made before they take it.
+        /// Some clients end their sending side and wait for answers. The server makes no more answers than the client
+        /// takes.
         @Test func whoAsksForNothingMoreIsAnswered() async throws {
             try await servingHTTP { server in
                 let content = SplitMix64.bytes(seed: 4, 256 << 10)
@@ -180,7 +181,8 @@ extension ServerTests {
             }
         }
 
-        /// What comes last may come while the pool is at work for what came before, and the end of it right behind.
+        /// The last request, and then the end of the connection, may reach the server while the pool still works on the
+        /// first request.
         @Test func theEndMayComeWhileMuchIsToBeDone() async throws {
             try await servingHTTP { server in
                 let (pool, threads) = (

@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Clients that keep a connection and say nothing on it: no session is kept for them.
+    /// Idle connections rest: the server keeps no session for them.
     @Suite(.overEachStoreIfAsked) struct HTTPRestTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
@@ -19,7 +19,7 @@ extension ServerTests {
             lists = try StoreKind.current.access(in: directory)
         }
 
-        /// - Parameter isListed: whether clients have to show who they are.
+        /// - Parameter isListed: whether clients have to authenticate.
         private func serving(
             isListed: Bool = false, _ change: (inout ServerConfiguration) -> Void = { _ in },
             _ body: @escaping @Sendable (TestServer) throws -> Void
@@ -51,13 +51,13 @@ extension ServerTests {
                     #expect(try client.ask(.get, "/\(number)", fields).content == [UInt8(number)])
                 }
                 try Self.waitForRest(server)
-                // The next one may show something else, and a session for it asks again.
+                // The next request may have other credentials, so the new session authenticates again.
                 #expect(try client.ask(.get, "/1").status == (isListed ? 401 : 200))
                 #expect(try client.ask(.get, "/1", fields).content == [1])
             }
         }
 
-        /// What comes while a session ends is the next one's.
+        /// Bytes that the server receives while a session ends belong to the next session.
         @Test(arguments: [false, true]) func nothingIsLostBetween(_ isSecured: Bool) async throws {
             try await serving {
                 ($0.security, $0.access) = (isSecured ? .identity : .plaintext, .everyone)
@@ -74,7 +74,7 @@ extension ServerTests {
             }
         }
 
-        /// What waits for the client was not taken when there was nothing more to receive.
+        /// The client has not yet taken its answers when there is nothing more to receive.
         @Test func whoTakesSlowlyRestsAfterwards() async throws {
             try await serving { server in
                 let client = try HTTPClient(server)
@@ -89,7 +89,8 @@ extension ServerTests {
             }
         }
 
-        /// Until all of its answer is sent, also where that is made already.
+        /// A connection does not rest until the client has been sent all of the answer, even if the answer is complete
+        /// already.
         @Test func whoWaitsForAnAnswerDoesNotRest() async throws {
             try await serving { server in
                 let client = try HTTPClient(server)
@@ -97,7 +98,7 @@ extension ServerTests {
                 _ = try client.ask(.put, "/x", [], content)
                 let transport = server.server.core.transport
                 var asked = 0
-                // Until the sockets are full, and whole answers wait for the client.
+                // Requests are sent until the sockets are full and whole answers wait for the client.
                 repeat {
                     client.send(.get, "/x")
                     asked += 1
@@ -106,7 +107,7 @@ extension ServerTests {
                         return sent.allSatisfy { $0 >= UInt64(asked * content.count) }
                     }
                 } while transport.unsent.load(ordering: .relaxed) < 2 * content.count
-                // It asks for nothing more: where an answer is cut off, it does not wait for the rest.
+                // The client ends its sending side, so a truncated answer does not make it wait for the rest.
                 client.raw.endSending()
                 for _ in 0..<asked { #expect(try client.answer().content == content) }
             }
@@ -155,7 +156,7 @@ extension ServerTests {
             }
         }
 
-        /// As for every client that says nothing, in the same time.
+        /// A resting connection has the same timeout as any idle one.
         @Test func whoRestsForTooLongIsGivenUp() async throws {
             try await growingTimeout(from: 100) { milliseconds in
                 try await serving {
@@ -169,7 +170,8 @@ extension ServerTests {
             }
         }
 
-        /// A client that asks for much and reads none of it is given up as one that says nothing, though the answer waits for it.
+        /// A client that requests much and reads none of it is given up like a silent one, although the answer waits
+        /// for it.
         @Test func whoReadsNoAnswerIsGivenUp() async throws {
             try await serving {
                 ($0.timeouts.idle, $0.timeouts.silence) = (.milliseconds(500), .milliseconds(500))

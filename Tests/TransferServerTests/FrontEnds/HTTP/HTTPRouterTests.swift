@@ -3,9 +3,9 @@ import TransferHTTP
 
 @testable import TransferServer
 
-/// Which row of the table answers a request.
+/// The table's row that answers a request.
 @Suite struct HTTPRouterTests {
-    /// The position of the row in the table.
+    /// - Returns: the index of the row in the table.
     private func row(
         _ method: HTTPMethod, _ resource: String, fields: [HTTPField] = [], of router: HTTPRouter = .standard
     )
@@ -42,7 +42,7 @@ import TransferHTTP
         let field = HTTPField(name: "Upload-Complete", value: Array("?1".utf8))
         for method in [HTTPMethod.put, .post, .patch] {
             #expect(try row(method, "/a", fields: [field]) == 6)
-            // An address of such an upload is no name of a file.
+            // The address of a resumable upload is not the name of a file.
             #expect(try row(method, "/.transfer/up/00", fields: [field]) == 5)
         }
         #expect(try row(.get, "/a", fields: [field]) == 7)
@@ -56,7 +56,7 @@ import TransferHTTP
         #expect(allowed(.get, "/%00") == "400")
     }
 
-    /// All that a new endpoint takes beside its handler.
+    /// A new endpoint needs a row beside its handler, and nothing more.
     @Test func aNewEndpointIsOneRow() throws {
         let row = HTTPRoute(.own("new"), [.get], by: OptionsHandler.offer)
         let router = HTTPRouter(routes: HTTPRouter.standard.routes + [row])

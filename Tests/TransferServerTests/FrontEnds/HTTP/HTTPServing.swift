@@ -2,7 +2,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// Runs the body against a server that speaks HTTP on the port of its own protocol.
+/// Runs the body with a server that speaks HTTP on the port of its own protocol.
 func servingHTTP(
     in directory: TemporaryDirectory? = nil, _ change: (inout ServerConfiguration) -> Void = { _ in },
     _ body: @escaping @Sendable (TestServer) throws -> Void

@@ -6,13 +6,13 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Uploads of clients of draft-ietf-httpbis-resumable-upload, in all versions that are spoken.
+    /// Uploads of clients of draft-ietf-httpbis-resumable-upload, in all supported versions.
     @Suite(.overEachStore) struct HTTPResumableTests {
         private typealias Fields = [(String, String)]
 
         private static let content = SplitMix64.bytes(seed: 11, 5_000_000)
 
-        /// What a client of a version says of its content.
+        /// Fields that a client of a version sends with its content.
         private static func fields(_ interop: Int, isComplete: Bool, _ offset: Int? = nil) -> Fields {
             let complete =
                 interop == 3
@@ -30,7 +30,7 @@ extension ServerTests {
                 ? answer["upload-incomplete"].map { $0 == "?0" } : answer["upload-complete"].map { $0 == "?1" }
         }
 
-        /// Begun, broken off, asked about, and gone on with.
+        /// An upload is begun, interrupted, asked about and resumed in each version.
         @Test(arguments: 3...9) func allVersionsGoOn(_ interop: Int) async throws {
             try await servingHTTP { server in
                 let content = Self.content
@@ -87,7 +87,8 @@ extension ServerTests {
             }
         }
 
-        /// What somebody else has stored since is not replaced, with the first request or a later one.
+        /// A condition is checked at the end, whether in the first request or in a later one, so content that another
+        /// client stores meanwhile is not replaced.
         @Test(arguments: [true, false]) func conditionsHoldAtTheEnd(_ isOneRequest: Bool) async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -114,14 +115,15 @@ extension ServerTests {
                     answer = try slow.ask(.patch, address, Self.fields(8, isComplete: true, 1), [6])
                 }
                 #expect(answer.status == 412 && server.content("x") == [2])
-                // Where nothing has changed it is replaced.
+                // The file is replaced if it has not changed.
                 let next = [("If-Match", try #require(try client.ask(.head, "/x")["etag"]))]
                 let made = try slow.ask(.put, "/x", Self.fields(8, isComplete: true) + next, [7])
                 #expect(made.status == 200 && server.content("x") == [7])
             }
         }
 
-        /// A name that must be new is looked at when the upload is complete, also where the same content has come meanwhile.
+        /// A condition for a new name is checked when the upload is complete, even if another client has stored the
+        /// same content meanwhile.
         @Test(arguments: [true, false]) func aNameThatMustBeNewIsSoAtTheEnd(isTus: Bool) async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -149,7 +151,7 @@ extension ServerTests {
             }
         }
 
-        /// Nobody is told of something that he may take for an answer.
+        /// A client of an unknown version could take an interim response for the answer.
         @Test func whoSpeaksNoKnownVersionGetsNo104() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -207,14 +209,14 @@ extension ServerTests {
             }
         }
 
-        /// What its sender says of all of it is compared at the end, also where it came in two pieces.
+        /// The declared digest of the whole content is compared at the end, even if the content was sent in two pieces.
         @Test func theWholeIsCompared() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let type = [
                     ("Content-Type", "application/partial-upload"), ("Upload-Complete", "?1"), ("Upload-Offset", "3"),
                 ]
-                // Of "foobar".
+                // SHA-256 of "foobar".
                 let digest = "sha-256=:w6uP8Tcg6K2QR905Rms8iXTlksL6OD1KOWBxTK7wxPI=:"
                 for (rest, status) in [("baz", 422), ("bar", 201)] {
                     let made = try client.ask(

@@ -8,14 +8,14 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Uploads of clients of tus 1.0.0.
+    /// Uploads of tus 1.0.0 clients.
     @Suite(.overEachStore) struct HTTPTusTests {
         private typealias Fields = [(String, String)]
 
         private static let version: Fields = [("Tus-Resumable", "1.0.0")]
         private static let type: Fields = [("Content-Type", "application/offset+octet-stream")]
 
-        /// `filename` in Base64.
+        /// Makes the metadata field with `filename` in Base64.
         private static func named(_ name: String) -> Fields {
             [("Upload-Metadata", "filename \(Base64Text.encode(Array(name.utf8)))")]
         }
@@ -36,7 +36,7 @@ extension ServerTests {
             try client.ask(.head, address, version)
         }
 
-        /// - Returns: a client that was told that the six bytes of its PATCH are wanted, and has sent none of them.
+        /// - Returns: a client that has received 100 for a PATCH of six bytes and has sent none of the bytes.
         private static func stuck(_ server: TestServer, at address: String) throws -> HTTPClient {
             let stuck = try HTTPClient(server)
             stuck.send(
@@ -59,7 +59,7 @@ extension ServerTests {
                 let address = try #require(made["location"])
                 #expect(address.hasPrefix("/.transfer/tus/") && made["upload-expires"] != nil)
                 var offset = 0
-                // Within a block, over its end, at its end, and the rest.
+                // Within a block, beyond its end, at its end, and the rest.
                 for end in [1, 1000, 4 << 20, (4 << 20) + 5, 8 << 20, content.count] {
                     #expect(server.content("a/\u{E9}.bin") == nil)
                     let head = try Self.head(client, address)
@@ -73,7 +73,7 @@ extension ServerTests {
                 }
                 #expect(server.content("a/\u{E9}.bin") == content)
                 #expect(server.parts == [])
-                // Whoever has missed the last answer hears it again.
+                // A client that has missed the last answer can ask for the offset again.
                 let head = try Self.head(client, address)
                 #expect(head["upload-offset"] == "\(content.count)" && head["upload-length"] == "\(content.count)")
                 try server.checkServes()
@@ -89,7 +89,7 @@ extension ServerTests {
                 #expect(server.content("x") == [1, 2, 3] && server.parts == [])
                 #expect(try Self.create(client, [("Upload-Length", "0")] + Self.named("empty")).status == 201)
                 #expect(server.content("empty") == [])
-                // Nothing is replaced, and the same is not stored twice.
+                // No file is replaced, and the same content is not stored twice.
                 let again = try Self.create(client, [("Upload-Length", "3")] + Self.type + Self.named("x"), [1, 2, 3])
                 #expect(again["transfer-result"] == "alreadyStored")
                 let other = try Self.create(client, [("Upload-Length", "1")] + Self.type + Self.named("x"), [9])
@@ -132,7 +132,7 @@ extension ServerTests {
                 }
                 #expect(try client.ask(.patch, address, Self.version + Self.type, [7]).status == 400)
                 #expect(try client.ask(.patch, address, Self.version + [("Upload-Offset", "3")], [7]).status == 415)
-                // More than was said.
+                // The client sends more than the declared length.
                 #expect(try Self.patch(client, address, 3, [UInt8](repeating: 1, count: 7)).status == 400)
                 #expect(try Self.head(client, address)["upload-offset"] == "3")
                 #expect(try Self.patch(client, address, 3, [4, 5, 6, 7, 8, 9]).status == 204)
@@ -140,7 +140,7 @@ extension ServerTests {
             }
         }
 
-        /// A wrong checksum moves nothing, and what comes behind it is as good as any other.
+        /// A piece with a wrong checksum does not move the offset, and later pieces are accepted.
         @Test(arguments: [
             ("sha1", "iEPX+SQWIR3p67lj/0zigSWTKHg=", [UInt8]("foobar".utf8)),
             ("sha256", "w6uP8Tcg6K2QR905Rms8iXTlksL6OD1KOWBxTK7wxPI=", [UInt8]("foobar".utf8)),
@@ -186,7 +186,8 @@ extension ServerTests {
             }
         }
 
-        /// At every byte: what has come stays, but for pieces that count as a whole.
+        /// The client vanishes at each byte. Received bytes stay, except those of pieces with a checksum, which count
+        /// only as a whole.
         @Test(arguments: [true, false]) func vanishedClientsGoOn(_ isChecked: Bool) async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -212,7 +213,7 @@ extension ServerTests {
             }
         }
 
-        /// Nobody waits for a connection that is dead: the newest request has the upload.
+        /// The newest request gets the upload, so a client does not wait for a dead connection.
         @Test func theNewestRequestHasIt() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -226,7 +227,6 @@ extension ServerTests {
                 stuck.raw.send(Array("BAR".utf8))
                 #expect(try stuck.answer().status == 409)
                 #expect(server.content("x") == Array("foobar".utf8))
-                // Two at once: one of them.
                 try server.checkServes()
             }
         }
@@ -299,7 +299,7 @@ extension ServerTests {
                 ] {
                     #expect(offer.head.fields.list("tus-extension").contains(part))
                 }
-                // For whoever cannot send other methods.
+                // For clients that cannot send other methods.
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "1")] + Self.named("x"))["location"])
                 let answer = try client.ask(
@@ -309,7 +309,7 @@ extension ServerTests {
             }
         }
 
-        /// Each costs two descriptors while it is open.
+        /// Each open upload costs two descriptors.
         @Test func whatIsLeftBehindIsClosed() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
@@ -340,7 +340,7 @@ extension ServerTests {
                     let address = try #require(made["location"])
                     #expect(try Self.patch(client, address, 0, Array(content[start..<end])).status == 204)
                     #expect(try Self.head(client, address)["upload-concat"] == "partial")
-                    // It is never stored alone, whatever is spoken about it.
+                    // A partial upload is never stored by itself, whichever protocol a client uses for it.
                     let other = "/.transfer/up/" + address.split(separator: "/").suffix(1).joined()
                     let fields = [
                         ("Upload-Draft-Interop-Version", "8"), ("Content-Type", "application/partial-upload"),
@@ -354,7 +354,7 @@ extension ServerTests {
                 #expect(server.tree == [])
                 let incomplete = "final;\(addresses[0]) \(open)"
                 #expect(try Self.create(client, [("Upload-Concat", incomplete)] + Self.named("x")).status == 400)
-                // Absolute or not.
+                // The addresses may be absolute or relative.
                 let text = "final;\(addresses[0]) https://any.example\(addresses[1]) \(addresses[2])"
                 let whole = try Self.create(client, [("Upload-Concat", text)] + Self.named("whole"))
                 #expect(whole.status == 201 && whole["transfer-result"] == "committed")
@@ -367,19 +367,20 @@ extension ServerTests {
             }
         }
 
-        // MARK: Another server
+        // MARK: Restarts
 
         private final class Told: Sendable {
             let text = Locked("")
         }
 
-        /// To a client of tus an upload is stored when its offset is its length: so it is, also where the last request was cut off.
+        /// For a tus client an upload is stored when its offset reaches its length. The server stores such an upload
+        /// even if the last request was cut off.
         @Test func whatIsToldAsWholeIsStored() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
                 let made = try Self.create(client, [("Upload-Length", "3")] + Self.named("x"))
                 let address = try #require(made["location"])
-                // All of it, and not its end.
+                // Sends all of the content without completing the upload.
                 let other = "/.transfer/up/" + address.split(separator: "/").suffix(1).joined()
                 let fields = [
                     ("Upload-Draft-Interop-Version", "8"), ("Content-Type", "application/partial-upload"),
@@ -394,7 +395,7 @@ extension ServerTests {
             }
         }
 
-        /// What was told holds after a restart, also where the upload ends within a block.
+        /// The reported offset holds after a restart, even if the upload ends within a block.
         @Test func uploadsOutliveTheServer() async throws {
             let directory = try TemporaryDirectory()
             let content = SplitMix64.bytes(seed: 5, 6_000_000)

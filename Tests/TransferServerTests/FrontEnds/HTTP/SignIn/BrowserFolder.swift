@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// A server with lists, to which browsers come by links.
+/// A server with access lists, at which browsers sign in by links.
 final class BrowserFolder: Sendable {
     let directory: TemporaryDirectory
     let lists: any AccessLists
@@ -28,9 +28,9 @@ final class BrowserFolder: Sendable {
             }, in: directory, body)
     }
 
-    /// Makes a link.
+    /// Makes a link for signing in.
     ///
-    /// - Returns: its path.
+    /// - Returns: the path of the link.
     func link(_ rights: AccessRights = .readWrite, folder name: String? = nil) throws -> String {
         var options = AccessOptions()
         (options.rights, options.folder) = (rights, try name.map { try RelativePath($0) })
@@ -41,7 +41,9 @@ final class BrowserFolder: Sendable {
         return "/.transfer/in/\(secret.text)"
     }
 
-    /// What a page of the server has a browser say, with the session that a link has begun.
+    /// Signs in by a link.
+    ///
+    /// - Returns: the fields that a browser sends from a page of the server in this session.
     func session(_ client: HTTPClient, _ rights: AccessRights = .readWrite) throws -> [(String, String)] {
         let answer = try client.ask(.post, try link(rights), [Self.own], [])
         guard answer.status == 303, let cookie = answer["set-cookie"]?.prefix(while: { $0 != ";" }) else {
@@ -56,6 +58,6 @@ final class BrowserFolder: Sendable {
         }
     }
 
-    /// That of the server's own pages.
+    /// Origin of the server's own pages.
     static let own = ("Origin", "https://server")
 }

@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What a browser may do while its session lasts.
+    /// Requests that a browser may make during its session.
     @Suite(.overEachStoreIfAsked) struct HTTPSessionTests {
         private let place: BrowserFolder
 
@@ -30,7 +30,7 @@ extension ServerTests {
                     #expect(answer.head.fields.list("cache-control").contains("no-store"))
                     #expect(Set(["Cookie", "Authorization"]).isSubset(of: answer.head.fields.list("vary")))
                 }
-                // What one request has shown is not the next one's.
+                // Credentials of one request do not count for the next one.
                 #expect(try client.ask(.get, "/x").status == 401)
             }
         }
@@ -64,7 +64,7 @@ extension ServerTests {
             }
         }
 
-        /// The browser shows the session with whatever a page has it ask for.
+        /// A browser sends the session's cookie with the requests of any page.
         @Test func pagesOfOthersMayNotUseIt() async throws {
             let place = place
             try await place.serving { server in
@@ -151,7 +151,7 @@ extension ServerTests {
             }
         }
 
-        /// In the middle of it: what has not gone out stays.
+        /// A download is cut off when its session ends. Bytes that were not sent yet stay on the server.
         @Test(.directoryOnly) func aDownloadEndsWithItsSession() async throws {
             let place = place
             let size = 1 << 30
@@ -163,7 +163,7 @@ extension ServerTests {
                 client.send(.get, "/long", session)
                 _ = try client.raw.some()
                 _ = try place.lists.revoke { $0.kind == .session }
-                // Reading it takes longer than a tenth of a second.
+                // Reading all of the file would take longer than a tenth of a second.
                 var count = 0
                 while let bytes = try? client.raw.some() { count += bytes.count }
                 #expect(count < size, "it went on")
@@ -184,7 +184,7 @@ extension ServerTests {
                 _ = try OwnFile.write(Array(past.utf8), to: path, replaces: true)
                 let refused = try client.ask(.get, "/", session)
                 #expect(refused.status == 401 && refused["set-cookie"]?.hasSuffix("Max-Age=0") ?? false)
-                // It is cleared away when there is another reason to write.
+                // The expired session is removed at the next change of the list.
                 _ = try place.link()
                 #expect(try place.sessions.isEmpty)
             }

@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// Browsers come in by links.
+    /// Browsers sign in by links.
     @Suite(.overEachStoreIfAsked) struct HTTPSignInTests {
         private let place: BrowserFolder
 
@@ -18,7 +18,7 @@ extension ServerTests {
             let (place, link) = (place, try place.link())
             try await place.serving { server in
                 let client = try HTTPClient(server, isSecured: true)
-                // Whoever looks at it, as previews do, uses nothing up.
+                // Viewing the link, as previews do, does not use it up.
                 #expect(try client.ask(.head, link).status == 200)
                 let page = try client.ask(.get, link)
                 #expect(page.status == 200 && page["content-type"] == "text/html; charset=utf-8")
@@ -46,14 +46,15 @@ extension ServerTests {
             }
         }
 
-        /// All of them at the same moment.
+        /// All browsers use the link at the same moment.
         @Test func oneOfManyBrowsersIsLetIn() async throws {
             let (place, link) = (place, try place.link())
             try await place.serving { server in
                 let clients = try (0..<5).map { _ in try HTTPClient(server, isSecured: true) }
                 for client in clients { client.send(.post, link, [BrowserFolder.own], []) }
                 let answers = try clients.map { try $0.answer().status }
-                // Only so many secrets are looked at together; nobody is let in twice.
+                // The number of secrets checked together is limited, so some browsers may be refused, but at most one
+                // is signed in.
                 #expect(answers.filter { $0 == 303 }.count <= 1)
                 #expect(answers.allSatisfy { [303, 404, 503].contains($0) }, "\(answers)")
                 let last = try HTTPClient(server, isSecured: true).ask(.post, link, [BrowserFolder.own], [])
@@ -73,7 +74,7 @@ extension ServerTests {
             }
         }
 
-        /// Otherwise they could have a reader of theirs work here under a name of theirs.
+        /// Otherwise a page of another site could sign its visitors in under a name that the page's author controls.
         @Test func pagesOfOthersSignNobodyIn() async throws {
             let (place, link) = (place, try place.link())
             try await place.serving { server in
@@ -93,7 +94,7 @@ extension ServerTests {
             }
         }
 
-        /// Without any referrer browsers would not say whose page a form is on.
+        /// With a stricter policy for referrers, browsers would not say which site a form is on.
         @Test func aFormSaysWhoseItIs() async throws {
             let (place, link) = (place, try place.link())
             try await place.serving { server in
@@ -103,7 +104,7 @@ extension ServerTests {
             }
         }
 
-        /// As browsers reach it through a proxy, and without one.
+        /// Browsers reach the server through a proxy, and directly.
         @Test(arguments: ["https", "http", nil]) func theCookieGoesByTheClientsSide(_ scheme: String?) async throws {
             let (place, link) = (place, try place.link())
             let change = { @Sendable (configuration: inout ServerConfiguration) in
@@ -121,13 +122,13 @@ extension ServerTests {
                 #expect(cookie.hasPrefix("__Host-transfer=") == isSecure && cookie.contains("; Secure") == isSecure)
                 let pair = ("Cookie", String(cookie.prefix { $0 != ";" }))
                 #expect(try client.ask(.put, "/x", said + [own, pair], [1]).status == 201)
-                // The other name is not looked at.
+                // A cookie with the other name is ignored.
                 let other = isSecure ? pair.1.dropFirst(7) : "__Host-\(pair.1)"
                 #expect(try client.ask(.get, "/x", said + [("Cookie", String(other))]).status == 401)
             }
         }
 
-        /// Where everybody may come in, and nobody is told from anybody, no link is good.
+        /// On a server without authentication, no link is valid.
         @Test func withoutListsThereAreNoLinks() async throws {
             let (place, link) = (place, try place.link())
             try await place.serving({ $0.security = .plaintext }) { server in
@@ -149,7 +150,7 @@ extension ServerTests {
                 let chinese = try client.ask(.get, "/a/", [browser, ("Accept-Language", "zh")])
                 #expect(chinese.text.contains("需要登录"))
                 #expect(try client.ask(.head, "/", [browser]).content.isEmpty)
-                // Programs, and files, get what they always get.
+                // Programs, and requests for files, get the usual answers.
                 for answer in [try client.ask(.get, "/"), try client.ask(.get, "/x", [browser])] {
                     #expect(answer.status == 401 && answer.text.hasPrefix("{"))
                 }

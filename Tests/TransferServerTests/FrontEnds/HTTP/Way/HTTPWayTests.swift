@@ -4,7 +4,7 @@ import TransferIO
 
 @testable import TransferServer
 
-/// What is made of what proxies say.
+/// The client's address, scheme and host, derived from the fields of proxies.
 @Suite struct HTTPWayTests {
     private static let proxy = PeerOrigin(name: "proxy", network: nil, isLocal: true, isProxy: true)
 
@@ -20,7 +20,7 @@ import TransferIO
     @Test(
         arguments: [
             ([("X-Forwarded-For", "203.0.113.9")], "203.0.113.9"),
-            // What stands before the last that is not trusted is the client's own word.
+            // Addresses before the last untrusted one were written by the client itself.
             ([("X-Forwarded-For", "1.1.1.1, 203.0.113.9")], "203.0.113.9"),
             ([("X-Forwarded-For", "nonsense, 203.0.113.9, 10.1.1.1")], "203.0.113.9"),
             (
@@ -54,7 +54,7 @@ import TransferIO
         #expect(fault?.status == 400)
     }
 
-    /// Each proxy adds to the lists, or writes over what was there.
+    /// Each proxy appends to the lists, or overwrites them.
     @Test func theSchemeIsThatOfTheClient() throws {
         let listed = try way([
             ("X-Forwarded-For", "203.0.113.9, 10.0.0.1"), ("X-Forwarded-Proto", "https, http"),

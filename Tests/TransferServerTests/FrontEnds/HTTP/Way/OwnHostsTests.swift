@@ -3,7 +3,7 @@ import TransferHTTP
 
 @testable import TransferServer
 
-/// Names of others that lead to this server.
+/// Other sites' names that lead to this server.
 @Suite struct OwnHostsTests {
     private static let hosts = OwnHosts(isAsked: true, names: ["localhost", "nas", "nas.local"]) {
         $0 == "shown.example"

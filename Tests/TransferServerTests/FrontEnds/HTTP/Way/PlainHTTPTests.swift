@@ -13,7 +13,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// HTTP from proxies, without encryption, beside a server with TLS.
+    /// Unencrypted HTTP from proxies, beside a server with TLS.
     @Suite struct PlainHTTPTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
@@ -43,13 +43,13 @@ extension ServerTests {
 
         @Test func rightsCountThere() async throws {
             let token = try token()
-            // A client that speaks TLS there waits until it is given up.
+            // A client that speaks TLS on this port waits until the server gives it up.
             try await serving({ $0.timeouts.handshake = .seconds(10) }) { server in
                 let client = try server.plainClient()
                 #expect(try client.ask(.put, "/x", [], [1]).status == 401)
                 #expect(try client.ask(.put, "/x", [token], [1]).status == 201)
                 #expect(try client.ask(.get, "/x", [token]).content == [1] && server.content("x") == [1])
-                // Nothing else is spoken there, and the usual listener is as it was.
+                // The port speaks no other protocol, and the usual listener is unchanged.
                 let frames = try server.plainClient().raw
                 frames.send(Frames.hello)
                 #expect(try !String(decoding: frames.bytes(12), as: UTF8.self).isEmpty)
@@ -79,7 +79,7 @@ extension ServerTests {
             for socket in try configuration.bind() { socket.socket.close() }
         }
 
-        /// Only who is trusted is believed, and what he says is what counts.
+        /// Only a trusted proxy is believed, and the client's address from its field is the one that counts.
         @Test(arguments: [true, false]) func aProxySaysWhoAsks(_ isTrusted: Bool) async throws {
             let token = try token()
             let change = { @Sendable (configuration: inout ServerConfiguration) in
@@ -103,7 +103,7 @@ extension ServerTests {
             }
         }
 
-        /// Whoever tries tokens slows down himself, and nobody else behind the same proxy.
+        /// A client that tries tokens is slowed down, and other clients behind the same proxy are not.
         @Test func attemptsAreCountedForEachClient() async throws {
             let token = try token()
             try await serving({ $0.trustedProxies = [.network(.ipv4Loopback, bits: 8)] }) { server in
@@ -118,7 +118,7 @@ extension ServerTests {
             }
         }
 
-        /// Nobody is this machine's owner there, whatever he shows.
+        /// No client of this port counts as the owner of this machine, whatever credentials it shows.
         @Test func nobodyIsLocal() async throws {
             try await serving { server in
                 let way = HTTPWays(server.server.core.configuration) { _ in false }
@@ -128,7 +128,7 @@ extension ServerTests {
             }
         }
 
-        /// Pages of other sites reach an open server by names of theirs, and get nothing.
+        /// Pages of other sites reach an open server by their own names, and are refused.
         @Test(arguments: [true, false]) func namesOfOthersAreNone(_ isPlaintext: Bool) async throws {
             let change = { @Sendable (configuration: inout ServerConfiguration) in
                 configuration.access = .everyone
@@ -138,7 +138,7 @@ extension ServerTests {
             try await serving(change) { server in
                 let clients = try [HTTPClient(server, isSecured: !isPlaintext), server.plainClient()]
                 for client in clients {
-                    // The test's client calls the server by a name that it doesn't know.
+                    // The test's client calls the server by a name that the server does not know.
                     #expect(try client.ask(.put, "/x", [], [1]).status < 300)
                     for mark in ["Origin", "Sec-Fetch-Site", "Cookie", "Accept-Language"] {
                         let answer = try client.ask(.get, "/x", [(mark, "a")])
