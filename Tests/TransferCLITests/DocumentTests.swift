@@ -6,26 +6,26 @@ import TransferTestSupport
 
 @testable import TransferCLI
 
-/// The documents have no command that the program doesn't take.
+/// The documents contain no command that the program refuses.
 @Suite(.ownThreads) struct DocumentTests {
     private static let folder =
         "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/docs"
 
     private static let root = folder.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" }
 
-    /// From the top of the repository, without the history of changes.
+    /// All documents of the repository except the changelog.
     private static let documents =
         ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
         + ["docs", "Sources"].flatMap { folder in
             TransferCLITests.files(below: "\(root)/\(folder)").filter { $0.hasSuffix(".md") }.map { "\(folder)/\($0)" }
         }
 
-    /// A shell takes the blocks apart, as it would for a reader; each command of this program is then printed word by word, and
-    /// others do nothing.
+    /// A shell parses the code blocks, as it would for a reader. Each `transfer` command then prints its words, and all
+    /// other commands do nothing.
     @Test(arguments: documents) func everyCommandIsUnderstood(_ document: String) throws {
         for block in try Self.blocks(of: document) {
             let commands = try Self.commands(of: block)
-            // None is overlooked because something before it has ended the block.
+            // Counts the lines, because a command that ends the block early would hide the commands after it.
             let lines = block.split(separator: "\n").filter { $0.hasPrefix("transfer ") }.count
             #expect(commands.count >= lines, "\(block)")
             for arguments in commands {
@@ -37,7 +37,7 @@ import TransferTestSupport
         }
     }
 
-    /// What stands between backquotes has commands and flags that there are, whatever its operands stand for.
+    /// Code spans name only commands and flags that exist. Their operands may stand for anything.
     @Test(arguments: documents) func everyMentionIsUnderstood(_ document: String) throws {
         let spans = try MarkdownDocument(document).codeSpans.filter { span in
             span.hasPrefix("transfer ") && !span.contains("…") && !Self.noCommands.contains(span)
@@ -52,13 +52,14 @@ import TransferTestSupport
         }
     }
 
-    /// Code spans that begin like a command: the first words of signed notes, and a placeholder.
+    /// Code spans that begin like a command and are not commands: the first words of signed notes, and a placeholder.
     private static let noCommands = [
         "transfer receipts 1", "transfer deliveries 1", "transfer browser certificate 1", "transfer server key v1",
         "transfer help COMMAND",
     ]
 
-    /// The table of the first steps, with files of these names and a server: each line does what stands beside it.
+    /// Runs each line of the table of first steps, with files of the names it uses and a server, and compares the
+    /// effect with the text beside it.
     @Test func whatCanBePushedIs() throws {
         let server = try SecureServer(["--trash"], user: "owner")
         let here = server.home.path("here")
@@ -80,18 +81,18 @@ import TransferTestSupport
         bash.directory = here
         bash.environment["PATH"] = server.home.path("bin") + ":/usr/bin:/bin"
         bash.environment["TRANSFER_SERVER"] = server.address
-        // What is moved there has to be there.
+        // The rows that move a file need this one on the server.
         #expect(try Finished(["-c", "transfer push draft.txt photos"], bash).end == .exited(0))
         let rows = try Self.tableOfUses()
         #expect(rows.count > 10)
         for row in rows {
-            // One row removes what the next one has to find.
+            // One row removes this file, and another row needs it.
             #expect(try Finished(["-c", "transfer push --text x --name note.txt"], bash).end == .exited(0))
-            // The columns of a table have no bar, and the server is another one here.
+            // A table cell escapes the bar, and this test has another server address.
             let line = ["127.0.0.1:5288", "nas.local"].reduce(row.replacing("\\|", with: "|")) { line, host in
                 line.replacing(host, with: server.address)
             }
-            // A watch goes on until it is stopped: see `WatchTests`.
+            // A watch runs until it is stopped: see `WatchTests`.
             let commands = line.split(separator: "`").filter { part in
                 part.contains("transfer ") && !part.contains("transfer watch")
             }
@@ -116,7 +117,7 @@ import TransferTestSupport
         return text.split(separator: "```sh\n").dropFirst().compactMap { $0.split(separator: "\n```").first }
     }
 
-    /// What docs/guide/server.md says of the log is what a server writes.
+    /// A server writes the log lines that docs/guide/server.md describes.
     @Test func theLogIsAsDescribed() throws {
         let home = try TemporaryDirectory()
         let address = "unix:" + home.path("socket")
@@ -143,7 +144,7 @@ import TransferTestSupport
 
     private static let noObject = Program.Failure(description: "the line of a log is no object")
 
-    /// What the shell would run is as it stands there, but for the places.
+    /// Runs the script from the guide unchanged except for its paths.
     @Test func theNightlyBatchRuns() throws {
         let server = try RunningServer(["--max-upload", "3"])
         let home = server.home

@@ -17,7 +17,7 @@ import TransferTestSupport
         #expect(Roff.line(text) == line)
     }
 
-    /// Nothing but what a line begins with makes it a request, and every request here is one of these.
+    /// Only the beginning of a line can make it a request, and every request of the pages is in this list.
     @Test(arguments: commands) func linesAreRequestsOrText(_ command: Command) {
         let known = ["\\\"", "TH", "nh", "ad", "SH", "PP", "TP", "RS", "nf", "fi", "RE"]
         for line in ManualPage.page(for: command).split(separator: "\n", omittingEmptySubsequences: false).dropLast() {

@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import TransferCLI
 
-/// What `make install` and `make install-service` install.
+/// The files that `make install` and `make install-service` install.
 @Suite(.ownThreads) struct PackagingTests {
     private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     private static let analyzer = "/usr/bin/systemd-analyze"
@@ -13,7 +13,7 @@ import TransferTestSupport
     func systemdUnderstandsTheUnit() throws {
         let unit = try String(decoding: readFile(Self.root + "/packaging/transfer.service"), as: UTF8.self)
         let home = try TemporaryDirectory()
-        // It looks whether the program is there.
+        // systemd-analyze checks that the program exists.
         try writeFile(
             home.path("transfer.service"), unit.replacing("=/usr/local/bin/transfer ", with: "=/bin/true ").utf8)
         var surroundings = Surroundings()
@@ -28,7 +28,7 @@ import TransferTestSupport
 
     private static let make = "/usr/bin/make"
 
-    /// A file of the sources.
+    /// Content of a file of the repository.
     private static func source(_ path: String) throws -> String {
         try String(decoding: readFile("\(root)/\(path)"), as: UTF8.self)
     }
@@ -80,7 +80,7 @@ import TransferTestSupport
         #expect(try readFile(settings) == Array("[serve]\n".utf8), "an upgrade leaves it alone too")
     }
 
-    /// What stands there to be uncommented is right.
+    /// The commented-out settings are valid when a user uncomments them.
     @Test func theExampleOfAConfigurationIsOne() throws {
         let text = try Self.source("packaging/config.toml")
         let lines = text.split(separator: "\n").map { line in
@@ -124,7 +124,7 @@ import TransferTestSupport
         #expect(try readFile(home.path("a")) == readFile(home.path("b")))
     }
 
-    /// It builds what the bootstrap script sees to, and runs with what the Debian package recommends.
+    /// The image builds with what the bootstrap script installs, and runs with what the Debian package recommends.
     @Test func theContainerIsLikeTheRest() throws {
         let lines = try Self.source("Dockerfile").split(separator: "\n").map(String.init)
         let text = lines.joined(separator: " ")
@@ -144,7 +144,7 @@ import TransferTestSupport
         }
     }
 
-    /// A flag that the program doesn't know would only show on somebody's machine.
+    /// A flag that the program does not know would otherwise fail only on a user's machine.
     @Test func theProgramUnderstandsTheCommand() throws {
         let unit = try String(decoding: readFile(Self.root + "/packaging/transfer.service"), as: UTF8.self)
         let command = try #require(unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })

@@ -36,7 +36,7 @@ import TransferTestSupport
     }
 }
 
-/// What `ResultCode` says of each code in the comments of its constants.
+/// The comments of the constants of `ResultCode`, by code.
 private struct ResultSentences {
     private var sentences: [String: String] = [:]
 
@@ -61,14 +61,15 @@ private struct ResultSentences {
     subscript(name: String) -> String? { sentences[name] }
 }
 
-/// All flags that files and variables can set: one row for each name and sentence, with the commands that have it.
+/// All flags that files and variables can set: one row for each name and sentence, with the commands that have the
+/// flag.
 private struct SettingsTable {
     private struct Setting {
         let flag: Flag
         var commands: [Command]
         var sentence: Sentence
 
-        /// Takes another flag of the same name into the row, if one sentence can say both.
+        /// Merges another flag of the same name into the row, if one sentence can describe both.
         mutating func take(_ flag: Flag, of command: Command) -> Bool {
             guard (self.flag.name, self.flag.values) == (flag.name, flag.values), sentence.take(flag.help) else {
                 return false
@@ -78,7 +79,7 @@ private struct SettingsTable {
         }
     }
 
-    /// Sentences that differ in a few words between the same ones.
+    /// Sentences that differ only in a few words in the middle.
     private struct Sentence {
         private let words: [Substring]
         private var variants: [ArraySlice<Substring>]
@@ -112,7 +113,7 @@ private struct SettingsTable {
 
         var text: String {
             let middles = variants.map { $0.joined(separator: " ") }
-            // The full stop stands behind the last one.
+            // The full stop follows the last variant.
             let isAtEnd = common?.back == 0
             let choice =
                 middles.map { isAtEnd ? String($0.dropLast()) : $0 }.joined(separator: "/") + (isAtEnd ? "." : "")
@@ -151,7 +152,7 @@ private struct SettingsTable {
             + GeneratedParts.table(["key", "variable", "commands", "default", "meaning"], rows)
     }
 
-    /// The variable of each command, with a star in place of the command if there are several.
+    /// The variable of each command; a star replaces the command if there are several.
     private func variables(_ setting: Setting) -> String {
         let flag = setting.flag
         let own = setting.commands.compactMap { $0.variables(of: flag).first }
@@ -163,7 +164,7 @@ private struct SettingsTable {
     private static let talking = Commands.all.filter { $0.serverFlag != nil }
     private static let withFlags = Commands.all.filter { $0.flags.contains { $0.reach != .nowhere } }
 
-    /// Nearly all commands, or nearly all that talk to a server, are named by those that are not among them.
+    /// If nearly all commands have the flag, or nearly all that talk to a server, the text names the exceptions.
     private func commands(_ commands: [Command]) -> String {
         for (name, group) in [("all", Self.withFlags), ("clients", Self.talking)] {
             let missing = group.filter { !commands.contains($0) }
@@ -177,7 +178,7 @@ private struct SettingsTable {
     }
 }
 
-/// The members of all objects that the schema describes, each where it comes first.
+/// The members of all objects that the schema describes, each in the first table that has it.
 private struct ObjectTables {
     private struct Row: Equatable {
         let name: String
@@ -197,7 +198,7 @@ private struct ObjectTables {
             let identifier = string(object["properties"]?["schema"]?["const"])
             text += "\(text.isEmpty ? "" : "\n")### \(title)\n\n"
             text += (identifier.map { "`\($0)`. " } ?? "") + (string(object["description"]) ?? "") + "\n"
-            // Receipts have a page of their own.
+            // Receipts have a separate page.
             guard identifier != nil else { continue }
             var rows = rows(of: object, "").filter { !$0.type.isEmpty }
             known.append((title, rows))
@@ -214,7 +215,7 @@ private struct ObjectTables {
         }
     }
 
-    /// Members that stand together and differ only in their names share a row.
+    /// Adjacent members that differ only in their names share a row.
     private func joined(_ rows: [Row]) -> [[String]] {
         var groups: [(names: [String], row: Row)] = []
         for row in rows {
@@ -237,7 +238,7 @@ private struct ObjectTables {
                 meaning: string(node["description"]) ?? "")
             let items = resolved(node["items"] ?? .null)
             let inner = rows(of: node, "\(prefix)\(name).") + rows(of: items, "\(prefix)\(name)[].")
-            // An object whose members say everything needs no row.
+            // An object that its members explain completely needs no row.
             return row.meaning.isEmpty && !inner.isEmpty ? inner : [row] + inner
         }
     }
@@ -247,12 +248,12 @@ private struct ObjectTables {
         guard let reference = string(node["$ref"]), let name = reference.split(separator: "/").last else { return node }
         let definition = schema[String(name)] ?? .null
         guard case .object(let members) = definition else { return .null }
-        // Its own description says where it stands.
+        // The section of the definition itself gives its description.
         return .object(members.filter { $0.key != "description" })
     }
 
     private func type(of node: JSONNode) -> String {
-        // The heading says it.
+        // The heading already names the value.
         if node["const"] != nil { return "" }
         if case .array(let choices)? = node["enum"] {
             let words = choices.compactMap { string($0) }
@@ -263,7 +264,7 @@ private struct ObjectTables {
         return types.map { $0 == "array" ? "\(items)[]" : $0 }.joined(separator: "/")
     }
 
-    /// The address of a heading within its page.
+    /// The anchor of a heading within its page.
     private func anchor(_ title: String) -> String {
         String(title.lowercased().compactMap { $0 == " " ? "-" : $0.isLetter || $0.isNumber || $0 == "-" ? $0 : nil })
     }
@@ -272,7 +273,7 @@ private struct ObjectTables {
         if case .string(let text)? = node { text } else { nil }
     }
 
-    /// The strings of an array, or the one that stands alone.
+    /// The strings of an array, or the single string.
     private func strings(_ node: JSONNode?) -> [String] {
         guard case .array(let nodes)? = node else { return [node].compactMap(string) }
         return nodes.compactMap(string)

@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferCLI
 
-/// The address of a link, by what the server says of itself.
+/// The address in a link, derived from what the server reports about itself.
 @Suite struct ServedAddressTests {
     private func address(
         _ listening: [String], advertised: String? = nil, encrypted: Bool = true, flag: String? = nil

@@ -12,7 +12,8 @@ import TransferTestSupport
         home = try TemporaryDirectory()
     }
 
-    /// Of two names that are equal strings, each that failed is listed, below a folder that is another's equal, too.
+    /// Two names that are equal as Swift strings but differ in bytes are listed separately, also below a folder whose
+    /// name equals another one.
     @Test func namesThatLookAlikeAreTwo() throws {
         let list = try FailedList(home.path("failed"), .paths(end: 0), folder: "e\u{301}")
         for name in ["\u{E9}", "e\u{301}", "\u{E9}"] {
@@ -39,7 +40,8 @@ import TransferTestSupport
         #expect(again.map { Array($0) } == OddNames.paths.map { Array($0.utf8) })
     }
 
-    /// A line is one path. What would be read as two is not listed, and that is said: they may be others that are there.
+    /// In a list with one path per line, a path with a line feed would be read as two other paths, which may exist. The
+    /// list leaves such paths out and reports that.
     @Test func aPathWithALineFeedIsNotListedAsTwo() throws {
         let list = try failed(.paths(end: UInt8(ascii: "\n")))
         guard case .lost(let text) = list.close() else { return #expect(Bool(false), "it says that not all is listed") }

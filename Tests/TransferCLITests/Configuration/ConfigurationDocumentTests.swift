@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCLI
 
-/// What docs/reference/configuration.md shows can be used as it stands.
+/// The examples in docs/reference/configuration.md work unchanged.
 @Suite struct ConfigurationDocumentTests {
     private static func document() throws -> String {
         let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")

@@ -8,7 +8,7 @@ import TransferClient
         try ConfigurationFile(Array(text.utf8), path: "/etc/c.toml", home: "/home/me")
     }
 
-    /// A file that is longer than what is read would stop every command.
+    /// Every command refuses a configuration file above the size limit, so no edit may grow a file beyond the limit.
     @Test func itDoesNotBecomeTooLongToBeRead() throws {
         let editor = ConfigurationEditor("/etc/c.toml")
         let draft = RemoteDraft(name: "home", address: "h")
@@ -46,7 +46,7 @@ import TransferClient
         #expect(file.settings(of: VerifyCommand.definition).isEmpty && file.remotes.isEmpty)
     }
 
-    /// In front of all tables stands what holds for every command, unless its own table says something else.
+    /// Settings before the first table apply to every command whose own table does not set them.
     @Test func tellsAboutAllCommands() throws {
         let file = try Self.read("server = 'home:'\ndir = 'in'\n[pull]\nfrom = 'nas'\n[serve]\ndir = '~/own'\n")
         #expect(file.settings(of: PushCommand.definition).mapValues(\.values) == ["to": ["home:"]])
@@ -99,13 +99,13 @@ import TransferClient
         ("[remote.unix]", ":1: 'unix' is not a valid name of a remote; use letters, digits, - and _"),
         ("[remote.\"\u{1B}[2J\"]", ":1: '\\u{1b}[2J' is not a valid name of a remote; use letters, digits, - and _"),
     ]) func refuses(_ text: String, message: String) {
-        // A control character cannot stand in a document; what comes from an escape can.
+        // A TOML document cannot contain a raw control character, but an escape in it can stand for one.
         let text = text.replacing("\u{1B}", with: "\\u001b")
         let fault = #expect(throws: ConfigurationFault.self) { try Self.read(text) }
         #expect(fault?.message == "/etc/c.toml" + message)
     }
 
-    /// Nobody would look for it below the folder of the file.
+    /// Without a home directory, `~` is an error. It must not stand for the folder of the configuration file.
     @Test func aPathBelowTheHomeNeedsOne() {
         let text = Array("[push]\nreceipts = '~/r.jsonl'\n".utf8)
         let fault = #expect(throws: ConfigurationFault.self) {
@@ -115,7 +115,7 @@ import TransferClient
         #expect(fault?.message == "/etc/c.toml:2: " + message)
     }
 
-    /// Whatever a command can be told by its flags it can be told by a file.
+    /// A file can set every option of a command that its flags can set.
     @Test(arguments: CommandsTests.flags) func everyFlagCanBeSet(_ command: Command, _ flag: Flag) throws {
         guard command.hasSettings, flag.reach == .environmentAndFiles else { return }
         let value = flag.choices?.last ?? (flag.value == .duration || flag.value == .size ? "7" : "x")

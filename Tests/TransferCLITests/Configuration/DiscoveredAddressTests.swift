@@ -17,7 +17,7 @@ import TransferProtocol
         #expect(address.name.text == name && address.port == port && address.folder == folder)
     }
 
-    /// A host of that name, a remote of that name, and what is nothing at all.
+    /// A host or a remote named `discover`, other servers, and invalid addresses.
     @Test(arguments: [
         "discover", "discover:", "discover:5288", "discover:/folder", "discover:5288/x", "discovery:nas", "nas",
         "discover:nas:", "discover:nas:x", "discover:nas:0", "discover:nas:65536", "discover:nas:1:2", "Discover:nas",

@@ -4,7 +4,7 @@ import TransferKeys
 @testable import TransferAccess
 @testable import TransferCLI
 
-/// What a link of `remote add` may be used for. That it lets the client in is in `RemoteTests`.
+/// What a link given to `remote add` may be combined with. `RemoteTests` show that the link lets the client in.
 @Suite struct EnrolmentTests {
     private static let code = AccessSecret.random(.pairing)
     private static let link = "transfer://nas.local#code=\(code.text)"
@@ -21,7 +21,7 @@ import TransferKeys
         #expect(try enrolment("nas.local:5288") == nil)
     }
 
-    /// To whoever listens in, or instead of what was asked for.
+    /// The first flag would show the code to eavesdroppers; the second asks for a token instead of the code.
     @Test(arguments: [["--plaintext"], ["--token-file", "/nonexistent"]]) func whatWouldShowTheCode(
         _ flags: [String]
     ) throws {

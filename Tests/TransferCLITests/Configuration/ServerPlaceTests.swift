@@ -23,11 +23,11 @@ import TransferTestSupport
         Row(text: "home:~", server: "home:/", path: "/", target: "home:/"),
         Row(text: "home:~/a", server: "home:/", path: "a", target: "home:/a"),
         Row(text: "home:~a", server: "home:/", path: "~a", target: "home:/~a"),
-        // Letters that make one character with the sign before them.
+        // A combining letter forms one character with the sign before it.
         Row(text: "home:\u{301}a", server: "home:/", path: "\u{301}a", target: "home:/\u{301}a"),
         Row(text: "home:/\u{301}a", server: "home:/", path: "\u{301}a"),
         Row(text: "home:/a\u{301}/é", server: "home:/", path: "a\u{301}/é"),
-        // A port, also where a remote has the name.
+        // A number after the colon is a port, even if a remote has the name before the colon.
         Row(text: "home:5288", server: "home:5288", path: "/"),
         Row(text: "home:5288/a", server: "home:5288", path: "a"),
         Row(text: "nas:5288#code=x", server: "nas:5288#code=x", path: "/"),
@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(Array(place.target.utf8) == Array(target.utf8), "\(place.target)")
     }
 
-    /// Whatever is written, what it stands for is the same place.
+    /// Every accepted text denotes the same place when its canonical form is read again.
     @Test func targetsAreReadAgain() {
         var generator = SplitMix64(seed: 7)
         let parts = [

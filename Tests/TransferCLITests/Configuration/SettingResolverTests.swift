@@ -58,7 +58,7 @@ import TransferClient
         #expect(try Self.parse([], [:], VerifyCommand.definition).remote == nil)
     }
 
-    /// A remote that is missing is an error; a name alone, or with a folder, may be a host.
+    /// A name with only a colon behind it must be a remote; a name alone, or with a folder, may also be a host.
     @Test func remotesHaveToBeThere() throws {
         let push = try Self.parse([])
         #expect(try ServerAddress(remote: "home:/f", push) == ServerAddress("h:1/base/f"))
@@ -73,7 +73,7 @@ import TransferClient
         }
     }
 
-    /// The server of all commands is a remote like any other, and the variable wins over it.
+    /// The top-level `server` setting can name a remote, and the environment variable overrides it.
     @Test func theServerOfAllCommandsCanBeARemote() throws {
         let file = ("/c.toml", Array("server = 'home:'\n[remote.home]\naddress = 'h:1'\nlanes = 4".utf8))
         let pull = try ArgumentParser.parse(
@@ -86,7 +86,7 @@ import TransferClient
         #expect(other.text("from") == "nas" && other.remote == nil)
     }
 
-    /// Help is for those whose configuration is wrong, too.
+    /// Users need help also when their configuration file is broken.
     @Test func helpReadsNothing() throws {
         let sources = SettingSources(environment: [:], file: ("/c.toml", Array("[".utf8)))
         #expect(throws: UsageError.self) {

@@ -3,7 +3,7 @@ import Testing
 import TransferKeys
 import TransferTestSupport
 
-/// Checks receipts of the real program with the lines that `docs/reference/receipts.md` tells people to type.
+/// Checks receipts of the real program with the commands that `docs/reference/receipts.md` tells readers to type.
 @Suite(.ownThreads) struct ByHandTests {
     @Test func theLinesInTheDocumentVerifyReceipts() throws {
         guard let missing = try Self.missingTool() else { return try check() }
@@ -38,7 +38,7 @@ import TransferTestSupport
         }
     }
 
-    /// All blocks below the heading, one after the other.
+    /// All code blocks below the heading, in order.
     private static func script() throws -> String {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let document = try String(decoding: readFile("/\(root)/docs/reference/receipts.md"), as: UTF8.self)
@@ -58,7 +58,8 @@ import TransferTestSupport
         return (end, program.outputText + program.errorText)
     }
 
-    /// What of the recipe's tools isn't here; an OpenSSL before 3.0 cannot verify Ed25519 signatures of files.
+    /// The first tool that the commands need and this machine lacks. An OpenSSL before 3.0 cannot verify Ed25519
+    /// signatures of files.
     private static func missingTool() throws -> String? {
         guard access("/bin/bash", X_OK) == 0 else { return "bash" }
         guard access("/usr/bin/openssl", X_OK) == 0 || access("/bin/openssl", X_OK) == 0 else { return "openssl" }

@@ -29,13 +29,13 @@ import TransferTestSupport
         #expect(push.end == .exited(1) && push.errors.contains("uploadTooLarge"), "\(push.errors)")
         #expect(
             try Finished(["push", "--text", "abc", "--plaintext", "--to", address], surroundings).end == .exited(0))
-        // A path counts from the folder of the file.
+        // A relative path is relative to the folder of the configuration file.
         #expect(files(below: home.path("in")).contains("text.txt"))
         server.signal(SIGTERM)
         #expect(try server.wait() == .exited(0))
     }
 
-    /// Its commands would be run: `exec` of a listener, or of a watch.
+    /// Transfer would run commands from the file: `exec` of a listener or of a watch.
     @Test func aFileThatOthersCanWriteIsNotBelieved() throws {
         let server = try RunningServer()
         try write("[push]\nplaintext = true\nname = 'from-file'\nto = '\(server.address)'\n")
@@ -74,7 +74,7 @@ import TransferTestSupport
         #expect(try Finished(list + ["--insecure-permissions"], surroundings).end == .exited(0))
     }
 
-    /// Nor is one with the keys of servers: who can write it can be any of them.
+    /// A user who can write the list of known servers can impersonate all of them.
     @Test func aListOfServersThatOthersCanWriteIsNotBelieved() throws {
         let list = home.path("config/transfer/known_servers")
         try writeFile(list, [])
@@ -117,7 +117,7 @@ import TransferTestSupport
         ] {
             #expect(show.lines.contains { $0.hasPrefix(text + " ") && $0.hasSuffix("  # \(origin)") }, "\(text)")
         }
-        // What is printed can be a file.
+        // The printed settings form a valid configuration file.
         try write(show.output)
         #expect(
             try Finished(["config", "show"], Surroundings(environment: ["XDG_CONFIG_HOME": home.path("config")])).end
@@ -149,14 +149,14 @@ import TransferTestSupport
         }
     }
 
-    /// Whoever may push could set up the server.
+    /// Every client that may push could configure the server.
     @Test func noServerIsSetUpByItsClients() throws {
         try write("[serve]\nopen = true\n")
         let serve = try Finished(["serve", "--dir", home.path("config"), "--listen", "127.0.0.1:0"], surroundings)
         #expect(serve.end == .exited(2) && serve.errors.contains("is in the directory that clients write to; move it"))
     }
 
-    /// As services have it that want none.
+    /// Services without a home directory often have such a path in `HOME`.
     @Test func aHomeMayBeNoFolder() throws {
         let finished = try Finished(["config", "show", "push"], Surroundings(environment: ["HOME": "/dev/null"]))
         #expect(finished.end == .exited(0), "\(finished.errors)")

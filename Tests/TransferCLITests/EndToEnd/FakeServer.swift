@@ -4,14 +4,14 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Something that listens where a client expects a server, and says what the test wants.
+/// Listens where a client expects a server, and sends what the test wants.
 final class FakeServer {
-    /// As `--to` takes it.
+    /// The address in the form that `--to` takes.
     let address: String
 
     private let port: UInt16
     private var number: Int32
-    /// Keeps the port when nothing listens any more.
+    /// Keeps the port when the server has stopped listening.
     private var holder: Int32 = -1
 
     init() throws {
@@ -24,19 +24,19 @@ final class FakeServer {
         if holder >= 0 { Glibc.close(holder) }
     }
 
-    /// Leaves the port to whatever listens there next.
+    /// Frees the port for another server.
     func close() {
         if number >= 0 { Glibc.close(number) }
         number = -1
     }
 
-    /// Clients are refused from now on. The port stays taken, so that no other test listens there.
+    /// Refuses clients from now on, but keeps the port, so that no other test listens there.
     func refuse() {
         close()
         holder = (try? PeerSocket.bound(to: port).number) ?? -1
     }
 
-    /// Waits for a client.
+    /// Waits for a client to connect.
     func accept() throws -> PeerConnection {
         var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
         guard try system("poll", { poll(&waiting, 1, Int32(Program.patience) * 1000) }) == 1 else {
@@ -46,7 +46,7 @@ final class FakeServer {
     }
 }
 
-/// A test's end of a connection.
+/// The test's end of a connection.
 final class PeerConnection {
     private var number: Int32
     private var received: [UInt8] = []
@@ -69,7 +69,7 @@ final class PeerConnection {
 
     func close() {
         guard number >= 0 else { return }
-        // Without this the unread rest of what came would reset the connection and what was sent last with it.
+        // Otherwise, unread received bytes would reset the connection and discard the last bytes sent.
         shutdown(number, Int32(SHUT_WR))
         Glibc.close(number)
         number = -1
@@ -86,7 +86,7 @@ final class PeerConnection {
         try send(frame)
     }
 
-    /// Reads messages, data left out, until one is of interest. Whoever asks is told that nothing is known here.
+    /// Reads messages and skips data until `interest` returns a value. Answers lookups as a server that knows no files.
     func next<T>(_ interest: (Message) -> T?) throws -> T {
         while true {
             switch try received.withUnsafeBytes({ try parser.next($0.bytes) }) {

@@ -8,7 +8,7 @@ let photo: String = {
     return "/\(root)/docs/images/demo.png"
 }()
 
-/// Content in which no two pages are alike, made fast: random bytes that repeat, with a number on each of their pages.
+/// Content in which no two pages are equal, made fast: one random page, repeated with a number in each copy.
 func randomBytes(_ count: Int, seed: UInt64) -> [UInt8] {
     var generator = SplitMix64(seed: seed)
     let page = generator.bytes(min(count, 4_096))

@@ -1,14 +1,14 @@
 import Glibc
 import Testing
 
-/// A text in `Tests/golden` that the program must print. `TRANSFER_GOLDEN=write swift test --filter GoldenTests` writes them
-/// all anew; the difference then shows what users will see.
+/// A text in `Tests/golden` that the program must print. `TRANSFER_GOLDEN=write swift test --filter GoldenTests` writes
+/// all of them anew; the diff then shows what users will see.
 struct GoldenText {
     private static let directory = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/golden"
 
     static let isWriting = getenv("TRANSFER_GOLDEN").map { String(cString: $0) } == "write"
 
-    /// Below the directory.
+    /// Path of the text, relative to `Tests/golden`.
     let name: String
 
     func check(_ text: String) throws {

@@ -1,9 +1,9 @@
-/// A flat JSON object, with its members in their order and their values as they stand there.
+/// A flat JSON object, with its members in order and its values as written.
 struct JSONObject: Equatable {
     let keys: [String]
     private let values: [String: String]
 
-    /// - Throws: when the text is not exactly one object without others in it.
+    /// - Throws: if the text is not exactly one object without nested objects.
     init(_ text: Substring) throws {
         var rest = text[...]
         var keys: [String] = []
@@ -22,7 +22,7 @@ struct JSONObject: Equatable {
         self.values = values
     }
 
-    /// The value of a member: a text without its quotes, anything else as it stands there.
+    /// The value of a member: a string without its quotes, any other value as written.
     subscript(key: String) -> String? { values[key] }
 
     private static func value(_ rest: inout Substring) -> String? {
@@ -32,7 +32,7 @@ struct JSONObject: Equatable {
         return value.isEmpty ? nil : String(value)
     }
 
-    /// Escapes stay as they are, but for the two that any name can need.
+    /// Escapes stay as they are, except the two that any file name can need.
     private static func string(_ rest: inout Substring) -> String? {
         guard rest.popFirst() == "\"" else { return nil }
         var text = ""

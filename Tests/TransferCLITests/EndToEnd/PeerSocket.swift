@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// Bare sockets on 127.0.0.1.
+/// Plain sockets on 127.0.0.1.
 enum PeerSocket {
-    /// Connects to a server that listens there.
+    /// Connects to a server that listens on 127.0.0.1.
     static func connected(to address: String) throws -> Int32 {
         let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard number >= 0 else { throw Program.Failure(description: "socket: errno \(errno)") }
@@ -24,10 +24,10 @@ enum PeerSocket {
         return number
     }
 
-    /// Listens there.
+    /// Listens on a free port of 127.0.0.1.
     ///
-    /// - Parameter backlog: clients that may wait.
-    /// - Returns: the socket, and the port that was free.
+    /// - Parameter backlog: number of clients that may wait to be accepted.
+    /// - Returns: the socket and its port.
     static func listening(backlog: Int32) throws -> (number: Int32, port: UInt16) {
         let (number, port) = try bound(to: 0)
         guard listen(number, backlog) == 0 else {
@@ -38,9 +38,9 @@ enum PeerSocket {
         return (number, port)
     }
 
-    /// Has a port and does not listen, so that clients are refused.
+    /// Binds a port without listening, so that clients are refused.
     ///
-    /// - Parameter port: 0 for one that is free.
+    /// - Parameter port: 0 for any free port.
     static func bound(to port: UInt16) throws -> (number: Int32, port: UInt16) {
         let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var wanted = sockaddr_in()

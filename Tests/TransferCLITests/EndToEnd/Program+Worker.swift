@@ -1,8 +1,8 @@
 import Glibc
 
-/// Of `transfer serve`, which supervises the process that serves.
+/// Access to the worker that `transfer serve` supervises.
 extension Program {
-    /// The process that serves; nothing while there is none.
+    /// The process that serves; nil while there is no such process.
     var worker: pid_t? {
         let children = "/proc/\(process)/task/\(process)/children"
         let numbers = (try? readFile(children)).map { String(decoding: $0, as: UTF8.self) }
@@ -11,12 +11,12 @@ extension Program {
 
     /// Waits for a process that serves.
     ///
-    /// - Parameter last: one that does no longer.
+    /// - Parameter last: an earlier worker, which has ended or is about to.
     func waitForWorker(after last: pid_t? = nil) throws -> pid_t {
         try look(for: "a process serves") { worker.flatMap { $0 != last ? $0 : nil } }
     }
 
-    /// Waits until none does.
+    /// Waits until no process serves.
     func waitForNoWorker() throws {
         try look(for: "no process serves") { worker == nil ? () : nil }
     }

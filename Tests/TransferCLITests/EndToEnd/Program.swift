@@ -2,15 +2,15 @@ import Glibc
 import TransferSystem
 import TransferTestSupport
 
-/// The program under test as a process of its own, as a script would start it. Releasing the object kills it and all that it has
-/// started. Every wait has an end, and says then where the processes are that were waited for.
+/// The program under test as a separate process, as a script would start it. Releasing the object kills the process and
+/// all its children. Every wait has a time limit, and its failure reports the state of the processes.
 final class Program: Sendable {
-    /// Something that was waited for did not happen.
+    /// A condition that did not become true in time.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// How it ended.
+    /// How a process ended.
     enum End: Equatable {
         case exited(Int32)
         case killed(by: Int32)
@@ -24,7 +24,7 @@ final class Program: Sendable {
         }
     }
 
-    /// Seconds that every wait has at most.
+    /// Seconds that a wait may take at most.
     static let patience = Child.patience
 
     var process: pid_t { child.process }
@@ -33,7 +33,7 @@ final class Program: Sendable {
     private let errors: StreamReader
     private let input: Locked<Int32?>
 
-    /// Starts it.
+    /// Starts the program.
     init(_ arguments: [String], _ surroundings: Surroundings = Surroundings()) throws {
         let spawned = try Spawner(surroundings).spawn(arguments)
         child = spawned.child
@@ -44,28 +44,28 @@ final class Program: Sendable {
 
     deinit {
         closeInput()
-        // Also what it has started: that must not write to a directory that is being removed.
+        // Child processes must not write to a directory that is being removed.
         child.endAll()
     }
 
-    /// What it has written to standard output so far.
+    /// Standard output so far.
     var outputText: String { String(decoding: output.bytes, as: UTF8.self) }
 
-    /// What it has written to standard error so far.
+    /// Standard error so far.
     var errorText: String { String(decoding: errors.bytes, as: UTF8.self) }
 
     func signal(_ number: Int32) {
         child.signal(number)
     }
 
-    /// Whether it has ended, or does within some milliseconds.
+    /// Whether the process has ended, or ends within that time.
     func hasEnded(within milliseconds: Int32) -> Bool { child.hasEnded(within: milliseconds) }
 
-    /// Waits for the end, also of what it has started.
+    /// Waits until the process and its children have ended.
     func wait() throws -> End {
         do {
             let end = End(try child.wait())
-            // Nothing else has the other ends.
+            // No other process has the other ends of the streams.
             guard output.waitForEnd(), errors.waitForEnd() else { throw failure("its streams did not end") }
             return end
         } catch let error as ChildLaunch.Failure {
@@ -73,16 +73,16 @@ final class Program: Sendable {
         }
     }
 
-    /// Waits until standard error holds the text, and what else is asked of it.
+    /// Waits until standard error contains the text and fulfills the condition.
     ///
-    /// - Returns: all of standard error.
+    /// - Returns: the whole standard error.
     @discardableResult
     func waitForError(_ text: String, where condition: (String) -> Bool = { _ in true }) throws -> String {
         guard errors.wait(for: { $0.contains(text) && condition($0) }) else { throw missing(text, in: errors) }
         return errorText
     }
 
-    /// Waits until standard output holds the text, and what else is asked of it.
+    /// Waits until standard output contains the text and fulfills the condition.
     func waitForOutput(_ text: String, where condition: (String) -> Bool = { _ in true }) throws {
         guard output.wait(for: { $0.contains(text) && condition($0) }) else { throw missing(text, in: output) }
     }
@@ -99,17 +99,16 @@ final class Program: Sendable {
         }
     }
 
-    /// Types a line at the terminal that standard error is.
+    /// Types a line at the terminal that is standard error.
     func type(_ line: String) throws {
         guard errors.write(Array("\(line)\n".utf8)) else { throw failure("nothing can be typed: errno \(errno)") }
     }
 
-    /// Gives the terminal that standard error is another width.
+    /// Changes the width of the terminal that is standard error.
     func resize(columns: UInt16) throws {
         guard errors.resize(columns: columns) else { throw failure("the terminal keeps its width: errno \(errno)") }
     }
 
-    /// Ends standard input.
     func closeInput() {
         input.withLock { number in
             if let number { close(number) }
@@ -124,7 +123,7 @@ final class Program: Sendable {
         }
     }
 
-    /// A stream that has ended says enough; of one that goes on, the processes show why nothing comes.
+    /// If the stream is still open, the report of the processes shows why the text is missing.
     private func missing(_ text: String, in stream: StreamReader) -> Failure {
         failure("'\(text)' did not appear" + (stream.isOver ? "" : "\n\(child.report())"))
     }

@@ -1,26 +1,26 @@
-/// What the program finds when it starts.
+/// The environment, streams and limits that the program starts with.
 struct Surroundings {
-    /// Another program to run; nothing means the one under test.
+    /// Another program to run; nil for the one under test.
     var executable: String?
 
     /// Where a stream of the program leads.
     enum Stream: Equatable {
-        /// A pipe that the test holds the other end of.
+        /// A pipe whose other end the test holds.
         case pipe
-        /// A terminal of that many columns that the test holds the other end of.
+        /// A terminal of that many columns, whose other end the test holds.
         case terminal(columns: UInt16)
         case file(String)
-        /// Of standard output: wherever standard error leads.
+        /// For standard output only: the same stream as standard error.
         case joined
-        /// A pipe that nobody reads.
+        /// A pipe that is closed at the reading end.
         case brokenPipe
         case closed
     }
 
-    /// All of it; nothing of the test's own environment is inherited.
+    /// The complete environment; the program inherits no variables of the test.
     var environment = ["HOME": "/nonexistent", "PATH": "/usr/bin:/bin"]
 
-    /// The working directory; nothing means that of the test.
+    /// The working directory; nil for that of the test.
     var directory: String?
 
     /// Standard input: a pipe, a file or closed.
@@ -30,15 +30,15 @@ struct Surroundings {
 
     var errors = Stream.pipe
 
-    /// Whether the terminal of standard error is the one that the process is controlled by, with somebody at it.
+    /// Whether the terminal of standard error controls the process, as if a user sat at it.
     var ownsTerminal = false
 
-    /// A socket of the test's that it gets as the first descriptor of a service manager's (sd_listen_fds(3)).
+    /// A socket of the test that the program gets as the first descriptor from a service manager (sd_listen_fds(3)).
     var listener: Int32?
 
-    /// Another descriptor of the test's that it gets as its descriptor 3.
+    /// Another descriptor of the test, which the program gets as its descriptor 3.
     var passed: Int32?
 
-    /// The most descriptors that it can ever have, as a hard limit.
+    /// Hard limit on the number of descriptors.
     var descriptorLimit: Int?
 }

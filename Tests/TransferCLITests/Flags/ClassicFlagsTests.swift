@@ -3,7 +3,7 @@ import TransferClassic
 
 @testable import TransferCLI
 
-/// The help takes what there is from the table of framings.
+/// The help lists the framings of the table.
 @Suite struct ClassicFlagsTests {
     private let framings = [
         ClassicFraming.header7, .sized(),

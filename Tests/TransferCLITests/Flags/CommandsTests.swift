@@ -46,7 +46,7 @@ import TransferStore
         #expect(!names.contains(where: CommandTree.isStem))
     }
 
-    /// Any command takes the flag's value from the same kind of key.
+    /// A key for all commands sets flags that take one kind of value in every command.
     @Test func sharedKeysAreAlike() {
         for (command, flag) in Self.flags where flag.sharedKey != nil {
             let first = Commands.sharedFlags.first { $0.sharedKey == flag.sharedKey }
@@ -66,7 +66,7 @@ import TransferStore
             }
             #expect(error?.message.contains(Self.empty) == true, "\(operands)")
         }
-        // The help says what is missing.
+        // The help explains what is missing.
         #expect(throws: Never.self) { try ArgumentParser.parse(["", "--help"], command: command, environment: [:]) }
     }
 
@@ -78,7 +78,7 @@ import TransferStore
         #expect(error?.message.contains("'\(flag.spelling)' has an empty value") == true)
     }
 
-    /// A shell asks for completions of a word that is not begun.
+    /// A shell asks for completions of an empty word.
     @Test func completionsOfNothingAreAskedFor() throws {
         let parsed = try ArgumentParser.parse(["--completions", ""], command: ListCommand.definition, environment: [:])
         #expect(parsed.operands == [""])
@@ -126,7 +126,7 @@ import TransferStore
         configuration.conflict = .fail
         configuration.retryFor = 1
         configuration.retries = 1
-        // Every flag has a default that wins over that, but for one that says nothing by itself.
+        // Each flag's default overrides the value above, except for a flag that has no effect unless it is given.
         for effect in PushFlags.handling { try effect(push, on: &configuration) }
         let usual = ClientConfiguration()
         #expect(configuration.compression == usual.compression && configuration.conflict == usual.conflict)
@@ -140,7 +140,7 @@ import TransferStore
         #expect(verify.command.flags.allSatisfy { !verify.isSet($0) })
     }
 
-    /// A running server takes these anew; docs/guide/server.md says so of each.
+    /// A running server reloads these flags; docs/guide/server.md lists each of them.
     @Test func changeableFlags() {
         let names = ServeFlags.all.filter(\.isChangeable).map(\.name)
         #expect(

@@ -23,7 +23,7 @@ import Testing
         (["help", "access", "token"], "about access token"),
         (["access", "token", "list", "-h"], "brief access token list"),
         (["help", "trust", "list"], "help trust list"),
-        // Other names.
+        // Aliases of commands.
         (["ls"], "run list"), (["help", "ls"], "help list"), (["rm", "--help"], "brief remove"),
         (["mv", "a", "b"], "run move"),
         (["put", "photo.png"], "run push"), (["get", "photo.png"], "run pull"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferCLI
 
-/// What operands that name servers come to, and what is said where they make no sense.
+/// How operands that name servers are read, and the messages for invalid combinations.
 @Suite struct OperandReaderTests {
     static func read(_ line: [String], _ environment: [String: String] = [:]) throws(UsageError) -> ParsedArguments {
         let invocation = try Invocation(line, sources: SettingSources(environment: environment))
@@ -59,7 +59,7 @@ import Testing
         #expect(arguments.values(of: output) == [directory])
     }
 
-    /// The command line wins over all others, also by an operand.
+    /// The command line overrides all other sources, also by an operand.
     @Test func anOperandWinsOverTheEnvironment() throws {
         let environment = ["TRANSFER_SERVER": "other", "TRANSFER_PULL_OUTPUT": "there"]
         let arguments = try Self.read(["pull", "nas.local:/a", "here"], environment)
@@ -119,7 +119,7 @@ import Testing
         #expect(error?.code == .usage)
     }
 
-    /// A password or a code is not repeated.
+    /// The message does not repeat a password or a code.
     @Test(arguments: [
         ["push", "https://me:secret@h/", "d"], ["push", "a", "https://me:secret@h/", "--to", "h"],
         ["push", "transfer://h#code=pair_0123456789abcdef_secret", "d"],

@@ -32,7 +32,7 @@ import TransferTestSupport
         #expect(missing?.contains("could not be run") ?? false)
     }
 
-    /// More than a pipe holds, for a program that reads nothing of it.
+    /// The input exceeds a pipe's capacity, and the program reads none of it.
     @Test func whoReadsNothingKeepsNobodyWaiting() async throws {
         #expect(try await program("exit 0").run(String(repeating: "x", count: 1 << 20)) == nil)
     }

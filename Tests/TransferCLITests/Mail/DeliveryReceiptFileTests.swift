@@ -23,7 +23,7 @@ import TransferTestSupport
         #expect(text == "a\nb\nc\n")
     }
 
-    /// Whoever was cut off in the middle of a line.
+    /// An earlier program was killed in the middle of a line.
     @Test func halfALineIsEnded() throws {
         try writeFile(path, "a\nha".utf8)
         #expect(try DeliveryReceiptFile(path).append([Array("a".utf8), Array("half".utf8)]) == 1)

@@ -19,10 +19,10 @@ import TransferClient
         #expect(try people("a\\\\,b\\c") == ["a\\\\", "b\\c"])
     }
 
-    /// Two names that look the same are two people.
+    /// Two names that look the same belong to two people.
     @Test func namesAreTheirBytes() throws {
         #expect(try people("jos\u{E9},jose\u{301}").map(\.utf8.count) == [5, 6])
-        // A combining mark behind a comma makes one character with it.
+        // A combining mark behind a comma forms one character with it.
         #expect(try people("bob,\u{301}x").map(\.utf8.count) == [3, 3])
     }
 

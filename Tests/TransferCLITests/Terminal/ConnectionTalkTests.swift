@@ -11,7 +11,7 @@ import Testing
         #expect(talk.line("Connection reset", after: 0) == "connection lost: Connection reset; trying again at once")
     }
 
-    /// What is told is a sentence or the words of the system.
+    /// A reason is either a sentence or the text of a system error.
     @Test(arguments: [
         ("Nothing was heard.", "Nothing was heard"), ("e\u{301}.", "e\u{301}"), ("a", "a"), ("", ""), (".", ""),
     ])

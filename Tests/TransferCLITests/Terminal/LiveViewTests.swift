@@ -2,13 +2,13 @@ import Testing
 
 @testable import TransferCLI
 
-/// What is drawn, as a terminal would show it.
+/// The drawings, as a terminal would show them.
 @Suite struct LiveViewTests {
     private static func lines(_ count: Int, width: Int) -> [String] {
         (0..<count).map { "\($0)" + String(repeating: "x", count: width - 1) }
     }
 
-    /// Each drawing replaces the one before, whatever was drawn then and however wide the terminal is now.
+    /// Each drawing replaces the one before, whatever its lines and however wide the terminal is now.
     @Test(arguments: [(1, 1), (1, 5), (2, 2), (5, 1), (5, 2), (5, 5)], [20, 40, 60, 200])
     func replaces(_ lines: (before: Int, after: Int), _ columns: Int) {
         let (before, after) = lines

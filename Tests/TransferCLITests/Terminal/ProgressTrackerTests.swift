@@ -56,13 +56,13 @@ import TransferModel
         #expect(snapshot.currentFile == "b" && snapshot.currentBytes == 5)
     }
 
-    /// A gigabyte that was there already says nothing about how fast the network is.
+    /// A gigabyte that the server already had says nothing about the speed of the network.
     @Test mutating func whatWasComparedIsNoSpeed() {
         tracker.update(.connected(server: "s"), at: Self.start)
         tracker.update(.counted(files: 1, bytes: 2_000_000_000), at: Self.start)
         tracker.update(Self.progress("a", 1_000_000_000, of: 2_000_000_000, .resuming), at: Self.start)
         var snapshot = tracker.snapshot(at: Self.start + .seconds(1))
-        // Nothing has travelled, and it is known how long it takes.
+        // Nothing was sent, but the remaining time is known.
         #expect(snapshot.bytesPerSecond == 0 && (snapshot.secondsLeft ?? 0) > 0)
         tracker.update(Self.progress("a", 1_000_000_000, of: 2_000_000_000), at: Self.start + .seconds(1))
         traffic.add(10_000_000)
@@ -73,7 +73,7 @@ import TransferModel
         #expect((98...100).contains(snapshot.secondsLeft ?? 0))
     }
 
-    /// What the server had already comes at once.
+    /// Files that the server already had are counted at once.
     @Test mutating func whatWasThereIsNoSpeed() {
         tracker.update(.connected(server: "s"), at: Self.start)
         let folder = KnownFolder(source: "d", storedPath: "d", files: 1000, bytes: 5_000_000_000)
@@ -85,7 +85,8 @@ import TransferModel
         #expect(snapshot.totalBytes == 8_001_000_000 && (900_000...1_100_000).contains(snapshot.bytesPerSecond))
     }
 
-    /// Holes do not travel, and what is compressed travels as it is then. The rest takes as long as things take to get done.
+    /// Holes are not sent, and compressed content counts with its compressed size. The remaining time follows from the
+    /// progress of the content, holes included.
     @Test mutating func theRateIsOfWhatTravels() {
         tracker.update(.connected(server: "s"), at: Self.start)
         tracker.update(.counted(files: 1, bytes: 8_000_000_000), at: Self.start)
@@ -96,7 +97,7 @@ import TransferModel
         #expect((2.9...3.1).contains(snapshot.secondsLeft ?? 0))
     }
 
-    /// A minute without a connection says nothing about how fast the next one is.
+    /// A minute without a connection says nothing about the speed of the next one.
     @Test mutating func withoutAConnectionNothingIsFastOrSlow() {
         tracker.update(.connected(server: "s"), at: Self.start)
         tracker.update(.counted(files: 1, bytes: 2_000_000), at: Self.start)

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCLI
 
-/// What `transfer status` prints of an answer.
+/// The output of `transfer status` for an answer.
 @Suite struct StatusReportTests {
     private static func lines(_ adoption: JSONNode?) throws -> [Substring] {
         var members: [(key: String, value: JSONNode)] = [("schema", .string("transfer.status/1"))]
@@ -32,7 +32,7 @@ import TransferModel
         #expect(uncounted.contains { $0.hasPrefix("adopting     1280 paths of a copied directory") })
     }
 
-    /// Also of a server that knows of no copies.
+    /// Includes servers that do not know copied directories.
     @Test(arguments: [nil, .null] as [JSONNode?]) func anyOtherDirectory(_ adoption: JSONNode?) throws {
         #expect(try !Self.lines(adoption).contains { $0.hasPrefix("adopting") })
     }

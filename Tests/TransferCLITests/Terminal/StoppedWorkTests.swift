@@ -22,7 +22,7 @@ import TransferClient
         #expect(work.line("Stopped.", repeating: command) == "Stopped. Nothing was changed.")
     }
 
-    /// Nothing is shown that has a secret in it.
+    /// A command with a secret in it is not shown.
     @Test func otherNounsAndNoCommand() {
         var work = StoppedWork("receive")
         (work.nouns, work.files, work.bytes) = (("delivery", "deliveries"), 2, 2000)
@@ -30,7 +30,7 @@ import TransferClient
         #expect(line == "The receive was stopped. 2 deliveries (2.0 KB) are here; the same command goes on from there.")
     }
 
-    /// It is no matter which part of the work has said so.
+    /// The words do not depend on the part of the program that reported the stop.
     @Test func aFailureGetsItsWords() {
         let work = StoppedWork("sync")
         let stopped = TransferFailure(reason: .cancelled, message: "The push was stopped.")

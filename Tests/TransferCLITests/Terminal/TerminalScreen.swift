@@ -1,23 +1,23 @@
 @testable import TransferCLI
 
-/// What a terminal shows of what is written to it: the few controls that the program uses, and lines that wrap and are
-/// wrapped anew when the width changes.
+/// The screen of a terminal after output: supports the few control sequences that the program uses, and wraps lines
+/// again when the width changes.
 struct TerminalScreen {
     private(set) var columns: Int
 
-    /// Cells, line by line as they were ended; what is wrapped is one line.
+    /// The cells, one array for each line of output; a wrapped line is one array.
     private var lines: [[String]] = [[]]
     private var line = 0
     private var offset = 0
 
-    /// Controls that it doesn't know.
+    /// Control sequences that the screen does not support.
     private(set) var unknown: [String] = []
 
     init(columns: Int) {
         self.columns = columns
     }
 
-    /// Without spaces at the ends, and without empty lines at the end.
+    /// The lines without trailing spaces, and without empty lines at the end.
     var text: [String] {
         let lines = lines.map { line in
             let text = line.joined()
@@ -26,7 +26,7 @@ struct TerminalScreen {
         return Array(lines.reversed().drop { $0.isEmpty }.reversed())
     }
 
-    /// The widest line, in columns.
+    /// The width of the widest line in columns.
     var widest: Int { lines.map(\.count).max() ?? 0 }
 
     mutating func resize(columns: Int) {
@@ -37,7 +37,7 @@ struct TerminalScreen {
         var rest = Substring(text).unicodeScalars
         while let scalar = rest.popFirst() {
             switch scalar {
-            // Behind the last column the cursor stays in its row until something else is written.
+            // After the last column the cursor stays in its row until the next character.
             case "\r": offset = max(0, offset - 1) / columns * columns
             case "\n": newLine()
             case "\u{1B}": control(&rest)
@@ -92,7 +92,7 @@ struct TerminalScreen {
                 offset -= columns
             } else if line > 0 {
                 line -= 1
-                // The last of the rows that the line takes.
+                // The last of the rows that the line occupies.
                 offset += max(0, lines[line].count - 1) / columns * columns
             }
         }

@@ -22,7 +22,7 @@ import TransferModel
         #expect(tally.hasFailures && tally.work.files == 2 && tally.work.bytes == 10)
     }
 
-    /// What is tried again and again is one file, and none that failed when it is sent in the end.
+    /// A file that is tried repeatedly counts once, and not as failed if it is finally sent.
     @Test mutating func whatIsTriedAgain() {
         for _ in 0..<3 { tally.add(report("a", .busy), .left) }
         #expect(tally.summary == "0 stored, 0 B, 1 not sent")

@@ -37,7 +37,7 @@ import TransferTestSupport
         #expect(try run(["access", "token", "list"]).output == "")
     }
 
-    /// A directory that is empty may become a server's; one with files in it was given by mistake.
+    /// An empty directory may become a server's directory; a directory with other files in it was given by mistake.
     @Test func nothingIsMadeInAnyDirectory() throws {
         let pair = try run(["access", "pair"])
         #expect(pair.end == .exited(1) && pair.errors.contains("No server has used "), "\(pair.errors)")

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Who a server lets in by a key, as its clients see it.
+/// Clients that a server admits by their keys, as the clients see it.
 @Suite(.ownThreads) struct AdmissionTests {
     private let server: SecureServer
 
@@ -16,7 +16,7 @@ import TransferTestSupport
         #expect(push.end == .exited(4))
         #expect(push.errors.contains("To let it in, run there: transfer access add 'ed25519 "), "\(push.errors)")
         #expect(server.storedFiles.isEmpty)
-        // The owner is let in by the same server.
+        // The same server admits its owner.
         #expect(try server.push(user: "owner").end == .exited(0))
     }
 
@@ -30,7 +30,7 @@ import TransferTestSupport
         #expect(try server.push().end == .exited(4))
     }
 
-    /// The folder is its top, and nothing shows that there is more.
+    /// The client sees its folder as the top, and no sign of other folders.
     @Test func aClientSeesItsFolderOnly() throws {
         _ = try server.access(["add", "--folder", "in/camera", server.key()])
         let push = try server.push(["--json"])
@@ -42,7 +42,7 @@ import TransferTestSupport
         #expect(server.storedFiles == ["in/camera/a/note", "in/camera/note"])
         let other = try server.push(["--json"], to: server.address + "/../..")
         #expect(other.end == .exited(1))
-        // Another client's file of the same name is not in the way.
+        // Another client's file of that name is in another folder, so the owner's push does not conflict.
         #expect(try server.push(["--json"], user: "owner").object()["storedPath"] == "note")
     }
 
@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(server.storedFiles.isEmpty)
     }
 
-    /// In the middle of a stream, whose blocks are uploads of their own to the server.
+    /// The access is removed in the middle of a stream, whose blocks are separate uploads to the server.
     @Test func whoIsRemovedIsDropped() throws {
         _ = try server.access(["add", server.key()])
         var surroundings = server.surroundings()
@@ -64,7 +64,7 @@ import TransferTestSupport
         try server.program.waitForError("begun stream")
         let name = try #require(server.access(["list"]).output.split(separator: " ").first)
         _ = try server.access(["remove", String(name)])
-        // It may end before it has read all.
+        // The push may end before it has read all input.
         for _ in 0..<8 { try? push.write(block) }
         push.closeInput()
         #expect(try push.wait() == .exited(4))

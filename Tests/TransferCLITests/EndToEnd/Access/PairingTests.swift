@@ -3,9 +3,9 @@ import Testing
 import TransferAccess
 import TransferTestSupport
 
-/// Links, from the server that prints them to the client that is let in by them.
+/// Pairing links, from the server that prints one to the client that the server admits by it.
 @Suite(.ownThreads) struct PairingTests {
-    /// A server that others can reach, run by somebody else, and the link that it printed.
+    /// A server that other machines can reach and another user runs, and the link that it printed.
     private static func server(_ flags: [String] = []) throws -> (server: SecureServer, link: String) {
         let server = try SecureServer(flags + ["--advertise", "127.0.0.1"], at: "0.0.0.0:0", user: "owner")
         try server.program.waitForOutput("'\n")
@@ -23,7 +23,8 @@ import TransferTestSupport
         let push = try server.push(to: link)
         #expect(push.end == .exited(0), "\(push.errors)")
         #expect(server.storedFiles == ["note"])
-        // The same line again, and the address alone: both are known to one another by now.
+        // The client pushes with the same link again, and then with the address alone: client and server know each
+        // other by now.
         #expect(try server.push(to: link).end == .exited(0))
         let address = try #require(link.split(separator: "/").last?.prefix { $0 != "#" })
         #expect(try server.push(to: String(address)).end == .exited(0))
@@ -31,7 +32,7 @@ import TransferTestSupport
         #expect(try server.access(["list"]).lines.count == 1)
     }
 
-    /// Neither by removing nor by replacing.
+    /// A client that a link admitted may neither remove nor replace files of others.
     @Test func whoIsLetInByItTakesNothingAway() throws {
         let (server, link) = try Self.server()
         #expect(server.program.errorText.contains("it may then push, list and fetch, but not remove"))
@@ -52,14 +53,14 @@ import TransferTestSupport
         #expect(try server.access(["list"]).output.contains("no-remove"))
     }
 
-    /// Who takes the place of a process that has died invites nobody again: the line that was printed is still good.
+    /// The process that replaces a dead one prints no second link: the first link stays valid.
     @Test func theLineIsPrintedOnce() throws {
         let (server, link) = try Self.server()
         for signal in [SIGKILL, SIGTERM] {
             let before = try server.program.waitForWorker()
             kill(before, signal)
             _ = try server.program.waitForWorker(after: before)
-            // Nobody was let in by it so far, so there is a reason to print it.
+            // The link has admitted no client so far, so a server that starts now would print one.
             try server.program.waitForError("was ended by \(signal == SIGKILL ? "SIGKILL" : "SIGTERM")")
         }
         #expect(try server.push(to: link).end == .exited(0))
@@ -68,7 +69,7 @@ import TransferTestSupport
         #expect(server.program.errorText.split(separator: "no client may push from other machines yet").count == 2)
     }
 
-    /// The server knows best where it listens.
+    /// A link contains the address that the running server reports.
     @Test func aLinkHasTheAddressOfTheRunningServer() throws {
         let server = try SecureServer(["--advertise", "nas.example:77"], at: "127.0.0.1:0", user: "owner")
         #expect(try Self.link(server.access(["pair"]).output).hasPrefix("transfer://nas.example:77#"))
@@ -82,7 +83,7 @@ import TransferTestSupport
         let pair = try local.access(["pair"])
         #expect(try Self.link(pair.output).hasPrefix("transfer://\(local.address)#"))
         #expect(pair.errors.contains("listens on this machine only"), "\(pair.errors)")
-        // It is good for another user of this machine.
+        // The link works for another user of this machine.
         #expect(try local.push(to: try Self.link(pair.output)).end == .exited(0))
         let plain = try RunningServer()
         let none = try Finished(["access", "pair", "--dir", plain.directory])
@@ -102,7 +103,7 @@ import TransferTestSupport
         #expect(try server.access(["list"]).lines.count == 1)
     }
 
-    /// Several lanes at once show the same code before any of them is known.
+    /// Several lanes present the same code at once, before the server knows any of them.
     @Test func aLongPushIsLetInOnce() throws {
         let (server, link) = try Self.server()
         try writeFile(server.home.path("long"), randomBytes(30 << 20, seed: 7))
@@ -121,7 +122,7 @@ import TransferTestSupport
         #expect(server.storedFiles == ["a b/note"])
     }
 
-    /// Whoever answers in the server's place gets no code.
+    /// A server with another key that answers at the address does not receive the code.
     @Test func anotherKeyIsRefused() throws {
         let (server, link) = try Self.server()
         let other = try SecureServer()
@@ -134,7 +135,7 @@ import TransferTestSupport
         #expect(try server.push(to: link).end == .exited(0))
     }
 
-    /// Links have the key that clients will see, whether or not the server runs when they are made.
+    /// A link contains the key that clients will see, whether or not the server runs when the link is made.
     @Test func aCertificateIsInTheLink() throws {
         let home = try TemporaryDirectory()
         let authority = try CertificateAuthority(at: home.path("authority.pem"))
@@ -150,7 +151,7 @@ import TransferTestSupport
         #expect(try later.push(to: try Self.link(next.output), user: "second").end == .exited(0))
     }
 
-    /// The server was set up anew, and its operator has given a new link.
+    /// The server was set up anew, and its operator has made a new link.
     @Test func aNewLinkReplacesTheKey() throws {
         let (server, link) = try Self.server()
         #expect(try server.push(to: link).end == .exited(0))
@@ -189,7 +190,7 @@ import TransferTestSupport
         surroundings.environment["XDG_CONFIG_HOME"] = home.path("owner")
         let serve = try Program(["serve", "--dir", home.path("in"), "--listen", "0.0.0.0:0"], surroundings)
         try serve.waitForOutput("transfer push photo.png --to 'transfer://")
-        // Its library need not be there.
+        // The library that draws QR codes need not be installed.
         #expect(serve.outputText.contains("\u{2580}") == (QRCode("a") != nil))
     }
 

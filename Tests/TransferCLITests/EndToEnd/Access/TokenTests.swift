@@ -3,12 +3,12 @@ import Testing
 import TransferSystem
 import TransferTestSupport
 
-/// Tokens, and how a client comes by them.
+/// Tokens, and the ways to give a client one.
 @Suite(.ownThreads) struct TokenTests {
     private let server: SecureServer
     private let token: String
 
-    /// One that is well-formed and that no server knows.
+    /// A well-formed token that no server knows.
     private static let foreign = "transfer_00000000_" + String(repeating: "0", count: 32)
 
     init() throws {
@@ -21,7 +21,7 @@ import TransferTestSupport
         try server.push(["--server-key", server.fingerprint] + flags, environment)
     }
 
-    /// As a file that nobody else can read.
+    /// Writes a file that no other user can read.
     private func keep(_ name: String, _ bytes: some Sequence<UInt8>) throws {
         let path = server.home.path(name)
         try writeFile(path, bytes)
@@ -34,7 +34,8 @@ import TransferTestSupport
         #expect(server.storedFiles == ["note"])
     }
 
-    /// Whoever can read the file is let in by it. A pipe has no bits that say who can.
+    /// Everyone who can read a token file can use the token, so a readable file is refused. A pipe has no permission
+    /// bits to check.
     @Test(arguments: [(0o644, 2), (0o604, 2), (0o640, 0), (0o400, 0)] as [(mode_t, Int32)])
     func thatOthersCanRead(_ mode: mode_t, _ code: Int32) throws {
         let path = server.home.path("it's")
@@ -60,7 +61,7 @@ import TransferTestSupport
     @Test func inTheEnvironment() throws {
         let push = try push([], ["TRANSFER_TOKEN": token])
         #expect(push.end == .exited(0), "\(push.errors)")
-        // The file is what was asked for.
+        // The flag names a file, so the variable does not replace a wrong token in it.
         try keep("wrong", Self.foreign.utf8)
         let file = ["--token-file", server.home.path("wrong")]
         #expect(try self.push(file, ["TRANSFER_TOKEN": token]).end == .exited(4))
@@ -105,7 +106,8 @@ import TransferTestSupport
         #expect(server.storedFiles.isEmpty)
     }
 
-    /// Also a client whose key would be let in: it asked for the bounds of the token.
+    /// The server refuses a revoked token even from a client whose key it admits: the client asked for the rights of
+    /// the token.
     @Test func revokedOnesAreRefused() throws {
         _ = try server.access(["token", "revoke", "camera"])
         _ = try server.access(["add", server.key()])
@@ -136,7 +138,7 @@ import TransferTestSupport
         #expect(!finished.errors.contains(secret[2]))
     }
 
-    /// The devices of one person may share a name; what takes one out says which.
+    /// The devices of one person may share a name; the command that removes one says which it removed.
     @Test func severalMayShareAName() throws {
         let first = token.split(separator: "_")[1]
         let other = try server.access(["token", "create", "--name", "camera"])

@@ -21,7 +21,7 @@ import TransferTestSupport
         try Finished(["access"] + arguments + ["--dir", directory])
     }
 
-    /// As a server does when a browser presses the button.
+    /// Begins a session as a server does when the user presses the button in the browser.
     private func begin(_ link: String) throws -> AccessToken {
         let secret = try #require(link.split(separator: "/").last)
         let browser = Credentials(network: nil, isLocal: false)
@@ -48,7 +48,7 @@ import TransferTestSupport
     func aProxyStandsInFront(_ url: String, _ beginning: String) throws {
         let pair = try run(["pair", "--web", "--url", url])
         #expect(pair.output.hasPrefix("\(beginning).transfer/in/web_"), "\(pair.output)")
-        // The server need not be asked.
+        // With `--url`, the command need not ask a running server for its address.
         #expect(!pair.errors.contains("No server is running"))
     }
 
@@ -70,7 +70,7 @@ import TransferTestSupport
         #expect(try run(["list"]).output.isEmpty)
     }
 
-    /// Also where a key has the name of a session.
+    /// A key may have the name of a session, too.
     @Test func twoOfOneNameAreToldApart() throws {
         let key = "ed25519 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= ann"
         #expect(try run(["add", key]).end == .exited(0))

@@ -4,8 +4,8 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// A client whose numbers contradict each other or what is there. Each is answered by name, and the server that answers the
-/// first is the one that serves afterwards.
+/// A client whose numbers contradict each other or the stored data. The server answers each contradiction with its
+/// result code and continues to serve: the server of the first attack also serves the pushes at the end.
 @Suite(.ownThreads, .serialized) struct ContradictionAttackTests {
     private static let block = [UInt8](repeating: 7, count: Limits.blockSize)
 
@@ -14,7 +14,7 @@ import TransferTestSupport
     @Test func theEndOfWhatHasNoParts() throws {
         let server = try RunningServer()
         let connection = try FloodConnection(to: server.address)
-        // An id may not be begun again before it is answered.
+        // A client may not reuse an ID before the server has answered for it.
         try connection.send(1, window: 0) { _ in question }
         try connection.send(1) { _ in FrameBytes.of(begin(size: 0, .multipart), .end(end([]))) }
         try connection.finish()
@@ -23,7 +23,7 @@ import TransferTestSupport
         #expect(try server.push([photo]).end == .exited(0))
     }
 
-    /// The second server has nothing but the file to know the upload by, and so has the third.
+    /// The second and the third server know the upload only from its file on disk.
     @Test func aTotalBelowWhatIsThere() throws {
         let first = try RunningServer()
         var connection = try FloodConnection(to: first.address)

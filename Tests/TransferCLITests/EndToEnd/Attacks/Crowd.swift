@@ -4,7 +4,7 @@ import Synchronization
 import TransferSystem
 import TransferTestSupport
 
-/// Many connections that nobody reads.
+/// Many connections whose clients read no answers.
 ///
 /// `@unchecked Sendable`: `numbers` is only touched with the lock held.
 final class Crowd: @unchecked Sendable {
@@ -26,7 +26,7 @@ final class Crowd: @unchecked Sendable {
         numbers.withLock { for number in $0 { close(number) } }
     }
 
-    /// Sends as much as the server takes now.
+    /// Sends as many of the bytes as the server takes now.
     func send(_ bytes: [UInt8], from index: Int) {
         let number = numbers.withLock { $0[index] }
         var rest = bytes[...]
@@ -37,7 +37,7 @@ final class Crowd: @unchecked Sendable {
         }
     }
 
-    /// Every second sends another byte from every other connection, and puts a new one in the place of each that was
+    /// Every second sends one more byte on every other connection, and replaces each connection that the server has
     /// closed.
     func nag(_ bytes: [UInt8]) throws -> Nagging { try Nagging(self, bytes) }
 
@@ -57,13 +57,13 @@ final class Crowd: @unchecked Sendable {
         }
     }
 
-    /// The thread that does it, until it is told to stop.
+    /// Nags on a separate thread until `stop`.
     final class Nagging: Sendable {
-        /// Milliseconds between two bytes of a connection.
+        /// Milliseconds between two bytes on one connection.
         private static let pace: Int32 = AttackScale.isFull ? 1000 : 100
 
         private let monitor = Monitor(false)
-        /// Ends of a pipe; closing the second one is the end.
+        /// The two ends of a pipe. Closing the second one ends the thread.
         private let (ending, end): (Int32, Int32)
 
         fileprivate init(_ crowd: Crowd, _ bytes: [UInt8]) throws {
@@ -90,7 +90,7 @@ final class Crowd: @unchecked Sendable {
         }
     }
 
-    /// A thread that nobody joins.
+    /// A thread that ends without being joined.
     private final class Body: Sendable {
         private let run: @Sendable () -> Void
 

@@ -5,14 +5,15 @@ import TransferProtocol
 import TransferSystem
 import TransferTestSupport
 
-/// Thousands of connections that hold on to whatever they get. A real client beside them pushes as if they weren't there.
+/// Thousands of connections that hold on to everything they get. Meanwhile a real client pushes without being
+/// disturbed.
 @Suite(.ownThreads, .serialized) struct CrowdAttackTests {
     private static let count = AttackScale.count(200, full: 2000)
 
-    /// Pushes of the real client meanwhile.
+    /// Number of pushes of the real client during an attack.
     private static let pushes = AttackScale.count(3, full: 20)
 
-    /// Seconds that one of them may take, which only a client that is kept out needs.
+    /// Seconds allowed for one push. Only a client that is kept out needs more.
     private static let patience = Int64(Program.patience)
 
     private func push(
@@ -34,21 +35,22 @@ import TransferTestSupport
         print("crowd of \(crowd.count): pushes took \(times) ms, \(growth >> 10) KiB more")
     }
 
-    /// They connect again whenever they are turned away, and half of them send a byte now and then.
+    /// The connections are opened again when the server closes them, and half of them send a byte now and then.
     @Test func whoSaysNothingKeepsNobodyOut() throws {
         let server = try RunningServer()
         let memory = try ServerMemory(of: server)
         let crowd = try Crowd(Self.count, to: server.address)
         let hello = FrameBytes.of(.hello(Hello(agent: String(repeating: "a", count: 1000))))
         let nagging = try crowd.nag(hello)
-        // In full longer than the time for a handshake.
+        // In full scale, this lasts longer than the handshake timeout.
         try push(beside: crowd, to: server, memory, pushes: AttackScale.count(3, full: 200))
         nagging.stop()
         let warnings = server.program.errorText.split(separator: "\n").count { $0.contains(" warning ") }
         #expect(warnings < 400, "they are logged, but not all")
     }
 
-    /// Each is in the middle of an upload, with half a frame sent: more than there are buffers.
+    /// Each connection is in the middle of an upload and has sent half a frame. There are more connections than receive
+    /// buffers.
     @Test(arguments: [true, false]) func halfFramesHoldNoBuffers(ofData: Bool) throws {
         let server = try RunningServer()
         let memory = try ServerMemory(of: server)
@@ -63,8 +65,8 @@ import TransferTestSupport
         try push(beside: crowd, to: server, memory)
     }
 
-    /// They ask for more than they take: results of uploads that fail, each with a long sentence. 64 MiB of results may wait
-    /// for all of them together.
+    /// Clients ask for more than they read: results of failing uploads, each with a long message. At most 64 MiB of
+    /// results may be pending for all of them together.
     @Test func whoeverReadsNothingCostsLittle() throws {
         let server = try RunningServer()
         let memory = try ServerMemory(of: server)

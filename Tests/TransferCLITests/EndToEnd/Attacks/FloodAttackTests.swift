@@ -4,12 +4,12 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// One connection that sends something without end. All of it is answered, or the connection is; the log has a few lines,
-/// memory stays where it is, and others are served.
+/// One connection that sends without end. The server answers every frame or ends the connection, logs a few lines, uses
+/// no more memory, and serves other clients.
 @Suite(.ownThreads, .serialized) struct FloodAttackTests {
     private static let count = AttackScale.count(20_000, full: 1_000_000)
 
-    /// - Parameter lines: warnings that the log may have.
+    /// - Parameter lines: number of warnings that the log may contain.
     private func flood(
         _ flags: [String] = [], warnings: Int, _ body: (FloodConnection) throws -> Void
     ) throws -> RunningServer {
@@ -35,7 +35,7 @@ import TransferTestSupport
         }
     }
 
-    /// Uploads that are begun and taken back, as fast as a client may.
+    /// A client begins and aborts uploads as fast as it is allowed to.
     @Test func begins() throws {
         let server = try flood(warnings: 2) { connection in
             try connection.send(Self.count) { _ in
@@ -47,7 +47,7 @@ import TransferTestSupport
         #expect(server.leftovers.isEmpty)
     }
 
-    /// More at a time than a client may, or one in another.
+    /// More uploads at a time than a client may have, or one begun inside another.
     @Test(arguments: [true, false]) func beginsAgainstTheRules(areAborted: Bool) throws {
         _ = try flood(warnings: 3) { connection in
             try connection.send(Self.count, window: .max) { _ in
@@ -55,7 +55,7 @@ import TransferTestSupport
                 return areAborted ? begin + FrameBytes.of(.abort) : begin
             }
             try connection.finish()
-            // Whether the server falls behind, so that too many are unacknowledged, depends on the machine.
+            // Whether the server falls behind, so that too many uploads are unacknowledged, depends on the machine.
             if !areAborted { #expect(connection.fault?.code == .unexpectedFrame) }
         }
     }
@@ -74,7 +74,7 @@ import TransferTestSupport
         }
     }
 
-    /// A mebibyte of nothing in a kilobyte, or in eleven bytes, again and again in one upload that the server stops taking.
+    /// A mebibyte of zeros in a kilobyte or in eleven bytes, sent repeatedly in one upload until the server refuses it.
     @Test(arguments: [BodyEncoding.zlib, .zstd, .hole]) func bombs(_ encoding: BodyEncoding) throws {
         let bomb = try Self.bomb(Limits.dataBody, encoding)
         let server = try flood(["--max-upload", "64M"], warnings: 1) { connection in
@@ -89,7 +89,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["after.png", "before.png"])
     }
 
-    /// One frame that would become more than a frame may.
+    /// One frame whose decoded body exceeds the maximum size of a frame.
     @Test(arguments: [BodyEncoding.zlib, .zstd]) func bombsAboveTheLimit(_ encoding: BodyEncoding) throws {
         let bomb = try Self.bomb(64 << 20, encoding)
         let count = Self.count / 100
@@ -103,7 +103,7 @@ import TransferTestSupport
         }
     }
 
-    /// Digests of blocks that never came, and tables that only a server sends.
+    /// Digests of blocks that the client never sent, and tables that only a server sends.
     @Test func tablesOfDigests() throws {
         let digest = Digest(.xxh128, [UInt8](repeating: 7, count: 16))
         _ = try flood(warnings: 2) { connection in
@@ -124,7 +124,7 @@ import TransferTestSupport
         }
     }
 
-    /// The smallest frame that there is, 7 bytes.
+    /// The smallest frame, 7 bytes.
     @Test func emptyFrames() throws {
         let empty = FrameBytes.data([])
         _ = try flood(warnings: 1) { connection in
@@ -138,7 +138,7 @@ import TransferTestSupport
         }
     }
 
-    /// Questions about uploads that nobody has made, each with a promise of space.
+    /// Questions about uploads that do not exist, each with a promise of space.
     @Test func questions() throws {
         let count = Self.count / 10
         let server = try flood(warnings: 2) { connection in
@@ -161,7 +161,8 @@ import TransferTestSupport
         }
     }
 
-    /// A zstd frame without a size, of blocks that repeat one byte 131,072 times (RFC 8878, section 3.1.1.2).
+    /// A zstd frame without a content size, made of blocks that repeat one byte 131,072 times (RFC 8878, section
+    /// 3.1.1.2).
     private static func repeated(zeros count: Int) -> [UInt8] {
         let blocks = count >> 17
         return (1...blocks).reduce(into: [0x28, 0xb5, 0x2f, 0xfd, 0x00, 7 << 3]) { frame, number in

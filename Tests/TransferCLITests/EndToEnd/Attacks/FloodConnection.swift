@@ -4,12 +4,13 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Sends without end and counts what is answered, on one thread: whoever only sends is stopped by the server.
+/// Sends without end and counts the answers on one thread, because the server stops a client that sends and never
+/// reads.
 final class FloodConnection {
     private(set) var results: [ResultCode: Int] = [:]
     private(set) var pongs = 0
     private(set) var accepts = 0
-    /// What ended the connection.
+    /// The result with which the server ended the connection.
     private(set) var fault: UploadResult?
     private(set) var isClosed = false
 
@@ -19,7 +20,7 @@ final class FloodConnection {
     private var waiting: ArraySlice<UInt8> = []
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
 
-    /// Connects and introduces itself.
+    /// Connects and sends the hello.
     init(to address: String) throws {
         number = try PeerSocket.connected(to: address)
         _ = fcntl(number, F_SETFL, O_NONBLOCK)
@@ -30,10 +31,10 @@ final class FloodConnection {
 
     var answers: Int { pongs + accepts + results.reduce(0) { $0 + $1.value } }
 
-    /// Sends something for each number, until the server ends the connection.
+    /// Sends the frames for each number until the server ends the connection.
     ///
-    /// - Parameter window: answers that may be missing at a time; a client may not have more uploads unacknowledged than
-    ///   4,096.
+    /// - Parameter window: number of answers that may be outstanding; a client may have at most 4,096 unacknowledged
+    ///   uploads.
     func send(_ count: Int, window: Int = 2000, _ frames: (Int) -> [UInt8]) throws {
         let first = answers
         for number in 0..<count where !isClosed {
@@ -42,7 +43,7 @@ final class FloodConnection {
         }
     }
 
-    /// Ends sending, and takes everything that still comes.
+    /// Ends sending, and reads all remaining answers.
     func finish() throws {
         while !isClosed, !waiting.isEmpty { try step() }
         shutdown(number, Int32(SHUT_WR))
@@ -92,7 +93,7 @@ final class FloodConnection {
     }
 }
 
-/// Bytes of frames.
+/// Encodes messages and data as frames.
 enum FrameBytes {
     static func of(_ messages: Message...) -> [UInt8] {
         messages.reduce(into: []) { $1.encode(into: &$0) }

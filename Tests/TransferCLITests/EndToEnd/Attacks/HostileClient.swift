@@ -7,32 +7,33 @@ import TransferProtocol
 import TransferSystem
 import TransferTestSupport
 
-/// A client that was let in, and has a server do whatever costs more than it pays for. It sends, and throws away what it
-/// is answered.
+/// An admitted client that makes the server do work which costs the server more than the client. It discards all
+/// answers.
 final class HostileClient {
-    /// What it orders, over and over.
+    /// A request that the client repeats.
     enum Order: Int {
         case ends, numberedNames, questions, listings, details, lookups, fetches, bombs, begins, pings
-        /// Lists whose answers it does not read.
+        /// Listings whose answers the client does not read.
         case unread
-        /// Uploads in parts that have one block each and no end.
+        /// Uploads in parts that consist of one block each and never end.
         case parts
-        /// An upload that stays in the middle of a data frame.
+        /// An upload that stops in the middle of a data frame.
         case halves
         /// Empty uploads to one path.
         case rows
 
-        /// Those that cost the server more than the client.
+        /// Orders that cost the server more than the client.
         static let costly: [Order] = [
             .ends, .numberedNames, .questions, .listings, .details, .lookups, .fetches, .bombs, .begins, .pings,
         ]
 
-        /// Those that hold what is there for all.
+        /// Orders that occupy shared resources of the server.
         static let holding: [Order] = [.unread, .parts, .halves, .rows]
     }
 
-    /// What it knows of the server: a file `long`, a folder `n` of files of one size with numbered names, and uploads in
-    /// parts with the content of the long file, each for one connection at a time: what others hold is not read again.
+    /// The files that a hostile client uses on the server: a file `long`, a folder `n` of files of one size with
+    /// numbered names, and uploads in parts with the content of the long file. Each connection has its own upload,
+    /// because the server does not read again an upload that another connection holds.
     struct Ground: Sendable {
         let long: [UInt8]
         let digest: Digest
@@ -46,7 +47,7 @@ final class HostileClient {
     }
 
     private let socket: SecuredSocket
-    /// Whether the server has answered since it was last asked for something.
+    /// Whether the server has answered since the last request.
     private var wasAnswered = true
     private var hasHalf = false
 
@@ -57,11 +58,11 @@ final class HostileClient {
         try socket.say(FrameBytes.of(.hello(Hello(agent: "hostile"))))
     }
 
-    /// Orders something once more, unless the server has yet to take what was ordered before.
+    /// Sends the order once more, unless the server has not yet read the previous one.
     ///
-    /// - Parameter number: of the connection.
+    /// - Parameter number: number of the connection.
     func go(_ order: Order, _ number: Int, _ round: Int, _ ground: Ground) throws {
-        // What is not read is ordered as long as the server takes it.
+        // The client of `unread` orders as long as the server reads.
         if order == .unread {
             wasAnswered = true
         } else if socket.drop() {
@@ -75,7 +76,7 @@ final class HostileClient {
         socket.sendSome()
     }
 
-    /// Brings an upload in parts, but for its end.
+    /// Sends an upload in parts without its end.
     func send(_ part: UploadID, _ ground: Ground) throws {
         var begin = Begin(id: .random(), path: "part", size: UInt64(ground.long.count), digest: .xxh128)
         begin.scope = .part(.init(of: part, offset: 0, total: begin.size))
@@ -150,7 +151,7 @@ extension HostileClient {
         }
     }
 
-    /// As much as a file system gives room for at once.
+    /// The smallest amount of space that a file system allocates.
     private static let block = [UInt8](repeating: 7, count: 4096)
 
     static func digest(_ content: [UInt8]) -> Digest {

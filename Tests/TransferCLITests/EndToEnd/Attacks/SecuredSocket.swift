@@ -3,7 +3,7 @@ import TransferIO
 import TransferSystem
 import TransferTestSupport
 
-/// A connection with TLS, whose bytes a test sees: it need not take what it is sent.
+/// A TLS connection whose bytes a test sees. The test may leave received data unread.
 final class SecuredSocket {
     private let number: Int32
     private let tls: TLSSide
@@ -11,10 +11,10 @@ final class SecuredSocket {
     private var scratch = [UInt8](repeating: 0, count: 64 << 10)
     private(set) var isClosed = false
 
-    /// Bytes that are encrypted at once.
+    /// Number of bytes to encrypt at once.
     private static let piece = 128 << 10
 
-    /// Connects, and has shaken hands when it returns.
+    /// Connects, and completes the handshake.
     init(to address: String, _ context: TLSContext) throws {
         number = try PeerSocket.connected(to: address)
         var patience = timeval(tv_sec: Program.patience, tv_usec: 0)
@@ -33,7 +33,7 @@ final class SecuredSocket {
 
     deinit { close(number) }
 
-    /// Whether nothing waits that the server has yet to take.
+    /// Whether all written bytes have left for the server.
     var isSent: Bool { waiting.isEmpty }
 
     func say(_ bytes: [UInt8]) throws {
@@ -57,9 +57,9 @@ final class SecuredSocket {
         }
     }
 
-    /// Throws away what has come.
+    /// Discards the received bytes.
     ///
-    /// - Returns: whether something had.
+    /// - Returns: whether there were any.
     @discardableResult
     func drop() -> Bool {
         var hasCome = false
@@ -67,16 +67,16 @@ final class SecuredSocket {
         return hasCome
     }
 
-    /// Waits for something, and reads it.
+    /// Waits for bytes, and reads them.
     ///
-    /// - Returns: nothing at the end.
+    /// - Returns: an empty array at the end of the stream.
     func read() throws -> [UInt8] {
         guard wait(for: POLLIN) else { throw Program.Failure(description: "the server said nothing") }
         let count = receive()
         return count > 0 ? try tls.decrypt(scratch[..<count]).bytes : []
     }
 
-    /// - Returns: whether that was possible within a test's patience.
+    /// - Returns: whether the socket became ready within a test's patience.
     func wait(for events: Int32) -> Bool {
         var ready = pollfd(fd: number, events: Int16(events), revents: 0)
         return poll(&ready, 1, Int32(Program.patience) * 1000) == 1

@@ -5,20 +5,20 @@ import TransferKeys
 import TransferSystem
 import TransferTestSupport
 
-/// Many connections of hostile clients, on a thread of their own, until told to stop. The thread is a nice one: what is
-/// measured is what the server does for the client, and not what the client does on the same machine.
+/// Many connections of hostile clients, on a separate thread, until `stop`. The thread has the lowest priority, so that
+/// the tests measure the work that the server does for the clients, and not the clients' own work on the same machine.
 final class Siege: Sendable {
-    /// What one connection does.
+    /// The task of one connection.
     struct Post: Sendable {
         let key: KeyPair
         let order: HostileClient.Order
-        /// How many there are of the same order before it.
+        /// Number of earlier posts with the same order.
         let number: Int
     }
 
     private struct State {
         var rounds = 0
-        /// How the siege has ended. nil: it goes on.
+        /// How the siege has ended; nil while it lasts.
         var end: Result<Void, any Error>?
     }
 
@@ -26,7 +26,7 @@ final class Siege: Sendable {
     private let isStopping = Atomic(false)
     private let pool = BlockingPool(name: "siege", threads: 1)
 
-    /// Begins, and returns when each connection has ordered something once.
+    /// Begins, and returns after the first round over all connections.
     init(_ posts: [Post], to address: String, _ ground: HostileClient.Ground) {
         pool.submit { [self] in
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
@@ -36,8 +36,8 @@ final class Siege: Sendable {
         monitor.withLock { while monitor.state.rounds == 0, monitor.state.end == nil { monitor.wait() } }
     }
 
-    /// - Returns: how often each connection was visited.
-    /// - Throws: what ended the siege before.
+    /// - Returns: number of rounds over all connections.
+    /// - Throws: the error that ended the siege early.
     func stop() throws -> Int {
         isStopping.store(true, ordering: .relaxed)
         defer { pool.close() }
@@ -61,7 +61,8 @@ final class Siege: Sendable {
             for (index, post) in posts.enumerated() where !isStopping.load(ordering: .relaxed) {
                 var order = post.order
                 if order == .questions, post.number >= ground.parts.count { order = .fetches }
-                // The server remembers what it has read for a question as long as the connection is there.
+                // A server remembers the answer to a question as long as the connection is open, so a new connection
+                // asks again.
                 if clients[index].isClosed || order == .questions && round % 4 == 3 {
                     clients[index] = try HostileClient(to: address, post.key)
                 }
@@ -75,8 +76,8 @@ final class Siege: Sendable {
 
 extension [Siege.Post] {
     /// - Parameters:
-    ///   - connections: of each client.
-    ///   - orders: what they do, one after the other and again.
+    ///   - connections: number of connections for each client.
+    ///   - orders: the orders of the connections, used in turn.
     init(_ keys: [KeyPair], connections: Int, _ orders: [HostileClient.Order]) {
         self = keys.flatMap { key in
             (0..<connections).map { Siege.Post(key: key, order: orders[$0 % orders.count], number: $0 / orders.count) }

@@ -9,7 +9,8 @@ import TransferProtocol
 import TransferSystem
 import TransferTestSupport
 
-/// Clients that were let in order whatever costs the server most, or hold whatever is there for all, while another one pushes.
+/// Admitted clients send the requests that cost the server most, or occupy shared resources, while another client
+/// pushes.
 @Suite(.ownThreads, .serialized) struct StarvationAttackTests {
     private static let connections = AttackScale.count(20, full: 256)
     private static let identities = AttackScale.count(16, full: 64)
@@ -17,10 +18,11 @@ import TransferTestSupport
     private static let longSize = AttackScale.count(8 << 20, full: 64 << 20)
     private static let numberedNames = AttackScale.count(100, full: 2000)
 
-    /// How many times as long as alone another's push may take.
+    /// Factor by which the push of another client may slow down.
     private static let bound = 5
 
-    /// Seconds that a push may take in small, which says nothing of times: only one that is kept out needs so long.
+    /// Seconds allowed for a push at small scale, where times mean nothing. Only a client that is kept out needs so
+    /// long.
     private static let patience = Int64(Program.patience)
 
     private let server: SecureServer
@@ -31,7 +33,7 @@ import TransferTestSupport
         _ = try server.access(["add", server.key(of: SecureServer.client)])
     }
 
-    /// One client with hundreds of connections.
+    /// One client has hundreds of connections.
     @Test func anotherClientIsServed() throws {
         let (ground, pair) = (try prepare(), KeyPair())
         try admit([pair])
@@ -39,7 +41,8 @@ import TransferTestSupport
         try besiege([Siege.Post]([pair], connections: Self.connections, HostileClient.Order.costly), ground, push)
     }
 
-    /// Many clients with some connections each: readers that do not read, holders of places and buffers, makers of rows.
+    /// Many clients have some connections each: clients that do not read, that hold upload slots and buffers, and that
+    /// create rows.
     @Test(arguments: [false, true]) func oneOfManyIdentitiesIsServed(overHTTP: Bool) throws {
         let keys = (0..<Self.identities).map { _ in KeyPair() }
         try admit(keys)
@@ -55,10 +58,10 @@ import TransferTestSupport
         for (number, pair) in keys.enumerated() {
             try folder.admit(AuthorizedKey(pair.key, name: "hostile-\(number)"))
         }
-        // The server reads the lists again before it answers whoever comes.
+        // No restart is needed: the server reads the access lists again before it answers the next client.
     }
 
-    /// - Parameter push: stores 1 MiB, by the number of the push.
+    /// - Parameter push: stores 1 MiB; its argument is the number of the push.
     private func besiege(_ posts: [Siege.Post], _ ground: HostileClient.Ground, _ push: (Int) throws -> Void) throws {
         let alone = try times(push)
         let siege = Siege(posts, to: server.address, ground)
@@ -77,11 +80,11 @@ import TransferTestSupport
     /// Milliseconds, with one decimal.
     private static func text(_ time: Int64) -> String { "\(time / 1000).\(time % 1000 / 100)" }
 
-    /// - Returns: microseconds that each push took, in order.
+    /// - Returns: the microseconds that each push took, sorted.
     private func times(_ push: (Int) throws -> Void) throws -> [Int64] {
         var times: [Int64] = []
         for number in 0..<Self.pushes {
-            // Another file for each.
+            // Each push has another file.
             try writeFile(server.home.path("file"), randomBytes(1 << 20, seed: UInt64(number + 1)))
             let start = monotonicNanoseconds()
             try push(number)
@@ -97,7 +100,7 @@ import TransferTestSupport
         #expect(push.end == .exited(0), "\(push.errors)")
     }
 
-    /// The same as a camera or a script does it.
+    /// Stores a file over HTTP, as a camera or a script does.
     private func put(_ number: Int, _ token: String) throws {
         let content = randomBytes(1 << 20, seed: UInt64(number + 1))
         let socket = try SecuredSocket(to: server.address, .client(protocols: ["http/1.1"]))

@@ -1,11 +1,11 @@
 import Glibc
 import TransferTestSupport
 
-/// A directory with files to push, and what a push of some of them is started with.
+/// A directory with files to push, and the surroundings of a push of some of them.
 struct BatchFiles {
     let home: TemporaryDirectory
 
-    /// - Parameter files: by their paths, each with its path as content.
+    /// - Parameter files: paths of the files to write; the content of each is its path.
     init(_ files: [String]) throws {
         home = try TemporaryDirectory()
         for file in files { try add(file) }
@@ -20,7 +20,7 @@ struct BatchFiles {
         try writeFile(home.path(file), file.utf8)
     }
 
-    /// To run the program in it.
+    /// Surroundings that run the program in the directory.
     var here: Surroundings { Surroundings(directory: home.path) }
 
     func text(_ file: String) throws -> String { String(decoding: try readFile(home.path(file)), as: UTF8.self) }
@@ -32,9 +32,9 @@ struct BatchFiles {
 }
 
 extension BatchFiles {
-    /// Gives all files one time of modification, a minute ago.
+    /// Gives all files the same modification time, a minute ago.
     ///
-    /// - Returns: nothing when that cannot be done.
+    /// - Returns: nil if the times cannot be set.
     func alignTimes() -> time_t? {
         let time = Glibc.time(nil) - 60
         let stamp = timespec(tv_sec: time, tv_nsec: 0)

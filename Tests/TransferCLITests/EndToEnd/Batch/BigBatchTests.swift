@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Twenty thousand small files, of which a hundred cannot be stored as they are.
+/// A push of twenty thousand small files, a hundred of which cannot be stored.
 @Suite(.ownThreads) struct BigBatchTests {
     private let home: TemporaryDirectory
     private let server: RunningServer
@@ -38,10 +38,11 @@ import TransferTestSupport
         for path in bad { #expect(try server.stored(stored(path)) == Array("mended".utf8)) }
     }
 
-    /// Makes 19,900 good files and 100 others: names that are taken on the server, content that is too large for it, files
-    /// that are not there and FIFOs. The latter two are in a list, because a FIFO in a directory is nobody's failure.
+    /// Makes 19,900 good files and 100 others: names that are taken on the server, content that is too large for it,
+    /// files that do not exist, and FIFOs. The last two kinds are in a list, because a FIFO in a directory is not a
+    /// failure.
     ///
-    /// - Returns: the paths of the others.
+    /// - Returns: the paths of the other 100 files.
     private func make() throws -> [String] {
         try makeDirectory(home.path("in"))
         try makeDirectory("\(server.directory)/in")
@@ -78,12 +79,12 @@ import TransferTestSupport
         }
     }
 
-    /// Where a source is stored.
+    /// The path under which a source is stored.
     private func stored(_ path: String) -> String { String(path.dropFirst(home.path.count + 1)) }
 }
 
 extension String {
-    /// The front of it exchanged.
+    /// The text with another prefix.
     fileprivate func replacing(_ front: String, with other: String) -> String {
         hasPrefix(front) ? other + dropFirst(front.count) : self
     }

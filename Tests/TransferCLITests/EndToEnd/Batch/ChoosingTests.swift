@@ -1,7 +1,7 @@
 import Testing
 import TransferTestSupport
 
-/// What of a directory is sent, and what only would be.
+/// Which files of a directory a push sends, and which a dry run announces.
 @Suite(.ownThreads) struct ChoosingTests {
     private let files: BatchFiles
 
@@ -21,7 +21,7 @@ import TransferTestSupport
     ])
     func flags(_ flags: [String], _ expected: [String]) throws {
         let server = try RunningServer()
-        // Their times are all alike.
+        // All files have the same time.
         let time = try #require(files.alignTimes())
         let push = try server.push(["in"] + flags, files.here)
         #expect(push.end == .exited(0), "\(push.errors) \(time)")
@@ -38,7 +38,7 @@ import TransferTestSupport
         #expect(all.visibleFiles.count == 6)
     }
 
-    /// There is no server, and none is looked for.
+    /// A dry run needs no server and looks for none.
     @Test func aDryRunConnectsToNothing() throws {
         let run = try Finished(
             [

@@ -37,7 +37,8 @@ import TransferTestSupport
         #expect(try files.text("a") == "a")
     }
 
-    /// Two sources have one name. The second would replace what the first goes for.
+    /// Two sources have one name. Storing the second would replace the stored copy of the first, whose source is
+    /// removed.
     @Test(arguments: [false, true]) func whatTheSamePushHasStoredIsNotReplaced(listed: Bool) throws {
         let server = try RunningServer()
         let files = try BatchFiles(["a/x", "b/x"])
@@ -52,7 +53,7 @@ import TransferTestSupport
         #expect(try readFile(server.directory + "/x") == Array("a/x".utf8))
     }
 
-    /// The receipt is on its way to the disk before the file goes.
+    /// The receipt reaches the disk before the source is removed.
     @Test func notWithoutTheReceipt() throws {
         let server = try RunningServer()
         let files = try BatchFiles(["a"])
@@ -66,7 +67,7 @@ import TransferTestSupport
         #expect(TransferCLITests.files(below: files.home.path) == ["receipts"])
     }
 
-    /// More than the server is asked about at once, in several directories.
+    /// More files than one question to the server covers, in several directories.
     @Test func manyGo() throws {
         let server = try RunningServer()
         let names = (0..<1_500).map { "in/\($0 % 7)/f\($0)" }
@@ -77,7 +78,8 @@ import TransferTestSupport
         #expect(server.visibleFiles == names.sorted())
     }
 
-    /// Who may only send cannot be told that the server has a copy of its own; what he has just sent it has.
+    /// A write-only client may not learn whether the server has another copy, but it knows about the files that it has
+    /// just sent.
     @Test func whoMayOnlySend() throws {
         let server = try SecureServer(user: "operator")
         _ = try server.access(["add", "--write-only", try server.key()])

@@ -4,7 +4,6 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// `--files-from`, `-0` and `--failed-to`.
 @Suite(.ownThreads) struct FileListTests {
     @Test func listedFilesKeepTheirPaths() throws {
         let server = try RunningServer()
@@ -27,7 +26,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["b", "odd\nname"])
     }
 
-    /// What failed goes into a list; after mending, the list is all that is left to do.
+    /// The list names the files that failed. After their causes are fixed, pushing the list completes the batch.
     @Test(arguments: [false, true]) func whatFailedCanBePushedAgain(_ isNullSeparated: Bool) throws {
         let server = try RunningServer()
         let files = try BatchFiles(["in/a", "in/deep/b", "in/deep/odd \"name\"", "c"])
@@ -48,7 +47,7 @@ import TransferTestSupport
             server.visibleFiles == ["f/c", "f/d", "f/gone", "f/in/a", "f/in/deep/b", "f/in/deep/odd \"name\""])
     }
 
-    /// However the directory was named, its files go to the same place from the list.
+    /// Files from the list keep their stored paths, however the directory was named.
     @Test(arguments: [".", "../in", "link", "./sub/.."]) func aDirectoryByAnyName(_ operand: String) throws {
         let server = try RunningServer()
         let files = try BatchFiles(["in/sub/a"])
@@ -65,7 +64,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == [operand == "link" ? "link/sub/a" : "in/sub/a"])
     }
 
-    /// A list that is worked on must not be lost because nothing could be done.
+    /// A list that is both input and output must survive a push that could not start.
     @Test func whatWasNeverTriedIsListedToo() throws {
         let peer = try FakeServer()
         let files = try BatchFiles(["in/a", "in/b", "c"])
@@ -101,7 +100,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["a", "b"])
     }
 
-    /// A path ends at a zero byte where it is opened, and not where it is compared with the rules.
+    /// A path that contains a zero byte ends there when it is opened, but not when it is compared with the rules.
     @Test func aZeroByteIsInNoPath() throws {
         let server = try RunningServer()
         let files = try BatchFiles(["a", "b"])

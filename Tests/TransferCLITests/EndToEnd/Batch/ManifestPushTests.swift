@@ -32,7 +32,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["f/a", "f/x/n"])
     }
 
-    /// Nothing is sent of a manifest that was not meant so.
+    /// One invalid line stops the whole manifest before anything is sent.
     @Test func aWrongLineIsNamed() throws {
         let server = try RunningServer()
         let files = try BatchFiles(["a"])

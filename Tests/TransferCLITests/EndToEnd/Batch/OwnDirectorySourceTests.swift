@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// `--delete-source` of files that lie in the server's own directory, by whatever path: the only copy never goes.
+/// `--delete-source` of files that lie in the server's own directory, under any path, never removes the only copy.
 @Suite(.ownThreads) struct OwnDirectorySourceTests {
     private let server: RunningServer
 
@@ -28,7 +28,7 @@ import TransferTestSupport
         for _ in 0..<2 {
             let push = try server.push([path("a"), "--delete-source", "--on-conflict", policy])
             if policy == "overwrite", !push.output.hasPrefix("alreadyStored") {
-                // It has been replaced, so it is not the file any more that was sent.
+                // The upload has replaced the source, so the source is no longer the file that was sent.
                 #expect(push.end == .exited(1) && push.errors.contains("not removed  "), "\(push.errors)")
             } else {
                 expectKept(push, path("a"))
@@ -51,7 +51,7 @@ import TransferTestSupport
         #expect(try text("sub/b") == "below")
     }
 
-    /// What was acknowledged earlier says nothing of where the path leads now.
+    /// An earlier acknowledgement does not prove where the path leads now.
     @Test func whereADirectoryWasReplacedByALink() throws {
         let source = server.home.path("out")
         try makeDirectory(source)
@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(try text("c") == "outside")
     }
 
-    /// A file of the server's directory that is stored under another path is two afterwards.
+    /// A file of the server's directory that is stored under another path then exists twice.
     @Test func whatIsStoredElsewhereGoes() throws {
         let push = try server.push([path("sub/b"), "--delete-source"])
         #expect(push.end == .exited(0), "\(push.errors)")
@@ -70,7 +70,7 @@ import TransferTestSupport
         #expect(try text("b") == "below")
     }
 
-    /// The stored name stays when another name of the same file goes.
+    /// Removing another hard link of the file leaves the stored name.
     @Test func aHardLinkGoes() throws {
         let other = server.home.path("a")
         #expect(link(path("a"), other) == 0)

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferTestSupport
 
-/// Trees that are pushed and pulled as they are, with the real program on both sides.
+/// Directory trees pushed and pulled with their metadata, with the real program on both sides.
 @Suite(.ownThreads) struct ArchiveRunTests {
     private let here: TemporaryDirectory
 
@@ -28,7 +28,7 @@ import TransferTestSupport
         try Finished(arguments + ["--plaintext"], Surroundings(directory: here.path))
     }
 
-    /// What is kept of everything below a directory, and of that itself.
+    /// The metadata of the directory and everything below it that an archive keeps.
     private func facts(_ top: String, _ path: String = "") -> [String] {
         var status = stat()
         let place = path.isEmpty ? top : "\(top)/\(path)"
@@ -99,7 +99,7 @@ import TransferTestSupport
         }
     }
 
-    /// As mv does: nothing of what is stored is left, and what is not stays with the folders that it is in.
+    /// Like mv: sources that are stored are removed, and what is not stored remains together with its folders.
     @Test func theSourceGoes() throws {
         let server = try RunningServer()
         let before = facts(here.path("t"))
@@ -110,7 +110,7 @@ import TransferTestSupport
         #expect(unlink(here.path("t/d/fifo")) == 0)
         let rest = try run("push", "-a", "--delete-source", "t", "\(server.address):")
         #expect(rest.end == .exited(0) && names(in: here.path).filter { !$0.hasPrefix(".") } == [], "\(rest.errors)")
-        // The folders were other ones by then.
+        // The folders changed when their files were removed, so only the names are compared.
         let names = before.filter { !$0.hasPrefix(" ") }.map { $0.split(separator: " ")[0] }
         #expect(Set(facts("\(server.directory)/t").map { $0.split(separator: " ")[0] }).isSuperset(of: names))
     }
@@ -123,7 +123,7 @@ import TransferTestSupport
         #expect(push.errors.contains(", 8 not removed here"), "\(push.errors)")
     }
 
-    /// What failed can be pushed again by the list of it, and a folder stands for what is in it.
+    /// The list of failures can be pushed again, and a folder in it stands for its content.
     @Test func whatFailedIsListed() throws {
         let server = try RunningServer()
         try makeDirectory("\(server.directory)/t")
@@ -138,7 +138,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["t/a", "t/d/b", "t/d/name", "t/d/up", "t/link"])
     }
 
-    /// Killed at any time, the same command makes it whole.
+    /// After a kill at any time, the same command completes the tree.
     @Test(arguments: [1, 3, 6]) func aKilledPushGoesOn(_ files: Int) throws {
         for index in 0..<40 {
             try makeDirectory(here.path("t/d/\(index)"))

@@ -4,16 +4,16 @@ import TransferModel
 import TransferReceipts
 import TransferTestSupport
 
-/// Files that alice has sent to bob, and a file of the receipts that bob has signed for them.
+/// Files that alice has sent to bob, and a file with the receipts that bob has signed for them.
 struct Delivered {
     static let names = ["a", "in/photo.png", "odd \"name\"\n"]
 
     let home: TemporaryDirectory
 
-    /// Bob's.
+    /// Bob's signing key.
     let key: KeyPair
 
-    /// The file of receipts.
+    /// Path of the file with the receipts.
     let receipts: String
 
     init(key: KeyPair = KeyPair(), to: String = "bob", server: ServerKey = KeyPair().key) throws {

@@ -23,7 +23,7 @@ import TransferTestSupport
                 + #""servers":[],"recipients":[{"name":"bob","key":"\#(fingerprint)","receipts":3}]}"# + "\n")
     }
 
-    /// The sender's own files are what the recipient has.
+    /// The recipient has the content of the sender's own files.
     @Test func comparesWhatWasSent() throws {
         let delivered = try Delivered()
         let here = ["--against", delivered.home.path]
@@ -73,14 +73,14 @@ import TransferTestSupport
         #expect(shown.output.contains("\n  time    2026-01-01T00:00:00.500Z\n"))
     }
 
-    /// A key of one's own signs in anybody's name; whose key it is, is seen.
+    /// Anyone can sign receipts in any name with a key of their own; the output shows the key.
     @Test func aNameThatIsClaimedHasItsOwnKey() throws {
         let (delivered, other) = (try Delivered(), try Delivered())
         try writeFile(delivered.receipts, readFile(delivered.receipts) + readFile(other.receipts))
         let verified = try delivered.verify([])
         let keys = [delivered, other].map(\.key.key).sorted { $0.hexadecimal < $1.hexadecimal }
         #expect(verified.output == keys.map { "signed by \($0.fingerprint) as bob: 3\n" }.joined() + "6 good\n")
-        // What was changed is not counted for anybody.
+        // A changed receipt counts for no key.
         let line = try String(delivered.lines[0])
         let parts = line.split(separator: "\"alice\"", maxSplits: 1)
         try writeFile(delivered.receipts, (parts.joined(separator: "\"carol\"") + "\n").utf8)
@@ -92,6 +92,6 @@ import TransferTestSupport
 }
 
 extension PublicKey {
-    /// That of a server without one.
+    /// Stands for the key of a server that has none.
     fileprivate static var none: PublicKey { PublicKey(Bytes32()) }
 }

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// The other direction, with the real program on both sides.
+/// Downloads and commands for stored files, with the real program on both sides.
 @Suite(.ownThreads) struct FilesTests {
     private let here: TemporaryDirectory
 
@@ -10,7 +10,7 @@ import TransferTestSupport
         here = try TemporaryDirectory()
     }
 
-    /// Something of everything, as a person would have it.
+    /// A tree with every kind of file, as a user might have it.
     private static let tree: [(String, [UInt8])] = [
         ("t/note.txt", Array("hello".utf8)), ("t/empty", []), ("t/line\nfeed 😀", [1]),
         ("t/deep/er/photo", randomBytes(70_000, seed: 1)), ("t/deep/long", randomBytes(5 << 20, seed: 2)),
@@ -52,7 +52,7 @@ import TransferTestSupport
         for (path, content) in Self.tree { #expect(try readFile(here.path("to/\(path)")) == content) }
     }
 
-    /// Somebody has put it into the directory of the server.
+    /// Another program made the folder in the server's directory.
     @Test func whatNoListHasIsSaid() throws {
         let server = try pushed()
         try makeDirectory("\(server.directory)/t/deep/.transfer")
@@ -144,7 +144,7 @@ import TransferTestSupport
         #expect(try readFile(target) == Self.tree[4].1)
     }
 
-    /// Who reads no more has what he wants.
+    /// A reader that closes the pipe has all it wants.
     @Test func aBrokenPipeIsNoError() throws {
         let server = try pushed()
         var surroundings = Surroundings()
@@ -172,7 +172,7 @@ import TransferTestSupport
         #expect(verified.end == .exited(0), "\(verified.output)\(verified.errors)")
     }
 
-    /// Two files would get one name.
+    /// Both sources would get the same path.
     @Test(arguments: ["move", "copy"]) func twoFilesOfOneCommandGetNoCommonName(command: String) throws {
         let server = try pushed()
         for (name, text) in [("p/f", "first"), ("q/f", "second")] {
@@ -184,14 +184,14 @@ import TransferTestSupport
         #expect(try readFile(server.directory + "/q/f") == Array("second".utf8))
     }
 
-    /// Also a scrub finds all of it as it was acknowledged.
+    /// A scrub afterwards finds every file as it was acknowledged.
     @Test func foldersAreMadeAndThingsMoved() throws {
         let server = try pushed()
         let made = try server.run(["mkdir", "new/deep", "t"])
         #expect(made.end == .exited(0) && made.output == "made  new/deep\nmade  t\n", "\(made.errors)")
         let renamed = try server.run(["move", "t/note.txt", "new/kept.txt"])
         #expect(renamed.output == "moved  t/note.txt -> new/kept.txt\n", "\(renamed.errors)")
-        // Into a folder that is there, and one that a slash makes one.
+        // Moves into an existing folder, and into one that the trailing slash creates.
         #expect(try server.run(["move", "t/empty", "new"]).output == "moved  t/empty -> new/empty\n")
         #expect(try server.run(["move", "t/deep/er", "t/deep/long", "far/"]).end == .exited(0))
         #expect(server.visibleFiles == ["far/er/photo", "far/long", "new/empty", "new/kept.txt", "t/line\nfeed 😀"])
@@ -228,10 +228,10 @@ import TransferTestSupport
         }
     }
 
-    /// How much is large enough to be caught in the middle depends on the machine.
+    /// The size that is large enough to be interrupted depends on the machine.
     private static let sizes = [64 << 20, 256 << 20, 512 << 20]
 
-    /// - Parameter isServer: whether it is the server that dies.
+    /// - Parameter isServer: whether the test kills the server instead of the client.
     @Test(arguments: [(["--lanes", "1"], false), (["--lanes", "1"], true), (["--lanes", "4"], true)])
     func whatWasKilledGoesOn(flags: [String], isServer: Bool) throws {
         for size in Self.sizes {
@@ -261,9 +261,9 @@ import TransferTestSupport
         Issue.record("no pull was caught in the middle")
     }
 
-    /// Waits until some blocks of a long file must be there.
+    /// Waits until some blocks of a long file must be stored.
     ///
-    /// - Returns: false when all of it is.
+    /// - Returns: false if the whole file is stored.
     private func waitForPart(in directory: String) throws -> Bool {
         let end = time(nil) + Program.patience
         while time(nil) < end {

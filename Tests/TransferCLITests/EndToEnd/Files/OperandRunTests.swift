@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Servers in operands, as scp takes them, with the real program.
+/// Servers named in operands, as scp takes them, with the real program.
 @Suite(.ownThreads) struct OperandRunTests {
     /// A server, and surroundings with a remote for it.
     private static func server(folder: String = "") throws -> (server: RunningServer, surroundings: Surroundings) {
@@ -51,7 +51,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == [])
     }
 
-    /// What a push says of a path is what the same remote takes, whatever folder it has.
+    /// A push prints stored paths in the form that the same remote takes, whatever folder the remote has.
     @Test(arguments: ["", "base/folder"]) func storedPathsCanBeGivenBack(_ folder: String) throws {
         let (server, surroundings) = try Self.server(folder: folder)
         try makeDirectory(server.home.path("here/d"))
@@ -62,7 +62,7 @@ import TransferTestSupport
         try Self.run(["cat", "home:/\(stored)"], surroundings, output: "content")
         let plan = try Finished(["push", "--json", "--dry-run", "d", "home:/x"], surroundings)
         #expect(try plan.object()["destination"] == stored)
-        // Of an address they are below its server.
+        // For an address, stored paths are relative to its server.
         let address = "\(server.address)/\(folder)"
         let other = try Finished(["push", "--json", "--quiet", "d/note", address], surroundings)
         let path = try #require(try other.object()["storedPath"])
@@ -70,7 +70,7 @@ import TransferTestSupport
         try Self.run(["cat", "\(server.address):/\(path)"], surroundings, output: "content")
     }
 
-    /// One server and one directory for all commands.
+    /// The configuration file names one server and one directory for all commands.
     @Test func theConfigurationHasAServerAndADirectory() throws {
         let (server, surroundings) = try Self.server()
         let file = server.home.path("config/transfer/config.toml")
@@ -100,7 +100,7 @@ import TransferTestSupport
         #expect(missing.end == .exited(2) && missing.errors.contains("there is no remote 'nowhere'"))
     }
 
-    /// Every file that is here and looks like a place is one, as with scp.
+    /// An operand that looks like a place on a server is one even if a local file has that name, as with scp.
     @Test func aPlaceWinsOverAFileOfItsName() throws {
         let (server, surroundings) = try Self.server()
         try writeFile(server.home.path("here/a:b"), "content".utf8)
@@ -120,7 +120,7 @@ import TransferTestSupport
         }
     }
 
-    /// The flags take what operands take.
+    /// The flags take the same forms as the operands.
     @Test(arguments: ["home:x", "home:~/x", "transfer://ADDRESS/x", "ADDRESS:/x"])
     func flagsTakeTheSameForms(_ form: String) throws {
         let (server, surroundings) = try Self.server()
@@ -141,7 +141,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["home", "note"])
     }
 
-    /// A socket has no folder of its own in its address.
+    /// The address of a Unix socket cannot contain a folder.
     @Test func aSocketAndALinkArePlacesToPushTo() throws {
         let home = try TemporaryDirectory()
         let server = try RunningServer(in: home, at: "unix:\(home.path("socket"))")

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// What a pull takes, from lists and by patterns, and where it puts it.
+/// Which files a pull takes, by lists and by patterns, and where it stores them.
 @Suite(.ownThreads) struct PullChoosingTests {
     private let server: RunningServer
     private let here: TemporaryDirectory
@@ -64,7 +64,7 @@ import TransferTestSupport
         #expect(none.errors.contains("notFound  *.zip: Nothing on the server matches it.\n"), "\(none.errors)")
     }
 
-    /// Nobody has asked for a directory with nothing in it. One that was there stays.
+    /// A pattern without matches creates no directory. An existing directory stays.
     @Test func aPatternThatFindsNothingLeavesNothing() throws {
         try makeDirectory(here.path("old"))
         for (name, isThere) in [("new", false), ("old", true)] {
@@ -86,7 +86,7 @@ import TransferTestSupport
         let flags = isNullSeparated ? ["-0"] : []
         let odd = isNullSeparated ? ["in/odd\nname"] : []
         try makeDirectory(here.path("out"))
-        // A file where a folder is needed.
+        // A file stands where a folder is needed.
         try writeFile(here.path("out/cache"), [])
         let arguments = ["pull", "top.jpg", "gone", "in/cache", "in/a.jpg", "*.zip"] + odd
         let end = [
@@ -101,7 +101,7 @@ import TransferTestSupport
             String(decoding: $0, as: UTF8.self)
         }
         #expect(failed.sorted() == ["gone", "in/./cache/c.jpg", "in/./cache/keep.txt"])
-        // After mending, the list is all that is left to do.
+        // After the causes are fixed, pulling the list completes the batch.
         #expect(unlink(here.path("out/cache")) == 0)
         try writeFile("\(server.directory)/gone", [1])
         let again = try Finished(["pull", "--files-from", "failed"] + end + flags, Surroundings(directory: here.path))
@@ -136,7 +136,7 @@ import TransferTestSupport
             ])
     }
 
-    /// What failed is taken again under the names that it was to have, until nothing fails.
+    /// Failed files are pulled again under the names that the manifest gives them, until all succeed.
     @Test func whatFailedOfAManifestCanBePulledAgain() throws {
         try writeFile(here.path("list"), #"{"path":"gone","name":"a/b"}\#n{"path":"in/a.jpg","name":"c"}\#n"#.utf8)
         let arguments = ["--manifest", "list", "--failed-to", "list", "-o", "out"]
@@ -168,7 +168,7 @@ import TransferTestSupport
         #expect(Set(left.split(separator: "\n")) == ["in", "x/./y", "a/b"], "\(left)")
     }
 
-    /// The list that it works on is not lost where it cannot begin.
+    /// A list that is both input and output must survive a pull that could not start.
     @Test func whatCannotBeginKeepsItsList() throws {
         try writeFile(here.path("list"), "in/./d\na\n".utf8)
         let list = try pull("--files-from", "list", "--failed-to", "list", "-o", "no/such/dir")
@@ -206,7 +206,7 @@ import TransferTestSupport
         #expect(try readFile(here.path("cover.jpg")) == Array("in/a.jpg".utf8))
     }
 
-    /// A mistyped name leaves nothing behind.
+    /// A mistyped name leaves no file behind.
     @Test func aFileThatIsNotThereLeavesNothing() throws {
         let pull = try pull("gone", "-o", "file.jpg")
         #expect(pull.end == .exited(1) && pull.errors.contains("notFound  gone: "))

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferTestSupport
 
-/// A file that is pulled into something that is no file, with the real program on both sides.
+/// Pulls into a target that is not a regular file, with the real program on both sides.
 @Suite(.ownThreads) struct PullStreamRunTests {
     private static let content = randomBytes(40_000, seed: 1)
 
@@ -45,7 +45,7 @@ import TransferTestSupport
         #expect(full.errors.contains("cannot write to '/dev/full': No space left on device"), "\(full.errors)")
     }
 
-    /// Also where that is a file: it stays what it was, and gets more.
+    /// If the stream is a file, the pull appends to it and does not replace it.
     @Test(arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "-"])
     func whatIsOpenGetsIt(_ place: String) throws {
         #expect(try pull(place).output.utf8.count > 0)

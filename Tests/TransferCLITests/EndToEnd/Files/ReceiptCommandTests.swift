@@ -91,7 +91,7 @@ import TransferTestSupport
     @Test func pushesAppend() throws {
         let pushed = try Pushed()
         let first = try readFile(pushed.receipts)
-        // As a push that was killed leaves it.
+        // A killed push leaves such a partial line.
         try writeFile(pushed.receipts, first + Array("{\"receipt\"".utf8))
         #expect(try pushed.server.push([photo, "--receipts", pushed.receipts]).end == .exited(0))
         let all = try readFile(pushed.receipts)
@@ -129,7 +129,7 @@ import TransferTestSupport
 }
 
 extension String {
-    /// Without Foundation.
+    /// Replaces the first occurrence, without Foundation.
     fileprivate func replacingFirst(_ text: String, _ other: String) -> String {
         let parts = split(separator: text, maxSplits: 1, omittingEmptySubsequences: false)
         return parts.joined(separator: other)

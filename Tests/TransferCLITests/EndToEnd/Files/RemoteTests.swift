@@ -2,9 +2,9 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Servers with names, from the link that lets a client in to the push that names one.
+/// Named servers, from the link that admits a client to the push that uses the name.
 @Suite(.ownThreads) struct RemoteTests {
-    /// A server that others can reach, run by somebody else, and the link that it printed.
+    /// A server that other machines can reach and another user runs, and the link that it printed.
     private static func server() throws -> (server: SecureServer, link: String) {
         let server = try SecureServer(["--advertise", "127.0.0.1"], at: "0.0.0.0:0", user: "owner")
         try server.program.waitForOutput("'\n")
@@ -25,7 +25,7 @@ import TransferTestSupport
         try String(decoding: readFile(file(server)), as: UTF8.self)
     }
 
-    /// What the issue promises: one command with the link, and then the name alone.
+    /// One command with the link suffices, and then the name alone.
     @Test func aLinkIsUsedOnceAndTheNameFromThenOn() throws {
         let (server, link) = try Self.server()
         let add = try Self.remote(["add", "home", link], server)
@@ -38,7 +38,7 @@ import TransferTestSupport
         #expect(server.storedFiles == ["holiday/note", "note"])
         #expect(try server.trust(["list"]).lines.count == 1)
         #expect(try server.access(["list"]).lines.count == 1)
-        // The code is worth nothing any more, and a name is given once.
+        // The code is used up, and a name can be given only once.
         #expect(try Self.remote(["add", "other", link], server, user: "second").end == .exited(4))
         let again = try Self.remote(["add", "home", link], server)
         #expect(again.end == .exited(1) && again.errors.contains("remote 'home' already exists"))
@@ -59,7 +59,7 @@ import TransferTestSupport
                 == .exited(0))
         #expect(try server.push(to: "nas/sub").end == .exited(0))
         #expect(server.storedFiles == ["base/sub/note"])
-        // The variable and the file name remotes, too.
+        // The variable and the configuration file can also name remotes.
         #expect(
             try Finished(["push", "--text", "x"], server.surroundings(["TRANSFER_SERVER": "nas:/v"])).end == .exited(0))
         try writeFile(Self.file(server), (try Self.text(server) + "[push]\nto = 'nas:/f'\n").utf8)
@@ -80,7 +80,7 @@ import TransferTestSupport
         #expect(try Finished(["list", "nas:"], server.surroundings()).end == .exited(0))
     }
 
-    /// As scp has it, with every command that takes a server.
+    /// A folder may follow a colon, as in scp, with every command that takes a server.
     @Test(arguments: ["", ":", "/f", ":/f", ":/f/"]) func aFolderMayStandBehindAColon(_ folder: String) throws {
         let server = try RunningServer()
         let place = server.address + folder
@@ -99,7 +99,7 @@ import TransferTestSupport
         let before = "# Mine.\n[push]\nlanes = 2 # enough\n\n\n# The end."
         try makeDirectory(server.home.path(SecureServer.client))
         try makeDirectory(server.home.path("\(SecureServer.client)/transfer"))
-        // Whoever keeps the file elsewhere finds it there.
+        // A symbolic link to the configuration file stays a link.
         try writeFile(server.home.path("dotfile"), before.utf8)
         #expect(symlink(server.home.path("dotfile"), Self.file(server)) == 0)
         for name in ["a", "b"] { #expect(try Self.remote(["add", name, "host-\(name)"], server).end == .exited(0)) }
@@ -117,7 +117,7 @@ import TransferTestSupport
         #expect(missing.end == .exited(1) && missing.errors == "transfer: There is no remote 'a'.\n")
     }
 
-    /// Nobody's change is lost.
+    /// Concurrent additions lose no change.
     @Test func manyAreAddedAtOnce() throws {
         let home = try TemporaryDirectory()
         let surroundings = Surroundings(environment: ["XDG_CONFIG_HOME": home.path("config")])

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferTestSupport
 
-/// A large file with little in it, with the real program on both sides.
+/// A large file with little data in it, with the real program on both sides.
 @Suite(.ownThreads) struct SparseRunTests {
     private static let size = 1 << 30
     private static let islands = [0, (300 << 20) + 777, (1 << 30) - 70_000]
@@ -24,7 +24,8 @@ import TransferTestSupport
         }
     }
 
-    /// What is not an island is a hole, which cannot have anything else in it.
+    /// Checks the content of the islands, and that the file occupies no more space: the rest is a hole, which can only
+    /// contain zeros.
     private func expect(_ path: String) {
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_size == Self.size, "\(path)")
@@ -57,7 +58,7 @@ import TransferTestSupport
         expect(here.path("back/image"))
         try run(["pull", "\(server.address):/pushed/image", "-o", "pulled"])
         expect(here.path("pulled"))
-        // It is what it was, as far as digests say.
+        // The content still has its digests.
         try run(["check", "--checksum", "back/", "\(server.address):/synced"])
         #expect(try Finished(["verify", "--dir", server.directory]).end == .exited(0))
     }

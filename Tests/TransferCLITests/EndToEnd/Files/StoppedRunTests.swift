@@ -3,11 +3,11 @@ import Testing
 import TransferModel
 import TransferTestSupport
 
-/// Ctrl-C: one line says what a command has come to and how to go on, and nothing is said of each file that was not begun.
+/// After Ctrl-C, one line says what a command has achieved and how to continue; files that were not begun get no lines.
 @Suite(.ownThreads) struct StoppedRunTests {
     private let here: TemporaryDirectory
 
-    /// A file that is there at once, and others that take a minute each at the rate of `slowly`.
+    /// Writes a file that is stored at once, and others that take a minute each at the rate of `slowly`.
     init() throws {
         here = try TemporaryDirectory()
         try makeDirectory(here.path("t"))
@@ -58,14 +58,14 @@ import TransferTestSupport
         let synced = try stopped(sync, behind: "new  a  3 B\n")
         let here = "was stopped. 1 file (3 B) is here; "
         #expect(synced.errors == "transfer: The sync \(here)\(try wayOn(sync))\n", "\(synced.errors)")
-        // What is named is fetched in its order.
+        // Named files are fetched in the order of the operands.
         let pull = ["pull", "\(server.address):/copy/a", "\(server.address):/copy/b"] + Self.slowly
         let pulled = try stopped(pull, behind: "committed  copy/a")
         #expect(pulled.errors == "transfer: The pull \(here)\(try wayOn(pull))\n", "\(pulled.errors)")
         #expect(pulled.lines.count == 1, "\(pulled.output)")
     }
 
-    /// Nothing was changed, and what was compared is compared again.
+    /// These commands change nothing, and compare everything again when they are repeated.
     @Test(arguments: [["check"], ["sync", "-n"]]) func whatOnlyLooks(_ words: [String]) throws {
         let peer = try FakeServer()
         let finished = try silenced(words + ["t/", "\(peer.address):/copy", "--plaintext"], peer)
@@ -73,7 +73,7 @@ import TransferTestSupport
             finished.errors == "transfer: The \(words[0]) was stopped. Nothing was changed.\n", "\(finished.errors)")
     }
 
-    /// Also while a server is awaited for what has nothing to say when it is stopped.
+    /// A command without results to report can also be stopped while it waits for the server.
     @Test(arguments: [
         ["cat", "a", "--from"], ["copy", "a", "b", "--from"], ["move", "a", "b", "--from"],
         ["trash", "list", "--from"],
@@ -85,14 +85,15 @@ import TransferTestSupport
         #expect(finished.errors == "transfer: It was stopped.\n", "\(finished.errors)")
     }
 
-    /// Folders are made by the server one answer after the other; what it did without an answer nobody knows.
+    /// The server makes folders one by one. Whether it made one without an answer is unknown.
     @Test func aChangeWithoutAnAnswer() throws {
         let peer = try FakeServer()
         let finished = try silenced(["mkdir", "a", "b", "--from", peer.address, "--plaintext"], peer)
         #expect(finished.errors == "transfer: It was stopped. Nothing is acknowledged as made.\n", "\(finished.errors)")
     }
 
-    /// Stops a command that has connected and gets no answer. One that gives up says so, and ends by no signal.
+    /// Stops a command that has connected and gets no answer. The command must end by the signal: one that gives up
+    /// waiting ends by itself, with a message.
     private func silenced(_ arguments: [String], _ peer: FakeServer) throws -> Finished {
         let program = try start(arguments)
         let connection = try peer.accept()

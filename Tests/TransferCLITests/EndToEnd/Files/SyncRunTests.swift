@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferTestSupport
 
-/// Two folders that are kept equal, with the real program on both sides.
+/// Synchronization of two folders, with the real program on both sides.
 @Suite(.ownThreads) struct SyncRunTests {
     private let here: TemporaryDirectory
 
@@ -33,14 +33,14 @@ import TransferTestSupport
         let back = try run(["sync", "\(server.address):/copy/", "back"])
         #expect(back.end == .exited(0), "\(back.errors)")
         #expect(files(below: here.path("back")) == ["a", "d/b", "link"])
-        // Without the slash it is the folder itself.
+        // Without the slash, the folder itself is synchronized.
         #expect(try run(["sync", "\(server.address):/copy", "back"]).end == .exited(0))
         #expect(files(below: here.path("back/copy")) == ["a", "d/b", "link"])
         #expect(try run(["sync", "t", "--to", "\(server.address)/in"]).end == .exited(0))
         #expect(server.visibleFiles.contains("in/t/d/b"))
     }
 
-    /// An address without a folder is the server's directory, on both sides.
+    /// An address without a folder stands for the server's directory, as source and as target.
     @Test func theWholeServerGoesThereAndBack() throws {
         let server = try RunningServer()
         for (number, place) in ["\(server.address):", "\(server.address):/", "transfer://\(server.address)/"]
@@ -55,7 +55,7 @@ import TransferTestSupport
         }
     }
 
-    /// Nothing that is not sent is passed over in silence, but for what Transfer itself keeps at the top.
+    /// Sync reports every name that it does not send, except Transfer's own folders at the top.
     @Test func namesOfTransfersOwnAreToldAndStopNoDeletion() throws {
         let server = try RunningServer()
         for folder in ["t/.transfer", "t/.transfer/trash", "t/d/.transfer"] { try makeDirectory(here.path(folder)) }
@@ -119,7 +119,8 @@ import TransferTestSupport
         #expect(finished.end == .exited(2) && finished.errors.contains(words), "\(finished.errors)")
     }
 
-    /// Two directories of one folder: the second edit to come does not replace the first, also behind a restart of the server.
+    /// Two directories sync with one folder: the second edit does not replace the first, also after a restart of the
+    /// server.
     @Test func whatAnotherOneHasChangedIsToldAndKept() throws {
         var server = try RunningServer()
         var surroundings = Surroundings(directory: here.path)
@@ -167,7 +168,7 @@ import TransferTestSupport
         #expect(server.visibleFiles.count == 3)
     }
 
-    /// The room of a file is free when its last name has gone.
+    /// A file's space is free only when its last hard link is removed.
     @Test func anotherNameKeepsTheRoom() throws {
         let server = try RunningServer(["--quota", "10M"])
         try writeFile(here.path("t/a"), randomBytes(8 << 20, seed: 2))

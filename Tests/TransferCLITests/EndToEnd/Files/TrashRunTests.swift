@@ -13,7 +13,7 @@ import TransferTestSupport
         return server
     }
 
-    /// The parts that `trash list` shows, each once.
+    /// The batches that `trash list` shows, each once.
     private func batches(_ server: RunningServer) throws -> [String] {
         let list = try server.run(["trash", "list", "--json"])
         let schema = try DocumentedSchema()
@@ -29,13 +29,13 @@ import TransferTestSupport
         #expect(try server.run(["trash", "restore", "d/a"]).end == .exited(0))
         #expect(try server.stored("d/a") == [1, 2, 3])
         #expect(try server.run(["trash", "list"]).output.isEmpty)
-        // Its digest is known as before.
+        // The catalog still has its digest.
         #expect(try server.run(["stat", "d/a", "--json"]).object()["digest"]?.hasPrefix("xxh128:") ?? false)
         let missing = try server.run(["trash", "restore", "d/a"])
         #expect(missing.end != .exited(0) && missing.errors.contains("d/a"))
     }
 
-    /// A link is told of as a file is, and comes back as it was, wherever it leads.
+    /// The trash lists and restores a symbolic link like a file, wherever the link leads.
     @Test func aLinkComesBack() throws {
         let server = try pushed()
         #expect(symlink("/nowhere", "\(server.directory)/d/l") == 0)
@@ -49,7 +49,8 @@ import TransferTestSupport
         #expect(try server.run(["trash", "list"]).output.isEmpty)
     }
 
-    /// Of two that had one path the last one comes back, also where a link was removed later that had a folder's path.
+    /// If two removed files had one path, the last one is restored, also if a link with the path of a folder was
+    /// removed later.
     @Test func theLastOneComesBack() throws {
         let server = try pushed()
         #expect(try server.run(["remove", "--trash", "d/a"]).end == .exited(0))
@@ -80,7 +81,7 @@ import TransferTestSupport
         #expect(try server.run(["remove", "-r", "d"]).end == .exited(0))
         #expect(server.visibleFiles == [])
         #expect(try batches(server).count == 2)
-        // It is there after a restart, and until it is emptied.
+        // Trashed files survive a restart, until the trash is emptied.
         let again = try server.restarted()
         #expect(try batches(again).count == 2)
         #expect(try again.run(["trash", "empty"]).end == .exited(0))
@@ -88,7 +89,8 @@ import TransferTestSupport
         #expect(files(below: again.directory).allSatisfy { !$0.contains("trash/") })
     }
 
-    /// Parts that have nothing of a folder are no failure, and no sentence tells where the server keeps its trash.
+    /// Trash batches without files from the client's folder cause no failure, and no message reveals where the server
+    /// keeps its trash.
     @Test func aFolderHasATrashOfItsOwn() throws {
         let server = try pushed()
         #expect(try server.push([server.home.path("a")], to: "/e/f").end == .exited(0))
@@ -108,7 +110,7 @@ import TransferTestSupport
             let emptied = try below(folder, ["empty"])
             #expect(emptied.end == .exited(0) && emptied.output == "" && emptied.errors == "", "\(emptied.errors)")
         }
-        // What is missing keeps nothing else from coming back.
+        // A missing name does not keep the other files from being restored.
         let restored = try below("d", ["restore", "missing", "a"])
         #expect(restored.end == .exited(1) && restored.output == "restored  a\n")
         #expect(restored.errors.hasPrefix("notFound  missing: It is not in the trash"), "\(restored.errors)")
@@ -122,8 +124,8 @@ import TransferTestSupport
         #expect(try server.run(["trash", "list"]).lines.count == 2)
     }
 
-    /// A new directory has a trash: what is overwritten is shown with its versions, and comes back with one command, which can be undone
-    /// as well.
+    /// A new directory has a trash: overwritten files are listed with their versions, one command restores a version,
+    /// and that can be undone as well.
     @Test func whatIsOverwrittenComesBack() throws {
         let server = try RunningServer(hasTrash: true)
         let file = server.home.path("a")
@@ -140,7 +142,7 @@ import TransferTestSupport
                 "d/a 2 B", "d/a 1 B",
             ])
         #expect(try server.run(["trash", "list", "--path", "d/b"]).output.isEmpty)
-        // The line that the push has printed says how.
+        // The line that the push printed contains the command.
         let undo = try #require(lines.last { $0.contains("replaced file") })
         let quoted = try #require(undo.firstRange(of: "'transfer ")).lowerBound
         let command = undo[quoted...].dropFirst().prefix { $0 != "'" }.split(separator: " ").map(String.init)
@@ -151,13 +153,13 @@ import TransferTestSupport
         let list = try server.run(["trash", "list", "--path", "d/a"])
         #expect(
             list.lines.map { $0.split(separator: " ").dropFirst().joined(separator: " ") } == ["d/a 3 B", "d/a 1 B"])
-        // Without the flag it is not replaced.
+        // Without the flag, the restored file does not replace the present one.
         #expect(try server.run(["trash", "restore", "d/a"]).errors.contains("pathConflict"))
         #expect(try server.run(["trash", "restore", "--overwrite", "d/a"]).end == .exited(0))
         #expect(try server.stored("d/a") == [3, 3, 3])
     }
 
-    /// A move and a copy say it as a push does, to people and to programs.
+    /// A move and a copy report a replaced file as a push does, in text and in JSON.
     @Test(arguments: ["move", "copy"]) func whatAMoveOrACopyReplacesComesBack(command: String) throws {
         let server = try RunningServer(hasTrash: true)
         for (name, byte) in [("a", 1), ("b", 2), ("c", 3)] as [(String, UInt8)] {
@@ -181,7 +183,7 @@ import TransferTestSupport
         #expect(try server.run([command, "-q", "--overwrite", "d", command == "move" ? "b" : "a"]).errors.isEmpty)
     }
 
-    /// What was decided once holds, also in a copy of the directory, until something else is said.
+    /// A directory keeps its trash setting, also when it is copied, until a flag changes it.
     @Test func aDirectoryKeepsItsTrash() throws {
         let server = try RunningServer(hasTrash: true)
         try writeFile(server.home.path("a"), [1])
@@ -212,7 +214,7 @@ import TransferTestSupport
         let parts = names(in: trash)
         #expect(parts.count == 2)
         #expect(rename("\(trash)/\(parts[0])", "\(trash)/2001-02-03T04-05-06Z-00000000") == 0)
-        // It looks when it starts.
+        // The server checks its trash when it starts.
         let again = try server.restarted()
         _ = try again.program.waitForError("that went to the trash at 2001-02-03T04:05:06Z")
         #expect(names(in: trash) == [parts[1]])
@@ -238,7 +240,7 @@ import TransferTestSupport
         #expect(try server.run(["remove", "--json", "d/a"]).object()["dryRun"] == "false")
     }
 
-    /// What refuses the one refuses the other, with the same words.
+    /// What a removal refuses, its dry run refuses with the same words.
     @Test func whatCannotBeRemovedIsForeseen() throws {
         let server = try pushed()
         try makeDirectory("\(server.directory)/u")
@@ -260,7 +262,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["d/a", "d/b"])
     }
 
-    /// Nobody counts what goes to the trash when it goes.
+    /// A removal to the trash does not count the files that go there; only the dry run counts them.
     @Test(arguments: [[], ["--trash"]]) func whatGoesToTheTrashIsToldAsThat(_ flags: [String]) throws {
         let server = try pushed(flags)
         let asked = flags.isEmpty ? ["--trash"] : []

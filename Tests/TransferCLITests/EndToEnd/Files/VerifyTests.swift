@@ -5,7 +5,7 @@ import TransferTestSupport
 @Suite(.ownThreads) struct VerifyTests {
     private let server: RunningServer
 
-    /// A server that has stored the photo and a file with a difficult name, and has stopped.
+    /// Starts a server, stores the photo and a file with a difficult name, and stops the server.
     init() throws {
         server = try RunningServer()
         let sources = try TemporaryDirectory()
@@ -53,8 +53,8 @@ import TransferTestSupport
         #expect(try verify().end == .exited(0))
     }
 
-    /// A disk that loses bytes changes no times. Beside a running server: what is found is not sent, and healed by the same
-    /// push as before.
+    /// A failing disk changes bytes but no times. While a server runs, a damaged file is found and not sent, and the
+    /// same push as before heals it.
     @Test func whatIsRottenIsNotPulledAndIsHealed() throws {
         let path = "\(server.directory)/demo.png"
         let content = try readFile(path)

@@ -4,14 +4,15 @@ import TransferHTTP
 import TransferSystem
 import TransferTestSupport
 
-/// What a server of a test does with requests. Called on the threads of connections.
+/// The answers of a test's server to requests. Called on the threads of the connections.
 protocol HTTPService: Sendable {
-    /// - Returns: nothing to end the connection without a word.
+    /// - Returns: nil to end the connection without an answer.
     func answer(_ request: HTTPServer.Request) -> HTTPServer.Answer?
 
-    /// What is said as soon as the head of a request is there. Nothing more is read of that connection then.
+    /// The answer to send as soon as the head of a request has arrived. The server then reads no more from that
+    /// connection.
     ///
-    /// - Returns: nothing to read the content first, as servers do.
+    /// - Returns: nil to read the content first, as servers usually do.
     func early(_ head: RequestHead) -> HTTPServer.Answer?
 
     /// The connection ended within the content of a request.
@@ -22,7 +23,7 @@ extension HTTPService {
     func early(_ head: RequestHead) -> HTTPServer.Answer? { nil }
 }
 
-/// A server of HTTP/1.1 on a port of this machine, with a thread for each connection. It ends with its owner.
+/// A server of HTTP/1.1 on a port of this machine, with a thread for each connection. Releasing the object stops it.
 final class HTTPServer: Sendable {
     struct Request {
         let head: RequestHead
@@ -37,9 +38,9 @@ final class HTTPServer: Sendable {
         var status: Int
         var fields: [(String, String)] = []
         var body: [UInt8] = []
-        /// Whether the connection ends behind it.
+        /// Whether the connection ends after the answer.
         var closes = false
-        /// How often it is said.
+        /// How often the server sends the answer.
         var count = 1
 
         init(_ status: Int, _ fields: [(String, String)] = [], body: [UInt8] = [], closes: Bool = false) {
@@ -51,19 +52,19 @@ final class HTTPServer: Sendable {
         var connections: [Int32] = []
         var threads: [TestThread] = []
         var isOver = false
-        /// Bytes of content after which a connection is cut, each once, in this order.
+        /// Numbers of content bytes after which the server cuts a connection, in this order, each used once.
         var cuts: [Int] = []
         var accepted = 0
     }
 
-    /// `http://HOST:PORT`.
+    /// The URL in the form `http://HOST:PORT`.
     let url: String
 
     private let number: Int32
     private let service: any HTTPService
     private let shared = Shared()
 
-    /// Whatever a thread may outlive is not the server itself.
+    /// State that the threads use. They hold no reference to the server, so that its owner can release it.
     private final class Shared: Sendable {
         let state = Locked(State())
     }
@@ -83,17 +84,17 @@ final class HTTPServer: Sendable {
             for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
             return state.threads
         }
-        // Wakes the one who accepts.
+        // Wakes the thread that accepts connections.
         shutdown(number, Int32(SHUT_RDWR))
         for thread in threads { thread.join() }
         for thread in shared.state.withLock({ Array($0.threads.dropFirst(threads.count)) }) { thread.join() }
         close(number)
     }
 
-    /// Cuts the connections that have received so many bytes of content since, one after the other.
+    /// Cuts connections after these numbers of content bytes, counted from now, one after the other.
     func cut(after counts: [Int]) { shared.state.withLock { $0.cuts += counts } }
 
-    /// Connections so far.
+    /// Number of connections accepted so far.
     var accepted: Int { shared.state.withLock { $0.accepted } }
 
     private static func accept(_ number: Int32, _ shared: Shared, _ service: any HTTPService) {
@@ -179,7 +180,7 @@ final class HTTPServer: Sendable {
     /// POLLRDHUP of <bits/poll.h>, which Glibc's module does not have.
     private static let peerEnded: Int16 = 0x2000
 
-    /// Without reading what comes before it.
+    /// Waits for the peer to close the connection, without reading what it sent before.
     private static func awaitEnd(_ connection: Int32) {
         var waiting = pollfd(fd: connection, events: peerEnded, revents: 0)
         poll(&waiting, 1, Int32(Program.patience) * 1000)

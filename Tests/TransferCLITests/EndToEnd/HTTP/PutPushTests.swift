@@ -2,7 +2,7 @@ import Testing
 import TransferHTTP
 import TransferTestSupport
 
-/// `transfer push` to a server that takes PUT and knows nothing else, and to one of ours.
+/// `transfer push` to a server that knows only PUT, and to a Transfer server.
 @Suite(.ownThreads) struct PutPushTests {
     private func push(_ arguments: [String], to server: HTTPServer) throws -> Finished {
         try Finished(["push", "--json", "--to", server.url + "/in box"] + arguments)
@@ -23,7 +23,7 @@ import TransferTestSupport
         #expect(heads.allSatisfy { $0.fields.has("repr-digest") && $0.fields.has("if-none-match") })
     }
 
-    /// A URL can be where the other operands go; its password is not told again.
+    /// A URL can stand where other operands stand; the output does not repeat its password.
     @Test func aURLIsAPlaceToPushTo() throws {
         let files = PutService()
         let server = try HTTPServer(files)
@@ -35,7 +35,7 @@ import TransferTestSupport
         #expect(!pull.errors.contains("secret"))
     }
 
-    /// Asked first, and waited for.
+    /// The client sends `Expect: 100-continue` first and waits for the answer.
     @Test func longFiles() throws {
         let home = try TemporaryDirectory()
         let files = PutService()
@@ -48,10 +48,10 @@ import TransferTestSupport
         #expect(files.heads.contains { $0.expectsContinue })
     }
 
-    /// More than what lies between two ends: a server that reads nothing cannot have it.
+    /// More bytes than the socket buffers hold, so a server that reads nothing cannot have received the file.
     private static let unread = 40_000_000
 
-    /// A success that comes before the content has left is none.
+    /// A success status that arrives before the content has been sent does not count.
     @Test(arguments: [200, 201, 204]) func answersThatComeTooEarly(_ status: Int) throws {
         let home = try TemporaryDirectory()
         let files = PutService()
@@ -63,7 +63,7 @@ import TransferTestSupport
         #expect(try push.object()["result"] == "unacknowledged" && files.files.isEmpty)
     }
 
-    /// A server that only ever says that it is at work is not waited for.
+    /// The client does not wait forever for a server that sends only interim answers.
     @Test(arguments: [100, 102, 104]) func interimAnswersWithoutEnd(_ status: Int) throws {
         let home = try TemporaryDirectory()
         let files = PutService()
@@ -117,7 +117,7 @@ import TransferTestSupport
         #expect(files.files == ["/in%20box/long": long])
     }
 
-    /// It is not stored a second time under another name.
+    /// After a lost answer, the client does not store the file again under another name.
     @Test func aLostAnswer() throws {
         let files = PutService()
         let server = try HTTPServer(files)
@@ -153,7 +153,7 @@ import TransferTestSupport
         #expect(try push.end == .exited(code) && push.object()["result"] == result, "\(push.errors)")
     }
 
-    /// A server that says that it has something else is not believed.
+    /// A claim of success with another digest is an error.
     @Test func anotherDigest() throws {
         let files = PutService()
         let server = try HTTPServer(files)
@@ -165,7 +165,7 @@ import TransferTestSupport
         #expect(try push.end == .exited(1) && push.object()["result"] == "digestMismatch", "\(push.errors)")
     }
 
-    /// Without a digest its word for what it has is nobody's.
+    /// A `Transfer-Result` without a digest proves nothing, so the file counts as stored and not as verified.
     @Test func aClaimWithoutADigest() throws {
         let files = PutService()
         let server = try HTTPServer(files)
@@ -210,7 +210,7 @@ import TransferTestSupport
         #expect(pinned.end == .exited(0), "\(pinned.errors)")
     }
 
-    /// The server's own identity, and this user's key.
+    /// The client verifies the server by its Transfer identity, and the server admits the client by a token.
     @Test func aServerThatIsTrusted() throws {
         let server = try SecureServer(["--http", "on"], user: "operator")
         let push = ["push", "--json", "--text", "hello", "--to", "https://\(server.address)/"]
@@ -220,7 +220,7 @@ import TransferTestSupport
         let welcome = try Finished(push, server.surroundings(["TRANSFER_TOKEN": String(token)]))
         #expect(welcome.end == .exited(0), "\(welcome.errors)")
         #expect(!welcome.errors.contains(token) && !welcome.output.contains(token))
-        // What was trusted is the identity: the same server is known whatever is spoken, and whatever certificate it shows.
+        // The client trusts the identity: it knows the server over every protocol and with every certificate.
         let own = try Finished(
             ["push", "--text", "hello", "--to", server.address], server.surroundings(["TRANSFER_TOKEN": String(token)]))
         #expect(own.end == .exited(0), "\(own.errors)")

@@ -1,7 +1,7 @@
 import TransferHTTP
 import TransferSystem
 
-/// A server that stores what is put and knows nothing else, as that of nginx does.
+/// A server that stores what is PUT and knows nothing else, like that of nginx.
 final class PutService: HTTPService {
     private struct State {
         var files: [String: [UInt8]] = [:]
@@ -13,24 +13,24 @@ final class PutService: HTTPService {
     private let knowsConditions: Bool
     private let state = Locked(State())
 
-    /// - Parameter knowsConditions: whether `If-None-Match` is heeded.
+    /// - Parameter knowsConditions: whether the server obeys `If-None-Match`.
     init(knowsConditions: Bool = true) {
         self.knowsConditions = knowsConditions
     }
 
-    /// By their paths, encoded.
+    /// The stored contents by their percent-encoded paths.
     var files: [String: [UInt8]] { state.withLock { $0.files } }
 
     var heads: [RequestHead] { state.withLock { $0.heads } }
 
     func store(_ path: String, _ bytes: [UInt8]) { state.withLock { $0.files[path] = bytes } }
 
-    /// Says something else, once, to the next PUT.
+    /// Replaces the answer to the next PUT.
     func instead(_ answer: @escaping @Sendable (HTTPServer.Request) -> HTTPServer.Answer?) {
         state.withLock { $0.instead.append(answer) }
     }
 
-    /// Answers the next PUT before its content has come.
+    /// Answers the next PUT before its content has arrived.
     func beEarly(_ answer: HTTPServer.Answer) { state.withLock { $0.early = answer } }
 
     func early(_ head: RequestHead) -> HTTPServer.Answer? {

@@ -2,7 +2,7 @@ import Testing
 import TransferHTTP
 import TransferTestSupport
 
-/// `transfer push` to a server of tus.
+/// `transfer push` to a server that speaks tus.
 @Suite(.ownThreads) struct TusPushTests {
     private static let all = "creation,creation-with-upload,creation-defer-length,checksum"
 
@@ -37,7 +37,7 @@ import TransferTestSupport
         let objects = try push.objects()
         #expect(
             objects.allSatisfy { $0["result"] == "stored" && $0["durable"] == "false" && $0["storedPath"] == "null" })
-        // Of the others nothing was compared.
+        // Without checksums the client has verified nothing.
         #expect(objects.allSatisfy { $0["verified"] == (algorithm == nil ? "false" : "true") })
         #expect(server.accepted <= 4)
     }
@@ -74,7 +74,7 @@ import TransferTestSupport
         #expect(push.end == .exited(1) && push.errors.contains("a stream has none"), "\(push.errors)")
     }
 
-    /// The connection is cut again and again, and every byte is sent once all the same.
+    /// The connection is cut repeatedly, and yet every byte is sent only once.
     @Test(arguments: [nil, "sha256"]) func goesOnAfterLostConnections(_ algorithm: String?) throws {
         let tus = TusService(algorithm == nil ? "creation" : "creation,checksum", algorithm: algorithm)
         let server = try HTTPServer(tus)
@@ -86,7 +86,7 @@ import TransferTestSupport
         #expect(tus.heads.contains { $0.method == .head })
     }
 
-    /// What has not left cannot be there.
+    /// An offset beyond the bytes that the client has sent is an error.
     @Test func answersThatComeTooEarly() throws {
         let tus = TusService()
         let server = try HTTPServer(tus)
@@ -97,7 +97,7 @@ import TransferTestSupport
         #expect(report["result"] == "malformedFrame" && report["message"]?.contains("were sent") == true, "\(report)")
     }
 
-    /// Pushes a file and is cut off when the server has its first piece.
+    /// Pushes a file, and cuts the connection when the server has the first piece.
     private func pushInterrupted(_ path: String, _ tus: TusService, _ server: HTTPServer) throws {
         try makeDirectory(home.path("user"))
         tus.instead(of: "PATCH") { [unowned tus] request in tus.usual(request) }
@@ -112,7 +112,7 @@ import TransferTestSupport
         return try Finished(["push", "--json", "--to", server.url + "/files/"] + arguments, surroundings)
     }
 
-    /// What is kept for a later run.
+    /// Names of the records that the client keeps for a later run.
     private var kept: [String] { names(in: home.path("user/.config/transfer/uploads")) }
 
     @Test(arguments: [nil, "sha256"]) func goesOnInALaterRun(_ algorithm: String?) throws {
@@ -129,7 +129,8 @@ import TransferTestSupport
         #expect(kept.isEmpty)
     }
 
-    /// The server has none of it any more, the file is another one, or what is kept cannot be read.
+    /// The server has forgotten the upload, the file has changed, or the client's record is invalid or names another
+    /// server.
     @Test(arguments: ["forgotten", "changed", "damaged", "elsewhere"])
     func beginsAnewInALaterRun(_ reason: String) throws {
         let tus = TusService()
@@ -163,7 +164,7 @@ import TransferTestSupport
     @Test func asksAgainAfterAConflict() throws {
         let tus = TusService()
         let server = try HTTPServer(tus)
-        // Stored, and answered as if it were not.
+        // Stores the content, but answers with a conflict.
         tus.instead(of: "PATCH") { [unowned tus] request in
             _ = tus.usual(request)
             return HTTPServer.Answer(409)
@@ -186,7 +187,7 @@ import TransferTestSupport
         #expect(tus.uploads.map(\.bytes) == [Array("hello".utf8)])
     }
 
-    /// The last piece was taken, its answer lost, and the upload forgotten.
+    /// The server takes the last piece, its answer is lost, and then it forgets the upload.
     @Test func whatMayBeThereIsNotSentAgain() throws {
         let tus = TusService()
         let server = try HTTPServer(tus)
@@ -206,7 +207,7 @@ import TransferTestSupport
             _ = tus.usual(request)
             return HTTPServer.Answer(204, [("Upload-Offset", offset)])
         }
-        // One is behind, and only then the end; the others are none.
+        // An offset of 4 is possible, so the next answer goes back to 3. The other offsets are impossible.
         if offset == "4" { tus.instead(of: "PATCH") { _ in HTTPServer.Answer(204, [("Upload-Offset", "3")]) } }
         let push = try push(["--text", "hello"], to: server)
         #expect(push.end == .exited(5), "\(push.errors)")

@@ -3,7 +3,7 @@ import TransferHTTP
 import TransferModel
 import TransferSystem
 
-/// A small server of tus 1.0.0 that keeps uploads in memory, and can be told to misbehave.
+/// A small tus 1.0.0 server that keeps uploads in memory and misbehaves on request.
 final class TusService: HTTPService {
     struct Upload {
         var bytes: [UInt8] = []
@@ -15,7 +15,7 @@ final class TusService: HTTPService {
 
     private struct State {
         var uploads: [Upload?] = []
-        /// What is said instead of the next answer to a method; nothing cuts the connection.
+        /// Answers that replace the next answers to a method; an answer of nil cuts the connection.
         var instead: [(method: String, answer: @Sendable (HTTPServer.Request) -> HTTPServer.Answer?)] = []
         var heads: [RequestHead] = []
         var early: HTTPServer.Answer?
@@ -23,7 +23,7 @@ final class TusService: HTTPService {
 
     private let extensions: String
     private let algorithm: String?
-    /// What a `Location` begins with.
+    /// Prefix of every `Location`.
     private let place: String
     private let state = Locked(State())
 
@@ -31,18 +31,18 @@ final class TusService: HTTPService {
         (self.extensions, self.algorithm, self.place) = (extensions, algorithm, place)
     }
 
-    /// Those that are there.
+    /// The uploads that are not forgotten.
     var uploads: [Upload] { state.withLock { $0.uploads.compactMap(\.self) } }
 
-    /// All that was asked.
+    /// The heads of all requests.
     var heads: [RequestHead] { state.withLock { $0.heads } }
 
-    /// Says something else, once, to the next request with that method.
+    /// Replaces the answer to the next request with that method.
     func instead(of method: String, _ answer: @escaping @Sendable (HTTPServer.Request) -> HTTPServer.Answer?) {
         state.withLock { $0.instead.append((method, answer)) }
     }
 
-    /// Answers the next PATCH before its content has come.
+    /// Answers the next PATCH before its content has arrived.
     func beEarly(_ answer: HTTPServer.Answer) { state.withLock { $0.early = answer } }
 
     func early(_ head: RequestHead) -> HTTPServer.Answer? {
@@ -53,7 +53,7 @@ final class TusService: HTTPService {
         }
     }
 
-    /// Forgets everything, as a server without a disk does when it starts anew.
+    /// Forgets all uploads, like a server without a disk that starts again.
     func forget() { state.withLock { $0.uploads = $0.uploads.map { _ in nil } } }
 
     func answer(_ request: HTTPServer.Request) -> HTTPServer.Answer? {
@@ -66,7 +66,7 @@ final class TusService: HTTPService {
         return usual(request)
     }
 
-    /// What comes of a request without any misbehaviour.
+    /// The answer without misbehaviour.
     func usual(_ request: HTTPServer.Request) -> HTTPServer.Answer {
         var answer =
             switch request.head.method {
@@ -85,7 +85,7 @@ final class TusService: HTTPService {
             + (algorithm.map { [("Tus-Checksum-Algorithm", $0)] } ?? [])
     }
 
-    /// What has come of a PATCH is kept.
+    /// The server keeps the bytes of a PATCH that was cut off.
     func cut(_ request: HTTPServer.Request) {
         guard request.head.method == .patch, request["upload-checksum"] == nil else { return }
         _ = append(request)

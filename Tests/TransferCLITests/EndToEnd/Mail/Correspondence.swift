@@ -6,15 +6,15 @@ import TransferTestSupport
 struct Correspondence {
     let server: SecureServer
 
-    /// Where bob receives, in the server's home.
+    /// Directory in the server's home that bob receives into.
     let inbox: String
 
     private let environment: [String: String]
 
     /// - Parameters:
-    ///   - flags: of the server.
-    ///   - earlier: whose home it goes on in.
-    ///   - environment: what clients find beside the usual.
+    ///   - flags: additional flags of the server.
+    ///   - earlier: a correspondence whose home this one continues to use.
+    ///   - environment: additional environment variables of the clients.
     init(_ flags: [String] = [], after earlier: Correspondence? = nil, environment: [String: String] = [:]) throws {
         self.environment = environment
         server = try SecureServer(flags, in: earlier?.server.home, user: "operator")
@@ -32,7 +32,7 @@ struct Correspondence {
 
     private var to: [String] { ["--to", server.address] }
 
-    /// A file of alice's.
+    /// Path of one of alice's files.
     func file(_ name: String) -> String { server.home.path("files/\(name)") }
 
     func ask(_ name: String, _ arguments: [String]) throws -> Finished { try Finished(start(name, arguments)) }
@@ -41,7 +41,7 @@ struct Correspondence {
         try Program(arguments + to, server.surroundings(environment, user: name))
     }
 
-    /// Has alice send files of hers, sealed for bob.
+    /// Sends some of alice's files to bob, sealed by default.
     func send(_ names: [String], _ flags: [String] = ["--seal"]) throws {
         let finished = try ask("alice", ["push"] + names.map { file($0) } + ["--for", "bob"] + flags)
         guard finished.end == .exited(0) else { throw Program.Failure(description: finished.errors) }
@@ -49,15 +49,15 @@ struct Correspondence {
 
     func receive(_ flags: [String] = []) throws -> Finished { try ask("bob", ["receive", inbox] + flags) }
 
-    /// What bob has.
+    /// The files that bob has received.
     var received: [String] { files(below: inbox) }
 
-    /// Who somebody is, as the server knows the key.
+    /// Fingerprint of a user's key, as the server knows it.
     func fingerprint(of name: String) throws -> String {
         try ask(name, ["whoami", "--json"]).object()["fingerprint"] ?? ""
     }
 
-    /// What is known of people at bob's.
+    /// Bob's list of known people.
     var knownPeople: String { server.home.path("bob/transfer/known_people") }
 
     var sealingKey: String { server.home.path("bob/transfer/sealing.key") }

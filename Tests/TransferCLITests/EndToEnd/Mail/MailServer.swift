@@ -1,7 +1,7 @@
 import Glibc
 import TransferTestSupport
 
-/// `transfer serve` with people, and clients in their names.
+/// `transfer serve` with users, and their clients.
 struct MailServer {
     let server: SecureServer
 
@@ -10,17 +10,17 @@ struct MailServer {
         for name in people { try admit(name, as: name) }
     }
 
-    /// Lets a user in as somebody.
+    /// Admits a user under a name.
     func admit(_ user: String, as name: String) throws {
         _ = try server.access(["add", try server.key(of: user), "--name", name])
     }
 
     var home: TemporaryDirectory { server.home }
 
-    /// Where a user has keys and lists.
+    /// Folder with the keys and lists of a user.
     func folder(of user: String) -> String { home.path("\(user)/transfer") }
 
-    /// Runs a command in the name of a user, to its end.
+    /// Runs a command as a user, to its end.
     func run(_ arguments: [String], as user: String) throws -> Finished { try Finished(start(arguments, as: user)) }
 
     func start(
@@ -31,7 +31,7 @@ struct MailServer {
         return try Program(arguments + ["--to", server.address, "--trust-new"], surroundings)
     }
 
-    /// The contents that wait on the server.
+    /// Contents of the deliveries that wait on the server.
     var stored: [[UInt8]] {
         get throws {
             let folder = "\(server.directory)/.transfer/mail"
@@ -40,12 +40,12 @@ struct MailServer {
     }
 }
 
-/// age(1), as Debian has it: what it opens is the format.
+/// age(1) as Debian packages it: a file that age opens has the right format.
 enum Age {
-    /// Whether it is installed; `scripts/bootstrap.sh --tests` does that.
+    /// Whether age is installed; `scripts/bootstrap.sh --tests` installs it.
     static let isHere = access("/usr/bin/age", X_OK) == 0
 
-    /// Opens something with a file of keys.
+    /// Opens sealed content with a file of keys.
     static func open(_ sealed: [UInt8], with keys: String, in home: TemporaryDirectory) throws -> [UInt8] {
         let (input, output) = (home.path("age.in"), home.path("age.out"))
         try writeFile(input, sealed)

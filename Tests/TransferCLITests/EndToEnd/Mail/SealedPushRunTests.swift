@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// `transfer push --seal` and what belongs to it, as people run it.
+/// `transfer push --seal` and related commands, as users run them.
 @Suite(.ownThreads) struct SealedPushRunTests {
     private let mail: MailServer
 
@@ -46,7 +46,8 @@ import TransferTestSupport
         #expect(file.contains("# public key: \(recipient)\n"))
     }
 
-    /// What cannot be opened later is said at once; who only completes names is not kept from it.
+    /// A command reports at once that the sealing key is unusable, because the user could not open a delivery later.
+    /// The completion of names works without the key.
     @Test func aKeyThatIsNoneIsSaid() throws {
         _ = try mail.run(["key"], as: "bob")
         try writeFile(mail.folder(of: "bob") + "/sealing.key", Array("no key\n".utf8))
@@ -83,7 +84,7 @@ import TransferTestSupport
         #expect(second.end == .exited(0))
         #expect(second.errors.contains("bob has another key, \(other), "), "\(second.errors)")
         #expect(second.errors.contains("run 'transfer people --trust bob'"))
-        // Who has been told which one it is takes no other.
+        // A command that names a fingerprint accepts no other key.
         let wrong = try mail.run(["people", "--trust", "bob=SHA256:" + String(repeating: "A", count: 43)], as: "alice")
         #expect(wrong.end != .exited(0) && wrong.errors.contains("no such key for 'bob', but "), "\(wrong.errors)")
         let one = try mail.run(["people", "--trust", "bob=\(other)"], as: "alice")
@@ -140,7 +141,7 @@ import TransferTestSupport
         #expect(log.contains("committed sealed.age for bob") && !log.contains("photo.bin"))
     }
 
-    /// A client that is killed leaves secrets behind, with which the same command goes on.
+    /// A killed client leaves its secrets behind, and the same command continues with them.
     @Test(.enabled(if: Age.isHere)) func aKilledClientIsGoneOnWith() throws {
         try introduceBob()
         let content = randomBytes(30 << 20, seed: 2)
@@ -183,7 +184,7 @@ import TransferTestSupport
             declined.end == .exited(1) && declined.output.contains("declined  another  to bob\n"), "\(declined.output)")
     }
 
-    /// All that the server writes anywhere is searched.
+    /// Searches everything that the server has written for the plaintext.
     @Test func theServerHasNothingOfIt() throws {
         try introduceBob()
         let secret = "the plaintext that nobody must see"

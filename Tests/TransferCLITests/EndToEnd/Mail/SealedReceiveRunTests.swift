@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferTestSupport
 
-/// `transfer inbox`, `receive` and `sent` with what was sealed.
+/// `transfer inbox`, `receive` and `sent` with sealed deliveries.
 @Suite(.ownThreads) struct SealedReceiveRunTests {
     private let people: Correspondence
 
@@ -67,7 +67,7 @@ import TransferTestSupport
         #expect(try readFile(out) == Array("a secret".utf8))
     }
 
-    /// The server names a sender, and nothing else does.
+    /// Only the server names the sender here, which proves nothing.
     @Test func whatNobodyHasSignedIsFromNobody() throws {
         let schema = try DocumentedSchema()
         try people.send(["a.txt"])
@@ -76,7 +76,7 @@ import TransferTestSupport
         #expect(object["from"] == "null" && object["sealed"] == "false" && object["seal"] == "unopened")
         #expect(object["message"]?.contains("the server names alice") ?? false)
         #expect(try schema.matches(JSONReader.read(Array(unopened.lines[0].utf8))) == ["received"])
-        // As a server hands it on that leaves the note out.
+        // The delivery that a server would pass on if it dropped the signed note.
         try writeFile(people.file("sealed.age"), readFile(people.inbox + "/a.txt.age"))
         try people.send(["sealed.age"], [])
         #expect(try people.ask("bob", ["inbox"]).output.hasSuffix("sealed.age (not signed)\n"))
@@ -102,8 +102,8 @@ import TransferTestSupport
         #expect(said["name"] == "a.txt" && said["size"] == "8" && said["sealed"] == "true")
     }
 
-    /// People are known by the key of the server's receipts, and not by a certificate that is another one every few months. The
-    /// server shows that the key is its own.
+    /// A client knows people by the key of the server's receipts and not by its certificate, which is replaced every
+    /// few months. The server proves that the key is its own.
     @Test func anotherCertificateIsNoOtherServer() throws {
         let home = try TemporaryDirectory()
         let authority = try CertificateAuthority(at: home.path("authority.pem"))
@@ -131,7 +131,7 @@ import TransferTestSupport
         #expect(try readFile(receipts).count(where: { $0 == UInt8(ascii: "\n") }) == 2)
     }
 
-    /// Somebody else may have sent it in that name.
+    /// Another user may have sent the delivery in alice's name.
     @Test func anotherKeyIsRefused() throws {
         try people.send(["a.txt"])
         #expect(try people.receive().end == .exited(0))
@@ -172,7 +172,7 @@ import TransferTestSupport
 
     private static let long = randomBytes(40 << 20, seed: 3)
 
-    /// When some of it was opened and nothing has a name.
+    /// Kills the client when part of the delivery is opened and no file has its final name.
     @Test func killedWhileItOpens() throws {
         try killWhen {
             $0.opened(in: people.inbox) > 0
@@ -186,7 +186,7 @@ import TransferTestSupport
         try expectOnce()
     }
 
-    /// When it has its name, and the server may or may not know that.
+    /// Kills the client when the file has its final name and the server may or may not know that.
     @Test func killedWhenItHasItsName() throws {
         try killWhen { _ in access(people.inbox + "/long", F_OK) == 0 }
         #expect(try readFile(people.inbox + "/long") == Self.long)
@@ -194,8 +194,8 @@ import TransferTestSupport
         try expectOnce()
     }
 
-    /// Has bob receive a long one, and kills him when something is so. Where it was over before that could be seen, or `wasSo`
-    /// says so behind the kill, there is another one.
+    /// Has bob receive a long delivery, and kills his client when `isSo` holds. If the client ended first, or `wasSo`
+    /// is false after the kill, tries again with another delivery.
     private func killWhen(_ isSo: (Program) -> Bool, and wasSo: () -> Bool = { true }) throws {
         for _ in 0..<50 {
             try writeFile(people.file("long"), Self.long)
@@ -211,7 +211,7 @@ import TransferTestSupport
         throw Program.Failure(description: "it was never seen")
     }
 
-    /// Who was killed while a sync was under way leaves a mark of that.
+    /// A client that was killed during a sync leaves a mark of the sync.
     private func expectOnce() throws {
         #expect(people.received.filter { !$0.hasPrefix(".transfer-parts/sync-") } == ["long"])
         #expect(try readFile(people.inbox + "/long") == Self.long)
@@ -221,7 +221,7 @@ import TransferTestSupport
 }
 
 extension Program {
-    /// Looks whether something becomes so before it has anything to say.
+    /// Waits until `isSo` holds, and gives up when the program prints something.
     fileprivate func look(_ isSo: (Program) -> Bool) -> Bool {
         let end = time(nil) + time_t(Self.patience)
         while time(nil) < end, outputText.isEmpty {
@@ -231,7 +231,7 @@ extension Program {
         return false
     }
 
-    /// Bytes of files without a name in a directory that it has open.
+    /// Number of bytes in the unnamed files of a directory that the program has open.
     fileprivate func opened(in directory: String) -> Int {
         let folder = "/proc/\(process)/fd"
         return names(in: folder).reduce(0) { sum, name in

@@ -2,9 +2,9 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Ctrl-C of commands that wait for people.
+/// Ctrl-C for commands that wait for other people.
 @Suite(.ownThreads) struct StoppedMailTests {
-    /// What was sent stays sent; only nobody waits any longer.
+    /// What was sent stays sent; only the waiting ends.
     @Test func whileItIsNotDelivered() throws {
         let mail = try MailServer()
         let push = try mail.start(
@@ -18,7 +18,7 @@ import TransferTestSupport
         #expect(try mail.stored.count == 1)
     }
 
-    /// The server stands still while the second delivery is on its way.
+    /// The server is suspended while the second delivery is on its way.
     @Test func betweenTwoDeliveries() throws {
         let people = try Correspondence()
         try writeFile(people.file("a.txt"), "a secret".utf8)

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// A real shell that has read the completions of the program under test, and is asked what it would offer.
+/// A real shell that has loaded the completions of the program under test, and tells what it would offer.
 struct CompletionShell: CustomTestStringConvertible {
     let name: String
 
@@ -17,9 +17,9 @@ struct CompletionShell: CustomTestStringConvertible {
 
     var isInstalled: Bool { access(executable, X_OK) == 0 }
 
-    /// What is offered at the end of a line.
+    /// The completions offered at the end of a line.
     ///
-    /// - Parameter home: where the user's configuration and the files of the working directory are.
+    /// - Parameter home: directory with the user's configuration and the working directory.
     func offers(_ line: String, in home: TemporaryDirectory) throws -> [String] {
         let bin = home.path("bin")
         if access(bin, F_OK) != 0 {
@@ -53,14 +53,14 @@ struct CompletionShell: CustomTestStringConvertible {
         switch name {
         case "bash": return lines.sorted()
         case "zsh": return Set(lines.filter { $0.hasPrefix("=") }.map { String($0.dropFirst()) }).sorted()
-        // Behind a tab stands what it means.
+        // A tab separates a word from its description.
         default: return lines.map { String($0.prefix { $0 != "\t" }) }.sorted()
         }
     }
 
     // MARK: Bash
 
-    /// As bash does: = and : are words of their own.
+    /// Splits a line like bash, which treats = and : as separate words.
     private static func bashWords(_ line: String) -> [String] {
         var words = [""]
         for character in line {
@@ -90,7 +90,7 @@ struct CompletionShell: CustomTestStringConvertible {
 
     // MARK: Zsh
 
-    /// An interactive shell at a terminal, in which a tab is typed. What is offered goes through compadd.
+    /// Types a tab in an interactive shell at a terminal. The offers go through compadd.
     private static let zshDriver = #"""
         zmodload zsh/zpty
         cat > $INNER <<'END'

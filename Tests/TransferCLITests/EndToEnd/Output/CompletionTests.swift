@@ -29,7 +29,7 @@ import TransferTestSupport
         try check(.fish)
     }
 
-    /// Who names himself `$(…)` is offered, and nothing of it is run, neither at a tab nor when the line is.
+    /// A user named `$(…)` is offered, and no part of the name is run, neither by the tab nor by the completed line.
     @Test(arguments: CompletionShell.all) func namesOfOthersAreNeverRun(_ shell: CompletionShell) throws {
         guard shell.isInstalled else { return }
         try makeDirectory(home.path("bin"))
@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(try shell.offers("transfer push --for bob,pl", in: home).map { $0.suffix(5) } == ["plain"])
         #expect(access(home.path("here/ran"), F_OK) != 0)
         guard shell.name == "bash" else { return }
-        // What bash is given goes into the line as it is.
+        // Bash inserts the offered words into the line unchanged.
         var surroundings = Surroundings()
         (surroundings.executable, surroundings.directory) = ("/usr/bin/bash", home.path("here"))
         let line = try Finished(["--norc", "-c", "printf '%s\\n' " + all.joined(separator: " ")], surroundings)
@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(access(home.path("here/ran"), F_OK) != 0)
     }
 
-    /// What is on a server, by remotes and by addresses, and nothing where nobody answers.
+    /// Completes paths on servers named by remotes and by addresses, and offers no words if no server answers.
     @Test(arguments: CompletionShell.all) func pathsOnServers(_ shell: CompletionShell) throws {
         guard shell.isInstalled else { return }
         let server = try RunningServer()
@@ -74,7 +74,7 @@ import TransferTestSupport
             home.path("config/transfer/config.toml"),
             "[list]\njson = true\n[remote.home]\naddress='\(server.address)'\nplaintext=true\n[remote.nas]\naddress='n'\n"
                 .utf8)
-        // Bash is given what stands behind the last colon.
+        // Bash replaces only the text behind the last colon.
         func offers(_ line: String) throws -> [String] {
             try shell.offers(line, in: home).map { shell.name == "bash" ? $0 : $0.replacing("home:", with: "") }
         }
@@ -91,7 +91,7 @@ import TransferTestSupport
             try shell.offers("transfer push photo.png ho", in: home).map { $0.replacing("\\", with: "") } == ["home:"])
         #expect(try shell.offers("transfer ls h", in: home) == ["home:"])
         #expect(try shell.offers("transfer cat nowhere:/", in: home) == [])
-        // The server of all commands is named by nobody; a push takes what is here all the same.
+        // The configured server need not be named; a push still completes local files.
         let file = home.path("config/transfer/config.toml")
         try writeFile(file, Array("server = 'home:/photos'\n".utf8) + (try readFile(file)))
         #expect(try shell.offers("transfer cat a", in: home) == ["a/"])
@@ -100,7 +100,7 @@ import TransferTestSupport
         #expect(try shell.offers("transfer pull a/", in: home).last?.hasSuffix("a/x/") == true)
     }
 
-    /// Lines, and all that is offered at their ends.
+    /// Lines, and all completions offered at their ends.
     private static let lines: [(line: String, offers: [String])] = [
         ("transfer psu", []), ("transfer pus", ["push"]), ("transfer ", CommandTree.words(after: "").map(\.text)),
         ("transfer access ", ["add", "list", "pair", "remove", "token"]),
@@ -119,7 +119,7 @@ import TransferTestSupport
         for (line, offers) in Self.lines {
             #expect(try shell.offers(line, in: home) == offers.sorted(), "\(shell.name): '\(line)'")
         }
-        // Paths, with what each shell puts around them.
+        // Paths, with the text that each shell adds around them.
         let photo = try shell.offers("transfer push --quiet ph", in: home)
         #expect(photo.count == 2 && photo.contains("photo.png"), "\(photo)")
         let folder = try shell.offers("transfer serve --dir f", in: home)
@@ -127,7 +127,7 @@ import TransferTestSupport
         #expect(try shell.offers("transfer serve --dir p", in: home) == [])
         let flags = try shell.offers("transfer push -", in: home)
         for flag in PushCommand.definition.flags { #expect(flags.contains(flag.spelling), "\(flag.spelling)") }
-        // What is behind a sign is completed alone, or with what stands before it.
+        // A value behind a sign is offered alone, or together with the text before it.
         for (line, value) in [
             ("transfer push --digest=s", "sha256"), ("transfer push --to=h", "home"),
             ("transfer serve --dir=f", "folder"),
@@ -150,7 +150,7 @@ import TransferTestSupport
         #expect(try CompletionShell.bash.offers("transfer push a:", in: home) == ["b"])
     }
 
-    /// A shell reads it at every start, or at the first tab.
+    /// The shell reads this script at every start or at the first tab.
     @Test(arguments: Shell.allCases) func everyFlagIsInTheScript(_ shell: Shell) {
         let script = shell.completions
         for command in Commands.all {

@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferCLI
 
-/// The schema in `docs`, with as much of JSON Schema as it uses; another keyword in it is a fault of its own.
+/// The schema in `docs`, interpreted with the JSON Schema keywords that it uses; any other keyword is an error.
 struct DocumentedSchema {
     private let root: JSONNode
 
@@ -12,7 +12,7 @@ struct DocumentedSchema {
         self.root = try JSONReader.read(readFile("/\(root)/reference/transfer.schema.json"))
     }
 
-    /// The definitions that describe objects which are printed.
+    /// The definitions of the objects that commands print.
     var names: [String] {
         guard case .array(let choices)? = root["oneOf"] else { return [] }
         return choices.compactMap { choice in
@@ -21,10 +21,10 @@ struct DocumentedSchema {
         }
     }
 
-    /// The definition of that name.
+    /// The definition with that name.
     subscript(name: String) -> JSONNode? { root["$defs"]?[name] }
 
-    /// The definitions that describe a value, with no member that they don't.
+    /// The definitions that the value satisfies and that define all its members.
     func matches(_ value: JSONNode) throws -> [String] {
         try names.filter { name in
             guard let definition = root["$defs"]?[name], try isValid(value, definition) else { return false }

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferCLI
 
-/// What real commands print is what docs/reference/transfer.schema.json says.
+/// The output of real commands conforms to docs/reference/transfer.schema.json.
 @Suite(.ownThreads) struct DocumentedSchemaTests {
     private let schema: DocumentedSchema
 
@@ -38,7 +38,7 @@ import TransferTestSupport
         try expect(elsewhere.lines.suffix(1), are: "receiptCheck", count: 1)
     }
 
-    /// Whoever reads objects only learns why there are none.
+    /// A program that reads only JSON objects learns from one why there are no others.
     @Test func failures() throws {
         let peer = try FakeServer()
         peer.refuse()
@@ -144,7 +144,7 @@ import TransferTestSupport
         let server = try RunningServer()
         let files = try BatchFiles(["in/a", "in/deep/b"])
         #expect(try files.push(server, "in").end == .exited(0))
-        // Nobody has pushed it.
+        // A file that no client has pushed.
         try writeFile("\(server.directory)/in/own", "x".utf8)
         let list = try server.run(["list", "-R", "--json"])
         try expect(list.lines, are: "entry", count: 5)
@@ -216,7 +216,7 @@ import TransferTestSupport
         try expect(try run("key", "new", "--json").lines, are: "key", count: 1)
     }
 
-    /// A schema that accepts everything would prove nothing.
+    /// A schema that accepted everything would prove nothing.
     @Test(arguments: [
         #"{"schema":"transfer.plan/2","source":"a","destination":"a","size":1}"#,
         #"{"schema":"transfer.plan/1","source":"a","destination":"a","size":1.5}"#,

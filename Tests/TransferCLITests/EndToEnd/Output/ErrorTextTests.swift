@@ -4,8 +4,7 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// What whoever pushes reads when something goes wrong: what happened, to which file, whether it was tried again, and what to
-/// do.
+/// What a user reads when a push fails: what happened, to which file, whether the client tried again, and what to do.
 @Suite(.ownThreads) struct ErrorTextTests {
     @Test func connectionRefused() throws {
         let peer = try FakeServer()
@@ -23,7 +22,7 @@ import TransferTestSupport
     @Test func nameNotFound() throws {
         let push = try Finished(["push", photo, "--to", "nowhere.invalid"])
         #expect(push.end == .exited(3))
-        // What the resolver says depends on whether there is a network.
+        // The resolver's message depends on whether there is a network.
         #expect(push.errors.hasPrefix("transfer: Cannot reach nowhere.invalid:5288: "), "\(push.errors)")
         let end = """
              It was tried once, and nothing was sent. Look whether the name is spelt right, and whether this machine is in \
@@ -147,7 +146,7 @@ import TransferTestSupport
         let asked = try connection.next { if case .resume(let begin) = $0 { begin.id } else { nil } }
         try writeFile(path, randomBytes(9 << 20, seed: 3))
         try connection.send(.accept(asked))
-        // It is taken back.
+        // The client aborts the upload.
         try connection.next { if case .abort = $0 { () } else { nil } }
         try connection.send(.result(UploadResult(id: asked, code: .aborted)))
         let finished = try Finished(push)
@@ -159,7 +158,7 @@ import TransferTestSupport
                 """ + Self.summary(of: finished) + "1 failed (1 sourceChanged)\n", "\(finished.errors)")
     }
 
-    /// Root can read everything, but for this capability.
+    /// Root can read every file unless this capability is dropped.
     @Test func permissionDenied() throws {
         let server = try RunningServer()
         let files = try BatchFiles(["secret"])
@@ -203,11 +202,11 @@ import TransferTestSupport
         return try Finished(push)
     }
 
-    /// The part of the summary that nobody can foretell.
+    /// The part of the summary that varies between runs.
     private static func summary(of push: Finished, _ start: String = "0 stored, ", end: String = ", ") -> String {
         let lines = push.errors.split(separator: "\n")
         guard let line = lines.first(where: { $0.hasPrefix(start) }) else { return "" }
-        // Where nothing has travelled there is no rate.
+        // Without traffic there is no rate.
         let rate = line.firstRange(of: #/ in [\d.]+ s( \([^)]*/s\))?/#)
         return rate.map { String(line[..<$0.upperBound]) + end } ?? ""
     }

@@ -83,7 +83,7 @@ import TransferTestSupport
         #expect(finished.errors.contains("transfer: The server refused: Who are you?\\u{1b}[2J"), "\(finished.errors)")
     }
 
-    /// It says what it likes, even sizes that no file has.
+    /// A server may claim anything, even sizes that no file has.
     @Test func theServerCountsBeyondAllNumbers() throws {
         let peer = try FakeServer()
         var surroundings = Surroundings(errors: .terminal(columns: 80))

@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferCLI
 
-/// What the program says about itself and about wrong command lines, word by word.
+/// The program's help and its messages about wrong command lines, word by word.
 @Suite(.ownThreads) struct GoldenTests {
     private static func run(_ arguments: [String]) throws -> Finished {
         try Finished(arguments, Surroundings(environment: [:]))
@@ -21,7 +21,7 @@ import TransferTestSupport
         try GoldenText(name: "overview.txt").check(Self.run(["--help"]).output)
     }
 
-    /// A command that is gone leaves nothing behind.
+    /// A removed command leaves no text behind.
     @Test(.enabled(if: !GoldenText.isWriting, "they are being written"), arguments: ["help", "brief"])
     func noTextIsLeft(_ folder: String) {
         let names = Commands.all.map { $0.name.split(separator: " ").joined(separator: "-") + ".txt" }

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 /// Pushes of several files on a terminal.
 @Suite(.ownThreads) struct ProgressScreenRunTests {
-    /// What is left of a push is a line for each file and a summary.
+    /// A finished push leaves a line for each file, and a summary.
     @Test(arguments: [200, 80, 40]) func leavesOneLineForEachFile(_ columns: UInt16) throws {
         let server = try RunningServer()
         let files = try BatchFiles(["a", "長い名前", "cafe\u{301}", "d"])
@@ -25,15 +25,15 @@ import TransferTestSupport
         #expect(screen.unknown.isEmpty && lines.count == names.count + 1, "\(lines)")
         let stored = lines.dropLast().map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
         #expect(stored.sorted() == names.map { "committed \($0)" }.sorted())
-        // Each is one row: the digest is there where it has room.
+        // Each line fits one row, with the digest if it has room.
         #expect(screen.widest <= columns, "\(lines)")
         #expect(lines.dropLast().allSatisfy { $0.contains("xxh128") == (columns > 40) }, "\(lines)")
         #expect(lines.last?.hasPrefix("5 stored, 21.0 MB in ") ?? false)
-        // Green on a terminal that can.
+        // The word is green on a terminal with colors.
         #expect(push.errorText.contains("\u{1B}[32mcommitted\u{1B}[0m"))
     }
 
-    /// A pull prints its lines many at once, and progress stands below them.
+    /// A pull prints many lines at once, and the progress stays below them.
     @Test(arguments: [200, 80, 40]) func aPullToo(_ columns: UInt16) throws {
         let server = try RunningServer()
         let names = (0..<300).map { "in/file-\($0)" }
@@ -54,13 +54,13 @@ import TransferTestSupport
         let stored = lines.filter { $0.hasPrefix("committed  in/") && $0.contains("xxh128") == (columns >= 80) }
         #expect(stored.count == names.count + 1, "\(lines)")
         #expect(pull.errorText.contains("\u{1B}[32mcommitted\u{1B}[0m"))
-        // Totals are known before the files are here.
+        // The totals are known before the files have arrived.
         #expect(pull.errorText.contains(" of 302 files"))
         #expect(lines.count { $0.hasPrefix("notFound  nothing: ") } == 1)
         #expect(lines.last?.hasPrefix("301 fetched, ") ?? false)
     }
 
-    /// Each drawing fits the terminal as it is then.
+    /// Each drawing fits the terminal's width at that time.
     @Test func afterAResize() throws {
         let peer = try FakeServer()
         let files = try BatchFiles([])
@@ -80,7 +80,7 @@ import TransferTestSupport
         let before = push.errorText
         try push.resize(columns: 30)
         try connection.send(.received(Received(id: uploads[0].id, bytes: uploads[0].end.size)))
-        // In thirty columns no amounts have room.
+        // Thirty columns have no room for amounts.
         try push.waitForError("first file   committing") { $0.contains("second file  25 %\u{1B}[K") }
         var screen = TerminalScreen(columns: 200)
         screen.write(before)
@@ -138,7 +138,7 @@ import TransferTestSupport
         #expect(end["bytesDone"] == .number("\(try readFile(photo).count)") && end["files"] == .array([]))
     }
 
-    /// What people would read is an object, too, so that every line is one.
+    /// With JSON progress, messages for people are objects too, so that every line is an object.
     @Test func talkForPrograms() throws {
         let server = try RunningServer()
         let push = try server.push([photo, "/nonexistent", "--progress", "json"])

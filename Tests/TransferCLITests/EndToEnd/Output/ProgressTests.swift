@@ -13,7 +13,7 @@ import TransferTestSupport
         push.closeInput()
         #expect(try push.wait() == .exited(0))
         #expect(push.outputText.hasPrefix("committed  in.bin  5.2 MB  "))
-        // Each drawing starts at the left edge and erases what was there before; the last one is only that.
+        // Each drawing starts at the left edge and erases the one before; the last drawing only erases.
         let drawings = push.errorText.split(separator: "\r", omittingEmptySubsequences: false)
         #expect(drawings.contains { $0.hasPrefix("in.bin  ") && $0.hasSuffix(Self.eraseToEnd) })
         let erased = try #require(drawings.lastIndex { $0.hasPrefix(Self.eraseToEnd) })

@@ -1,7 +1,7 @@
 import Testing
 import TransferTestSupport
 
-/// `transfer push --classic`, to a server that speaks the same.
+/// `transfer push --classic` to a server with the same framing.
 @Suite(.ownThreads) struct ClassicPushTests {
     /// A server with a Unix socket for a classic framing.
     private static func serving(_ framing: String, _ options: String = "") throws -> (RunningServer, to: String) {
@@ -33,7 +33,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["demo.png"])
     }
 
-    /// Scripts can tell what nobody has acknowledged.
+    /// The exit status tells scripts that no server has acknowledged the upload.
     @Test func withoutAnAcknowledgement() throws {
         let (server, socket) = try Self.serving("sized", ",answer=no")
         let push = try Finished(["push", "--classic", "sized,answer=no", "--to", socket, photo])

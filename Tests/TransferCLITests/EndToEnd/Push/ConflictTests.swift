@@ -8,7 +8,7 @@ import TransferTestSupport
         let result: String
         let storedPath: String
         let summary: String
-        /// What `note.txt` and the file beside it hold afterwards.
+        /// The expected contents of `note.txt` and the file beside it.
         let stored: [String: String]
 
         var testDescription: String { policy }

@@ -40,7 +40,7 @@ import TransferTestSupport
         #expect(push.errors.contains("1 stored, ") && push.errors.hasSuffix(", 3 skipped\n"))
     }
 
-    /// Who names it wants it: nothing was stored, so it is no success.
+    /// A special file named in the command is wanted, and storing nothing is no success.
     @Test func aSpecialFileThatIsNamedIsAFailure() throws {
         let server = try RunningServer()
         let sources = try TemporaryDirectory()
@@ -94,7 +94,7 @@ import TransferTestSupport
         #expect(server.visibleFiles.count == 1)
     }
 
-    /// With few descriptors as well: a server must not open more files at a time than it may.
+    /// Also with few file descriptors: a server must not open more files at a time than its limit allows.
     @Test(arguments: [nil, 128]) func aThousandSmallFiles(_ descriptorLimit: Int?) throws {
         let server = try RunningServer([], Surroundings(descriptorLimit: descriptorLimit))
         let sources = try TemporaryDirectory()

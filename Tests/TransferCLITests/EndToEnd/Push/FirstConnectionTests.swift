@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// A server that is not there yet.
+/// Pushes to a server that is not running yet.
 @Suite(.ownThreads) struct FirstConnectionTests {
     @Test func isTriedAgainWhereSomebodyAsksForIt() throws {
         let peer = try FakeServer()
@@ -15,7 +15,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["demo.png"])
     }
 
-    /// So that a wrong address is told at once.
+    /// A wrong address is reported at once.
     @Test func isTriedOnceOtherwise() throws {
         let peer = try FakeServer()
         peer.refuse()
@@ -29,19 +29,19 @@ import TransferTestSupport
         peer.refuse()
         let push = try Finished(["push", photo, "--plaintext", "--to", peer.address, "--retry-for", "1500ms"])
         #expect(push.end == .exited(3))
-        // A busy machine gives it more time than it was told to take.
+        // On a busy machine the attempts can take longer than the limit.
         let sentence = /Connection refused\. It was tried for \d+ seconds?, and nothing was sent\. Look whether/
         #expect(push.errors.contains(sentence), "\(push.errors)")
     }
 
-    /// Somebody takes the connection and says nothing: no attempt takes longer than all of them may.
+    /// A peer accepts the connection and stays silent: one attempt may not exceed the limit for all attempts.
     @Test(arguments: [["push", photo, "--to"], ["list", "--from"], ["watch", "--once", "card", "--to"]])
     func aSilentServerIsGivenUpInTime(_ words: [String]) throws {
         let (peer, card) = (try FakeServer(), try WatchedFolder(["a"]))
         let flags = [peer.address, "--plaintext", "--retry-for", "2s"]
         let command = try Finished(words + flags, card.surroundings)
         #expect(command.end == .exited(3), "\(command.errors)")
-        // The time that the last attempt had. The least that there was without a bound is three seconds.
+        // The time that the last attempt had. Without the limit it would be at least three seconds.
         let attempt = try #require(command.errors.firstMatch(of: /The handshake was not done within ([\d.]+) seconds/))
         #expect(Double(attempt.1) ?? 3 <= 2, "\(command.errors)")
         #expect(!command.errors.contains(".;") && !command.errors.contains("tried again for"), "\(command.errors)")

@@ -5,7 +5,7 @@ import TransferProtocol
 import TransferTestSupport
 
 @Suite(.ownThreads) struct InterruptedPushTests {
-    /// Whoever writes to standard input may never write again; a signal must end the push nonetheless.
+    /// The writer of standard input may never write again; a signal must still end the push.
     @Test(arguments: [SIGINT, SIGTERM]) func inTheMiddleOfAStream(_ signal: Int32) throws {
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
@@ -32,13 +32,13 @@ import TransferTestSupport
         #expect(server.visibleFiles.isEmpty)
     }
 
-    /// What was acknowledged before stays so, and is said.
+    /// Earlier acknowledgements stay valid, and the message counts them.
     @Test func betweenTwoUploads() throws {
         let peer = try FakeServer()
         let push = try Program(["push", "--plaintext", "--to", peer.address, photo, "--text", "a b"])
         let connection = try peer.accept()
         try connection.send(.welcome(Welcome()))
-        // The text may overtake the picture, which the client asks about before.
+        // The text may overtake the picture, because the client first asks the server about the picture.
         let (id, end) = try #require(try connection.uploads(2).first { $0.end.size > 3 })
         try connection.send(
             .result(UploadResult(id: id, code: .committed, isDurable: true, size: end.size, digest: end.digest)))
@@ -52,12 +52,12 @@ import TransferTestSupport
         #expect(finished.errors == "transfer: \(sentence)\n", "\(finished.errors)")
     }
 
-    /// The server takes the connection and never answers.
+    /// The server accepts the connection and never answers.
     @Test func whileTheServerSaysNothing() throws {
         let peer = try FakeServer()
         let push = try Program(["push", "--plaintext", "--to", peer.address, photo])
         let connection = try peer.accept()
-        // It asks about the picture, and waits for the answer.
+        // The client asks about the picture, and waits for the answer.
         try connection.next { if case .lookup = $0 { () } else { nil } }
         push.signal(SIGINT)
         #expect(try push.wait() == .killed(by: SIGINT))
@@ -73,14 +73,14 @@ import TransferTestSupport
         let connection = try peer.accept()
         try connection.next { if case .lookup = $0 { () } else { nil } }
         let push = try #require(try Self.child(of: shell.process))
-        // As a terminal sends it to both.
+        // A terminal sends the signal to both processes.
         shell.signal(SIGINT)
         kill(push, SIGINT)
         #expect(try shell.wait() == .killed(by: SIGINT))
         #expect(shell.outputText == "")
     }
 
-    /// As proc_tid_children(5) has it.
+    /// The first child process, from proc_tid_children(5).
     private static func child(of process: pid_t) throws -> pid_t? {
         let text = try String(decoding: readFile("/proc/\(process)/task/\(process)/children"), as: UTF8.self)
         return text.split(separator: " ").first.flatMap { pid_t($0) }

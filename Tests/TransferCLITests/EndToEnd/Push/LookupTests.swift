@@ -2,18 +2,18 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// The same command again, with nothing changed.
+/// Repeats a push of unchanged files.
 @Suite(.ownThreads) struct LookupTests {
     private static let count = 60
 
-    /// Long enough not to travel in front of the first question.
+    /// Too large to be sent before the client's first question to the server.
     private static let size = 15_000
 
     private static func content(_ number: Int, _ generation: UInt64) -> [UInt8] {
         randomBytes(size, seed: generation << 32 | UInt64(number))
     }
 
-    /// Writes all files, all with one time: whatever is in them, they look the same.
+    /// Writes all files with one modification time, so that all generations look the same.
     private static func write(_ sources: TemporaryDirectory, generation: UInt64) throws {
         if generation == 1 { try makeDirectory(sources.path("tree")) }
         for number in 0..<count {
@@ -23,7 +23,7 @@ import TransferTestSupport
         }
     }
 
-    /// Files with other content and the same size and time would be noticed by a server that got the content.
+    /// The files now have other content with the same size and time. A server that received the content would notice.
     @Test(arguments: [[], ["--lanes", "3"], ["--compress", "zlib"], ["--receipts"]])
     func contentIsNotReadAgain(flags: [String]) throws {
         let sources = try TemporaryDirectory()
@@ -54,7 +54,8 @@ import TransferTestSupport
         #expect(unlink(gone) == 0)
         try writeFile(damaged, Self.content(8, 3))
         let results = try Self.results(server.push([sources.path("tree"), "--json", "--on-conflict", "overwrite"]))
-        // The policy is part of what makes an upload the same one, so all are new: their content is under the names.
+        // The conflict policy is part of an upload's identity, so the server knows none of these uploads. It finds the
+        // content of the others under their names.
         #expect(results.filter { $0 == "committed" }.count == 2)
         #expect(try server.stored("tree/7") == Self.content(7, 1) && server.stored("tree/8") == Self.content(8, 1))
         #expect(unlink(gone) == 0)

@@ -1,10 +1,10 @@
 import Testing
 import TransferIO
 
-/// Runs tests on threads of their own. They wait for processes, and would otherwise hold the few threads that all
+/// Runs tests on separate threads. They wait for processes, and would otherwise block the few threads that all
 /// asynchronous tests share.
 struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
-    /// As many tests at a time, and each has several processes.
+    /// The number of threads limits the number of concurrent tests, each of which starts several processes.
     private static let pool = BlockingPool(name: "end-to-end", threads: 4)
 
     let isRecursive = true

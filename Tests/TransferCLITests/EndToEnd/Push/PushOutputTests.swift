@@ -12,7 +12,8 @@ import TransferTestSupport
         #expect(push.errors.split(separator: "\n").count == 1)
     }
 
-    /// What was there already is counted apart, and would hide what has changed; who names a file wants to know of it.
+    /// Files that were already stored are only counted, because a list of them would hide the changed ones. A file
+    /// named in the command gets a line.
     @Test(arguments: [true, false]) func whatWasThereIsCountedAndNotListed(_ isByFolder: Bool) throws {
         let server = try RunningServer()
         let sources = try TemporaryDirectory()
@@ -81,7 +82,7 @@ import TransferTestSupport
         #expect(object["storedPath"] == "a\\nb\\u001b[31mc\\u202ed")
     }
 
-    /// As in `transfer push … --json | head -1`.
+    /// For example, `transfer push … --json | head -1`.
     @Test func aReaderThatGoesIsNoFailure() throws {
         let server = try RunningServer()
         let sources = try TemporaryDirectory()
@@ -101,7 +102,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["demo.png"])
     }
 
-    /// Without care the socket would get the number of a standard stream, and the results with it.
+    /// Without care, the socket would get the descriptor number of a standard stream and receive the results.
     @Test(arguments: 0..<8) func closedStreamsAreNoFailure(_ which: Int) throws {
         let server = try RunningServer()
         let closed = Surroundings(

@@ -50,7 +50,7 @@ import TransferTestSupport
         let server = try RunningServer()
         let push = try server.push([photo, "--text", "a note", "--json"], to: "/photos/2025")
         #expect(push.end == .exited(0))
-        // The text may overtake the picture, which the client asks about before.
+        // The text may overtake the picture, because the client first asks the server about the picture.
         let stored = try push.objects().compactMap { $0["storedPath"] }
         #expect(stored.sorted() == ["photos/2025/demo.png", "photos/2025/text.txt"])
         #expect(server.visibleFiles == ["photos/2025/demo.png", "photos/2025/text.txt"])
@@ -71,7 +71,7 @@ import TransferTestSupport
         #expect(try server.push([photo, "--kind", kind, "--json"]).object()["kind"] == kind)
     }
 
-    /// The last two hold the rate of a slow network, over which content is compressed by `auto` too.
+    /// The last two limit the rate to that of a slow network, over which `auto` compresses too.
     @Test(arguments: [
         ["none"], ["zlib"], ["zstd"], ["zstd", "--compress-level", "9"], ["auto"],
         ["auto", "--bandwidth", "16M", "--lanes", "1"], ["zstd", "--bandwidth", "16M", "--lanes", "4"],

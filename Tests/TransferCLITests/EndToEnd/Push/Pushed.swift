@@ -1,16 +1,16 @@
 import TransferTestSupport
 
-/// A server that some files were pushed to, and the receipts that it gave.
+/// A server that has stored some files, and the receipts that it gave.
 struct Pushed {
     static let names = ["a", "b", "c", "long", "odd \"name\"\n"]
 
     let server: RunningServer
     let home: TemporaryDirectory
 
-    /// The file of receipts.
+    /// Path of the file with the receipts.
     let receipts: String
 
-    /// As the server logged it.
+    /// The fingerprint that the server logged.
     let fingerprint: String
 
     init() throws {
@@ -30,7 +30,7 @@ struct Pushed {
         get throws { try String(decoding: readFile(receipts), as: UTF8.self).split(separator: "\n") }
     }
 
-    /// The public key in hexadecimal digits, as receipts have it.
+    /// The server's public key in hexadecimal digits, as in receipts.
     var key: String {
         get throws {
             let rest = try lines.first?.split(separator: "\"server\":\"").last ?? ""

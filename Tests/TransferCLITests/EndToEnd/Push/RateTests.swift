@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// The rate of a summary is that of bytes that have travelled for content.
+/// The rate in a summary counts the bytes of content that were sent or received.
 @Suite(.ownThreads) struct RateTests {
     private let here: TemporaryDirectory
 
@@ -16,7 +16,7 @@ import TransferTestSupport
         return finished
     }
 
-    /// A file of so many bytes with content at its end.
+    /// Writes a sparse file of that size with content at its end.
     private func makeSparse(_ size: Int, content: [UInt8]) throws {
         try writeFile(here.path("sparse"), [])
         let number = open(here.path("sparse"), O_WRONLY | O_CLOEXEC)
@@ -26,7 +26,7 @@ import TransferTestSupport
         #expect(content.withUnsafeBytes { pwrite(number, $0.baseAddress, $0.count, start) } == content.count)
     }
 
-    /// Bytes a second of the last line; nothing where it has no rate.
+    /// Bytes per second in the last line; nil if the line has no rate.
     private func rate(_ finished: Finished) throws -> Double? {
         guard let start = finished.errors.utf8.lastIndex(of: UInt8(ascii: "(")), finished.errors.contains("B/s)") else {
             return nil
@@ -37,7 +37,7 @@ import TransferTestSupport
         return try #require(Double(words[0])) * #require(factors[unit])
     }
 
-    /// Where nothing has travelled there is none.
+    /// Holes cause no traffic, so there is no rate.
     @Test func holesHaveNone() throws {
         let server = try RunningServer()
         try makeSparse(1 << 30, content: [])
@@ -48,7 +48,7 @@ import TransferTestSupport
     @Test func whatIsBesideHolesHasOne() throws {
         let server = try RunningServer()
         try makeSparse(1 << 30, content: randomBytes(100_000, seed: 1))
-        // A gigabyte is told in the summary, and a second is less than what either takes.
+        // The summary reports a gigabyte, and both commands take less than a second.
         for command in [
             ["push", "sparse", "--to", server.address], ["pull", "\(server.address):/sparse", "-o", "back"],
         ] {
@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(try rate(run(["pull", "\(server.address):/file", "-o", "back"])) == nil)
     }
 
-    /// Ten megabytes that travel as some kilobytes.
+    /// Ten megabytes that compress to a few kilobytes.
     @Test(arguments: ["zlib", "zstd"]) func compressedContentCountsAsItTravels(_ method: String) throws {
         let server = try RunningServer()
         try writeFile(here.path("file"), [UInt8](repeating: 7, count: 10 << 20))

@@ -2,9 +2,9 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Pushes that were interrupted, and the same command again.
+/// Interrupted pushes, and the same command again.
 @Suite(.ownThreads) struct ResumeTests {
-    /// How much is large enough to be caught in the middle depends on the machine.
+    /// The size that is large enough to be interrupted depends on the machine.
     private static let sizes = [64 << 20, 256 << 20, 512 << 20]
 
     @Test(arguments: [["--lanes", "1"], ["--lanes", "4"], ["--compress", "zlib"], ["--compress", "zstd"]])
@@ -64,8 +64,9 @@ import TransferTestSupport
 }
 
 extension RunningServer {
-    /// Waits until a whole block of an upload must be there: each of four lanes can have one that isn't. Or until the upload
-    /// is. The file's size and space don't tell: all of both is taken at once.
+    /// Waits until the server must have a whole block of an upload, or until the upload is stored. Each of four lanes
+    /// can have an incomplete block. The file's size and allocated space tell nothing, because the server reserves both
+    /// in advance.
     func waitForPart() throws {
         let size = 5 * 4 << 20
         let end = time(nil) + Program.patience

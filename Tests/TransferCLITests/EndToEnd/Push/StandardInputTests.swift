@@ -18,7 +18,7 @@ import TransferTestSupport
         #expect(try server.stored("deep/in.bin") == content)
     }
 
-    /// As bash gives it: the path of a pipe that is open already.
+    /// bash passes the path of a pipe that is already open.
     @Test func aProcessSubstitution() throws {
         let server = try RunningServer()
         let script = "exec \"$0\" push <(seq 1 200000) --name numbers.txt --plaintext --to \"$1\""
@@ -32,7 +32,7 @@ import TransferTestSupport
         #expect(nameless.errors.contains("' is a pipe, which needs a name; use --name"), "\(nameless.errors)")
     }
 
-    /// What is no descriptor of this process, or no pipe, is a path as any other.
+    /// A path that is not an open descriptor of this process, or not a pipe, is an ordinary path.
     @Test(arguments: ["/dev/fd/", "/dev/fd/x", "/dev/fd/-1", "/dev/fd/99999999999", "/dev/fd/987", "/dev/stdin"])
     func whatIsNoStream(_ path: String) throws {
         let plan = try Finished(["push", path, "--dry-run"], Surroundings(input: .file("/dev/null")))
@@ -49,7 +49,7 @@ import TransferTestSupport
         #expect(try server.stored("slow.txt") == Array("one, two, three".utf8))
     }
 
-    /// A server that is told to stop takes no further block, and the next one goes on with what there is.
+    /// A server that is stopping takes no further block, and the next server continues with the stored blocks.
     @Test func aServerThatStopsInTheMiddle() throws {
         let content = randomBytes((21 << 20) + 3, seed: 71)
         var server = try RunningServer()
@@ -64,7 +64,7 @@ import TransferTestSupport
         #expect(server.leftovers.isEmpty)
     }
 
-    /// Whoever has nothing to send for long loses the connection, and nothing else.
+    /// A client that pauses for long loses the connection, but no data.
     @Test func aWriterThatPausesForLong() throws {
         let content = randomBytes((13 << 20) + 3, seed: 72)
         let server = try RunningServer(["--idle-timeout", "1s"])
@@ -91,7 +91,7 @@ import TransferTestSupport
         #expect(server.visibleFiles.isEmpty)
     }
 
-    /// Writes the rest of what is pushed; the push has to succeed then.
+    /// Writes the rest of the input; the push must then succeed.
     private func finish(_ push: Program, with rest: ArraySlice<UInt8>) throws {
         try push.write(rest)
         push.closeInput()

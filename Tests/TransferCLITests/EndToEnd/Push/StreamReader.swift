@@ -1,6 +1,6 @@
 import Glibc
 
-/// Collects what a process writes on one stream as it comes, so that the process is never held up.
+/// Collects the output of a process on one stream immediately, so that the process never blocks.
 ///
 /// `@unchecked Sendable`: the state is only touched with the lock held.
 final class StreamReader: @unchecked Sendable {
@@ -10,7 +10,7 @@ final class StreamReader: @unchecked Sendable {
     private var collected: [UInt8] = []
     private var hasEnded = false
 
-    /// - Parameter number: becomes the reader's.
+    /// - Parameter number: descriptor that the reader owns from now on.
     init(_ number: Int32) throws {
         self.number = number
         lock = .allocate(capacity: 1)
@@ -38,7 +38,7 @@ final class StreamReader: @unchecked Sendable {
     /// Writes to the other side of a terminal.
     func write(_ bytes: [UInt8]) -> Bool { Glibc.write(number, bytes, bytes.count) == bytes.count }
 
-    /// Gives the terminal another width.
+    /// Changes the width of the terminal.
     func resize(columns: UInt16) -> Bool {
         var size: [UInt16] = [24, columns, 0, 0]
         return ioctl(number, UInt(TIOCSWINSZ), &size) == 0
@@ -50,25 +50,25 @@ final class StreamReader: @unchecked Sendable {
         return collected
     }
 
-    /// Whether it has ended.
+    /// Whether the stream has ended.
     var isOver: Bool {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return hasEnded
     }
 
-    /// - Returns: false when the stream did not end in time.
+    /// - Returns: false if the stream did not end in time.
     func waitForEnd() -> Bool {
         wait { hasEnded in hasEnded }
     }
 
-    /// - Returns: false when the text did not come in time, or can't come any more.
+    /// - Returns: false if the condition did not hold in time, or the stream ended first.
     func wait(for condition: (String) -> Bool) -> Bool {
         wait { hasEnded in hasEnded || condition(String(decoding: collected, as: UTF8.self)) }
             && condition(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Second by second, so that a machine that stands still for minutes costs one of them.
+    /// Waits second by second, so that a machine that was suspended for minutes costs only one of the seconds.
     private func wait(until condition: (_ hasEnded: Bool) -> Bool) -> Bool {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -82,14 +82,14 @@ final class StreamReader: @unchecked Sendable {
         return false
     }
 
-    /// The thread's work: reads to the end.
+    /// Reads to the end, on the reader's thread.
     fileprivate func run() {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             let count = read(number, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             pthread_mutex_lock(lock)
-            // A terminal whose other side is closed says EIO.
+            // A read from a terminal whose other side is closed fails with EIO.
             if count > 0 { collected += buffer[..<count] } else { hasEnded = true }
             pthread_cond_broadcast(changed)
             pthread_mutex_unlock(lock)

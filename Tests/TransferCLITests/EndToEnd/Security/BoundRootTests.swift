@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Root from whom a container has taken the capabilities is bound by permissions as anybody else is.
+/// In a container without its capabilities, root is subject to file permissions like any user.
 @Suite(.ownThreads) struct BoundRootTests {
     private static let setpriv = "/usr/bin/setpriv"
 

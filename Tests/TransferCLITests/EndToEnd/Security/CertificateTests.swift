@@ -1,7 +1,7 @@
 import Testing
 import TransferTestSupport
 
-/// Servers with a certificate that others vouch for.
+/// Servers with a certificate from an authority.
 @Suite(.ownThreads) struct CertificateTests {
     private let home: TemporaryDirectory
     private let authority: CertificateAuthority
@@ -64,7 +64,7 @@ import TransferTestSupport
             #expect(push.errors.contains(words), "\(push.errors)")
         }
         #expect(server.storedFiles.isEmpty)
-        // Whoever knows the key doesn't need the rest.
+        // A client that knows the server's key needs no valid certificate.
         #expect(try server.push(["--server-key", server.fingerprint], trusting).end == .exited(0))
     }
 

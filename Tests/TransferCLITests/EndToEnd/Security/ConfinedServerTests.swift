@@ -2,8 +2,8 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// The server gives up what it doesn't need before it accepts anybody. That it still does its work is shown by all other
-/// tests of the program.
+/// The server drops unneeded rights before it accepts the first client. All other tests of the program show that it
+/// still works.
 @Suite(.ownThreads) struct ConfinedServerTests {
     @Test func noThreadCanGainPrivileges() throws {
         let server = try RunningServer()
@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(confined < listening, "before anybody can connect")
     }
 
-    /// The socket is in another directory, out of which nothing else can be done.
+    /// The socket is in another directory, where the server may do nothing but remove it.
     @Test func aUnixSocketGoesWhenTheServerStops() throws {
         let home = try TemporaryDirectory()
         try makeDirectory(home.path("sockets"))

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Who talks with TLS and who doesn't.
+/// Which clients and servers use TLS, and what happens if only one side does.
 @Suite(.ownThreads) struct EncryptionTests {
     @Test func aPlaintextClientIsToldSo() throws {
         let server = try SecureServer()
@@ -21,7 +21,7 @@ import TransferTestSupport
         #expect(push.end == .exited(4))
         let sentence = "The server \(plain.address) doesn't use TLS. Where nobody can listen in, push with --plaintext."
         #expect(push.errors.contains(sentence), "\(push.errors)")
-        // --plaintext goes with no --trust-new, so nothing is there to be pasted.
+        // --plaintext and --trust-new exclude each other, so the message offers no command to paste.
         #expect(!push.errors.contains("without encryption:"), "\(push.errors)")
         let other = try Finished(["push", photo, "--to", plain.address])
         let command = "\(try Spawner.executable()) push \(photo) --to \(plain.address) --plaintext"
@@ -41,11 +41,11 @@ import TransferTestSupport
         let finished = try Finished(push)
         #expect(finished.end == .exited(5))
         #expect(finished.errors.contains(sentence), "\(finished.errors)")
-        // Nothing was sent, so there is nothing to be said of each file.
+        // Nothing was sent, so there are no messages about single files.
         #expect(finished.errors.split(separator: "\n").count == 1, "\(finished.errors)")
     }
 
-    /// As a web server with TLS, which knows no protocol of the client's.
+    /// A web server with TLS does not know the client's protocol.
     @Test func whateverSpeaksAnotherLanguageInTLS() throws {
         let server = try SecureServer(["--http", "only"])
         let push = try Finished(["push", photo, "--to", server.address], server.surroundings())
@@ -79,7 +79,7 @@ import TransferTestSupport
         #expect(finished.end == .exited(2) && finished.errors.contains(message), "\(finished.errors)")
     }
 
-    /// Every size once: nothing, one record, several, several lanes; standard input too.
+    /// Content of every size class: nothing, one record, several records, several lanes; also from standard input.
     @Test func whatIsPushedArrives() throws {
         let server = try SecureServer()
         let sources = try TemporaryDirectory()
@@ -122,7 +122,7 @@ import TransferTestSupport
         #expect(try see(["-alpn", "transfer/2"]).contains("TLSv1.3"))
         #expect(try see(["-alpn", "http/1.1"]).contains("TLSv1.3"))
         #expect(try see(["-alpn", "other/1"]).contains("no application protocol"))
-        // Who knows no Ed25519 gets the other certificate, and a browser is not asked for one.
+        // A client without Ed25519 gets the other certificate, and the server requests no certificate from browsers.
         for flags in [["-alpn", "http/1.1"], ["-alpn", "transfer/2"], []] {
             let text = try see(flags + ["-sigalgs", "ecdsa_secp256r1_sha256"])
             #expect(text.contains("Signature type: ECDSA") && text.contains("TLSv1.3"), "\(text)")

@@ -3,7 +3,7 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// What a server says is shown, and steers nothing: no terminal, no line of a log, no JSON.
+/// The client shows a server's text, and the text controls nothing: no terminal, no line of a log, no JSON.
 @Suite(.ownThreads) struct HostileServerTests {
     private static let hostile = "a\n\u{1B}[2Jb\u{9B}c\r\u{7F}\u{202E}d\u{2066}e\u{2028}f"
 
@@ -27,7 +27,7 @@ import TransferTestSupport
             }
             #expect(bad.isEmpty, "\(text.debugDescription)")
         }
-        // What it said is there, on one line.
+        // The server's text appears, on one line.
         let shown = (finished.output + finished.errors).split(separator: "\n")
         if words != .goodbye { #expect(shown.contains { $0.contains("[2Jb") && $0.contains("f") }, "\(shown)") }
         #expect(!shown.contains { $0.hasPrefix("\u{1B}") || $0.hasPrefix("[2J") })

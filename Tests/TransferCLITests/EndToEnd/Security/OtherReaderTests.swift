@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferCLI
 
-/// What is read here means the same to another program that reads TOML: the module of Python 3.11 and newer.
+/// Another TOML reader, the module of Python 3.11 and newer, reads the same meaning from the documents.
 @Suite(.ownThreads) struct OtherReaderTests {
     private static let python = "/usr/bin/python3"
 
@@ -18,7 +18,7 @@ import TransferTestSupport
         return try Finished(["-I", "-c", program], surroundings)
     }
 
-    /// Prints each document of standard input, with a NUL behind each, as `dump` does.
+    /// Prints each document of standard input in the form of `dump`, followed by a NUL.
     private static let program = #"""
         import sys, tomllib
 
@@ -45,7 +45,7 @@ import TransferTestSupport
     private static func dump(_ document: TOMLDocument) -> String {
         var lines: Set<String> = []
         for table in document.tables {
-            // The tables above one are there too.
+            // Python also lists the parents of a table.
             for count in 0...table.path.count { lines.insert("t" + path(table.path.prefix(count))) }
             for entry in table.entries { lines.insert("k\(path(table.path + [entry.key]))=\(text(entry.value))") }
         }

@@ -12,7 +12,7 @@ import TransferTestSupport
         let port = server.address.split(separator: ":").last ?? ""
         let isIPv6 = address == "[::1]:0"
         let host = isIPv6 ? "[::1]" : "127.0.0.1"
-        // Not every machine knows its IPv6 address by that name.
+        // Not every machine resolves that name to its IPv6 address.
         for name in isIPv6 ? [host] : [host, "localhost"] {
             let push = try server.push(to: "\(name):\(port)")
             #expect(push.end == .exited(0), "\(push.errors)")
@@ -42,7 +42,7 @@ import TransferTestSupport
         #expect(stat(home.path(".config/transfer/key.pem"), &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
-    /// The same port again, with a directory and so with a key that are new.
+    /// A server on the same port, with a new directory and therefore a new key.
     @Test func aDirectoryCanBeMadeAnew() throws {
         let first = try SecureServer(user: user)
         #expect(try first.push().end == .exited(0))
@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(second.storedFiles == ["note"])
     }
 
-    /// What somebody has written by hand is more than what a server says of itself.
+    /// An entry that the user wrote by hand outweighs an entry written by a server.
     @Test func whatTheUserSaidStays() throws {
         let first = try SecureServer(user: user)
         let known = try KeyInLog(first.program.errorText).server
@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(try second.trust(["list"]).output.contains("\(first.address) \(known)\n"))
     }
 
-    /// A certificate is what clients see then; nobody vouches for this one.
+    /// Clients then see the certificate, and no authority vouches for this one.
     @Test func aCertificateIsKnownToo() throws {
         let home = try TemporaryDirectory()
         let authority = try CertificateAuthority(at: home.path("authority.pem"))
@@ -86,13 +86,13 @@ import TransferTestSupport
         let push = try server.push()
         #expect(push.end == .exited(4) && push.errors.contains("'chmod 600'"), "\(push.errors)")
         #expect(server.storedFiles.isEmpty)
-        // A server starts all the same.
+        // The server starts nevertheless.
         try server.end()
         let second = try SecureServer(in: server.home, user: user)
         #expect(second.program.errorText.contains("your own clients have no access: Your key"))
     }
 
-    /// Whoever may push could write it.
+    /// Every client that may push could write the configuration.
     @Test func aConfigurationInsideTheDirectoryIsNotUsed() throws {
         let server = try SecureServer(stored: SecureServer.client, user: user)
         #expect(files(below: server.directory).allSatisfy { $0.hasPrefix(".transfer/") })
@@ -102,7 +102,7 @@ import TransferTestSupport
         #expect(try server.push(["--server-key", server.fingerprint]).end == .exited(4))
     }
 
-    /// Without a home there is no key, and no list.
+    /// Without a home directory there is no key, and no list of servers.
     @Test func aUserWithoutAHomeCanPushToAnOpenServer() throws {
         let server = try SecureServer()
         let push = try Finished([
@@ -114,7 +114,7 @@ import TransferTestSupport
 
     @Test func whereNoKeyCanBeMadeTheServerIsAskedWithoutOne() throws {
         let server = try SecureServer()
-        // Nobody can make anything there, not even the superuser.
+        // Not even root can create files there.
         let push = try server.push(["--server-key", server.fingerprint], ["XDG_CONFIG_HOME": "/proc"])
         #expect(
             push.end == .exited(0) && push.errors.contains("No server will recognise this client: "), "\(push.errors)")
@@ -131,7 +131,7 @@ import TransferTestSupport
     }
 }
 
-/// What the log of a server says about its key.
+/// The server's fingerprint, from the log of the server.
 struct KeyInLog {
     let server: String
 

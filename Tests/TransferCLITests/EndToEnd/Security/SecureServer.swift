@@ -1,25 +1,25 @@
 import TransferTestSupport
 
-/// `transfer serve` with TLS, and clients with configurations of their own.
+/// `transfer serve` with TLS, and clients with separate configurations.
 final class SecureServer {
     let program: Program
 
-    /// As `--to` takes it.
+    /// The address in the form that `--to` takes.
     let address: String
 
     let home: TemporaryDirectory
 
-    /// Where it stores.
+    /// The directory that the server stores files in.
     let directory: String
 
-    /// Who runs the clients unless a test says otherwise.
+    /// The user who runs the clients unless a test names another.
     static let client = "config"
 
     /// - Parameters:
-    ///   - home: of an earlier server, to go on with what it knew and stored.
-    ///   - stored: the directory in it.
-    ///   - user: who runs it, by the name of a configuration; nothing for a user without a home, whose server then lets
-    ///     everybody in.
+    ///   - home: home of an earlier server, to continue with its keys and files.
+    ///   - stored: name of the server's directory in the home.
+    ///   - user: user who runs the server, by the name of a configuration; nil for a user without a home, whose server
+    ///     then admits every client.
     init(
         _ flags: [String] = [], in home: TemporaryDirectory? = nil, stored: String = "stored",
         at address: String = "127.0.0.1:0", user: String? = nil
@@ -32,7 +32,7 @@ final class SecureServer {
         self.address = try RunningServer.address(program)
     }
 
-    /// As the server logged it last.
+    /// The fingerprint that the server logged last.
     var fingerprint: String {
         get throws {
             let log = try program.waitForError("SHA256:")
@@ -43,7 +43,7 @@ final class SecureServer {
     /// The clients' list of known servers.
     var list: String { home.path("\(Self.client)/transfer/known_servers") }
 
-    /// What a client finds when it starts.
+    /// The surroundings of a client.
     func surroundings(_ more: [String: String] = [:], user: String = SecureServer.client) -> Surroundings {
         var surroundings = Self.surroundings(home, user: user)
         for (name, value) in more { surroundings.environment[name] = value }
@@ -68,14 +68,14 @@ final class SecureServer {
 
     func trust(_ arguments: [String]) throws -> Finished { try Finished(["trust"] + arguments, surroundings()) }
 
-    /// Runs `transfer access` for its directory.
+    /// Runs `transfer access` for the server's directory.
     func access(_ arguments: [String]) throws -> Finished {
         let finished = try Finished(["access"] + arguments + ["--dir", directory])
         guard finished.end == .exited(0) else { throw Program.Failure(description: finished.errors) }
         return finished
     }
 
-    /// The line by which a server knows a user, whose key is made if need be.
+    /// The line by which a server knows a user. Creates the user's key if necessary.
     func key(of user: String = SecureServer.client) throws -> String {
         String(try Finished(["key"], surroundings(user: user)).output.dropLast())
     }

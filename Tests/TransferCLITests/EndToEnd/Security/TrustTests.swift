@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Which servers a client talks to.
+/// Which servers a client trusts.
 @Suite(.ownThreads) struct TrustTests {
     private static let otherKey = "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU"
 
@@ -11,7 +11,7 @@ import TransferTestSupport
         let push = try server.push(["--json"])
         #expect(try push.end == .exited(4) && push.object()["reason"] == "untrusted")
         #expect(push.errors.contains("The server \(server.address) is not known here."), "\(push.errors)")
-        // What it takes can be pasted.
+        // The message contains a command to paste.
         let command = "to trust it: \(try Spawner.executable()) push "
         #expect(push.errors.contains("\n\(command)") && push.errors.contains(" --server-key SHA256:"), "\(push.errors)")
         #expect(try push.errors.contains("say --server-key \(server.fingerprint),"), "\(push.errors)")
@@ -30,7 +30,7 @@ import TransferTestSupport
         #expect(server.storedFiles == ["note"])
     }
 
-    /// A server that was set up anew looks like somebody else in its place.
+    /// A server that was set up anew looks like another server in its place.
     @Test(arguments: [[], ["--trust-new"]]) func aChangedKeyIsRefused(_ flags: [String]) throws {
         let server = try SecureServer()
         #expect(try server.push(["--trust-new"]).end == .exited(0))
@@ -76,12 +76,12 @@ import TransferTestSupport
     @Test func aGivenKeyIsTheOnlyOne() throws {
         let server = try SecureServer()
         #expect(try server.push(["--server-key", server.fingerprint]).end == .exited(0))
-        // Nothing is kept that was only said once.
+        // A key from a flag is not stored.
         #expect(access(server.list, F_OK) != 0)
         let push = try server.push(["--server-key", Self.otherKey, "--trust-new"])
         #expect(push.end == .exited(4))
         #expect(push.errors.contains("not \(Self.otherKey)"), "\(push.errors)")
-        // Even of a server that is known.
+        // A fingerprint in a flag counts even for a known server.
         #expect(try server.push(["--trust-new"]).end == .exited(0))
         #expect(try server.push(["--server-key", Self.otherKey]).end == .exited(4))
     }
@@ -113,7 +113,7 @@ import TransferTestSupport
         #expect(text == "# mine\n\n\(line)# yours\nb:5288 \(Self.otherKey)\n")
     }
 
-    /// What cannot be read could be the key of this server.
+    /// An unreadable line could be the one with this server's key.
     @Test(arguments: ["127.0.0.1:1 SHA256:short", "one", "a b c", "\u{0}"])
     func aDamagedListTrustsNobody(_ line: String) throws {
         let server = try SecureServer()

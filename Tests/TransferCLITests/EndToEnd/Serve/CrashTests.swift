@@ -2,9 +2,9 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Either side is killed in the middle of an upload, which no side can do anything about any more.
+/// The test kills one side in the middle of an upload, so that this side can do nothing about it.
 @Suite(.ownThreads) struct CrashTests {
-    /// The second server finds only what the first one left on disk, and nobody can read the stream again.
+    /// The second server finds only what the first one left on disk, and the stream cannot be read again.
     @Test(arguments: [1, 3]) func aStreamGoesOnAtTheNextServer(_ crashes: Int) throws {
         let content = randomBytes((30 << 20) + 5, seed: 3)
         var server = try RunningServer()
@@ -28,7 +28,7 @@ import TransferTestSupport
 
     @Test func aFileIsSentAgainToTheNextServer() throws {
         let sources = try TemporaryDirectory()
-        // How much is large enough to be caught in the middle depends on the machine.
+        // The size that is large enough to be interrupted depends on the machine.
         for size in [32 << 20, 128 << 20, 512 << 20] {
             let content = randomBytes(size, seed: UInt64(size))
             try writeFile(sources.path("big"), content)

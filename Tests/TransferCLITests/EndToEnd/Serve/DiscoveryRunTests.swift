@@ -12,14 +12,14 @@ import TransferTestSupport
 @Suite(.ownThreads) struct DiscoveryRunTests {
     private static let flags = ["--discover", "--discover-name", "nas", "--discover-listen", "127.0.0.1:0"]
 
-    /// The UDP port that a server has said it has.
+    /// The UDP port that a server has logged.
     private static func port(_ program: Program) throws -> String {
         let log = try program.waitForError(" (UDP)")
         let line = log.split(separator: " (UDP)").first ?? ""
         return String(line.split(separator: ":").last ?? "")
     }
 
-    /// What a client has beside its arguments: nothing but this machine is asked.
+    /// The surroundings of a client that asks only this machine.
     private static func asking(_ ports: [String], _ surroundings: Surroundings = Surroundings()) -> Surroundings {
         var surroundings = surroundings
         let places = ports.map { "127.0.0.1:\($0)" }.joined(separator: "\n")
@@ -35,7 +35,7 @@ import TransferTestSupport
         let unknown = try Finished(["discover"], here)
         #expect(unknown.end == .exited(0), "\(unknown.errors)")
         #expect(try unknown.output == "nas  \(host)  \(port)  \(server.fingerprint)  unknown\n")
-        // As with an address that was typed.
+        // As with an address that the user typed, an unknown key is refused.
         let refused = try server.push(to: "discover:nas", here.environment)
         #expect(refused.end == .exited(4) && server.storedFiles.isEmpty)
         #expect(refused.errors.contains("The server \(server.address) is not known here."), "\(refused.errors)")
@@ -48,7 +48,7 @@ import TransferTestSupport
         #expect(list.end == .exited(0) && list.output.contains("note"), "\(list.errors)")
     }
 
-    /// The answer of somebody else changes nothing about whom a client trusts.
+    /// An answer from another server does not change which key a client trusts.
     @Test func aKnownServerWithAnotherKey() throws {
         let server = try SecureServer(Self.flags)
         let here = Self.asking([try Self.port(server.program)], server.surroundings())
@@ -60,7 +60,7 @@ import TransferTestSupport
         #expect(push.errors.contains("HAS CHANGED"), "\(push.errors)")
     }
 
-    /// Somebody answers with what another server has announced, in front of a server of his own.
+    /// An attacker copies the answer of another server, and names the port of the attacker's own server.
     @Test func aCopiedAnswerLeadsNowhere() throws {
         let server = try SecureServer(Self.flags)
         let own = try Self.answer(at: Self.port(server.program))
@@ -94,7 +94,7 @@ import TransferTestSupport
         #expect(refused.end == .exited(4) && refused.errors.contains("--plaintext"), "\(refused.errors)")
     }
 
-    /// What a server answers.
+    /// The answer of a server to a probe.
     private static func answer(at port: String) throws -> DiscoveryAnswer {
         let socket = try DatagramSocket(SocketAddress(.ipv4Loopback, port: 0))
         let nonce = DiscoveryNonce(high: 1, low: 2)
@@ -133,7 +133,7 @@ import TransferTestSupport
         let push = try servers[0].push(["--trust-new"], to: "discover:nas", here.environment)
         #expect(push.end == .exited(4), "\(push.errors)")
         #expect(push.errors.contains("2 servers call themselves 'nas': "), "\(push.errors)")
-        // It can be pasted.
+        // The addresses in the message can be pasted.
         #expect(servers.contains { push.errors.contains(" --to \($0.address):/") }, "\(push.errors)")
         for server in servers {
             #expect(try push.errors.contains("\(server.address) (\(server.fingerprint))"), "\(push.errors)")
@@ -151,7 +151,7 @@ import TransferTestSupport
         #expect(push.errors.contains("No server called 'nas' answered.") && !push.errors.contains("Try 'transfer"))
     }
 
-    /// A process that was killed gives its port back, and the next one has it.
+    /// A killed process frees its port, and the next one gets it.
     @Test func itIsFoundAgainAfterACrash() throws {
         let server = try RunningServer(["--discover", "--discover-name", "nas"])
         let port = try Self.port(server.program)
@@ -159,7 +159,7 @@ import TransferTestSupport
         let first = try server.waitForWorker()
         kill(first, SIGKILL)
         _ = try server.waitForWorker(after: first)
-        // Whoever connects waits until the next one serves.
+        // A client that connects waits until the next process serves.
         #expect(try server.push(["--text", "a"]).end == .exited(0))
         let push = try Finished(
             ["push", "--plaintext", "--text", "b", "--name", "b", "--to", "discover:nas"], Self.asking([port]))

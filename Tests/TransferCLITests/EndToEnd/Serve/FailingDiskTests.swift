@@ -2,16 +2,16 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// A disk that loses what it was given, under the real server: what is acknowledged afterwards is read from the medium.
+/// The real server on a disk that loses written data: after an acknowledgement, the content must be on the medium.
 /// Where mounting is not allowed, or a file system cannot be made, a line says so.
 @Suite(.ownThreads) struct FailingDiskTests {
-    /// What takes the upload again.
+    /// The server that takes the second attempt.
     enum Retry: CaseIterable {
         case sameServer
         case restartedServer
     }
 
-    /// The page cache has all of the file after the first attempt, and a sync of it succeeds.
+    /// After the first attempt the page cache has the whole file, and a second sync of it succeeds.
     @Test(arguments: FailingDisk.Kind.allCases, Retry.allCases)
     func whatAFailedSyncHasLostIsSentAgain(kind: FailingDisk.Kind, retry: Retry) throws {
         let temporary = try TemporaryDirectory()
@@ -38,7 +38,7 @@ import TransferTestSupport
         #expect(files(below: "\(disk.path)/stored/.transfer/incoming").isEmpty)
     }
 
-    /// The server dies while it syncs, before it can say what came of it.
+    /// The server dies during a sync, before it can record the outcome.
     @Test(arguments: FailingDisk.Kind.allCases) func aServerThatIsKilledInTheSync(kind: FailingDisk.Kind) throws {
         let temporary = try TemporaryDirectory()
         guard let disk = try FailingDisk(kind, in: temporary) else { return }
@@ -62,7 +62,7 @@ import TransferTestSupport
     }
 }
 
-/// `transfer serve` on such a disk.
+/// `transfer serve` on a failing disk.
 private struct FailingDiskServer {
     let program: Program
     let address: String
@@ -78,7 +78,7 @@ private struct FailingDiskServer {
         try Finished(["push"] + arguments + ["--plaintext", "--to", address])
     }
 
-    /// Waits until a sync is in flight, or has failed.
+    /// Waits until a sync is running or has failed.
     func waitForSync() throws {
         for _ in 0..<10_000_000 {
             if names(in: own).contains(where: { $0.hasPrefix("sync-running-") }) { return }

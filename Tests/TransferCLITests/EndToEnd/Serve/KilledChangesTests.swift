@@ -2,13 +2,13 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// A server that is killed while it moves files: every file is known under the path that it has.
+/// After a server is killed while it moves files, the catalog has every file under its current path.
 @Suite(.ownThreads) struct KilledChangesTests {
     private static let count = 300
 
     private func name(_ number: Int, isRenamed: Bool = false) -> String { "t/\(isRenamed ? "new" : "old")-\(number)" }
 
-    /// Everything was renamed here, and the server is killed when the first file there has its new name.
+    /// All files were renamed on the client, and the server is killed when the first file on it has its new name.
     @Test(arguments: [false, true]) func aServerThatIsKilledWhileItRenames(verifiesFirst: Bool) throws {
         let here = try TemporaryDirectory()
         try makeDirectory(here.path("t"))

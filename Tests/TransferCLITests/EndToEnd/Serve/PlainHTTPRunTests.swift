@@ -36,7 +36,7 @@ import TransferTestSupport
         return String(decoding: line.prefix(max(0, count)), as: UTF8.self)
     }
 
-    /// The socket outlives whoever serves behind it, and goes with the one that supervises.
+    /// The socket outlives the worker behind it, and the supervisor removes it at the end.
     @Test func theSocketStaysWhileItIsServed() throws {
         let flags = ["--http-plain", "unix:\(socket)", "--trusted-proxy", "unix"]
         let program = try serve(flags)
@@ -52,7 +52,7 @@ import TransferTestSupport
         #expect(access(socket, F_OK) != 0)
     }
 
-    /// One that a killed server has left is in nobody's way.
+    /// A socket that a killed server left behind does not block the next server.
     @Test func aStaleSocketIsReplaced() throws {
         let flags = ["--http-plain", "unix:\(socket)", "--no-supervise"]
         let first = try serve(flags)

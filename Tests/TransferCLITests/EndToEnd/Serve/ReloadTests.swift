@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// SIGHUP, by which a server reads its files again.
+/// SIGHUP makes a server read its files again.
 @Suite(.ownThreads) struct ReloadTests {
     private let home: TemporaryDirectory
 
@@ -13,7 +13,7 @@ import TransferTestSupport
 
     private var file: String { home.path("config/server.toml") }
 
-    /// Takes the place of the file, as editors do it.
+    /// Replaces the configuration file, as editors do.
     private func configure(_ text: String) throws {
         try writeFile(home.path("config/new.toml"), "[serve]\n\(text)\n".utf8)
         guard rename(home.path("config/new.toml"), file) == 0 else { throw Program.Failure(description: "rename") }
@@ -24,7 +24,7 @@ import TransferTestSupport
         return try RunningServer(["--config", file], surroundings)
     }
 
-    /// - Returns: what it logs of that.
+    /// - Returns: the server's log of the reload.
     private func reload(_ program: Program, until words: String = "reloaded") throws -> String {
         let before = program.errorText
         program.signal(SIGHUP)
@@ -102,7 +102,7 @@ import TransferTestSupport
         #expect(try manager.next() == ready)
     }
 
-    /// The kernel sends it when whoever leads the terminal's session ends.
+    /// The kernel sends SIGHUP when the leader of the terminal's session ends.
     @Test func aTerminalThatHangsUpEndsTheServer() throws {
         var surroundings = Surroundings(errors: .terminal(columns: 80), ownsTerminal: true)
         surroundings.executable = "/bin/sh"
@@ -110,12 +110,12 @@ import TransferTestSupport
         let shell = try Program(["-c", script, try Spawner.executable()], surroundings)
         try shell.waitForOutput(" listening on ")
         shell.signal(SIGKILL)
-        // Its streams are the server's too, so this waits for that.
+        // The server shares the streams of the shell, so this also waits for the server.
         #expect(try shell.wait() == .killed(by: SIGKILL))
         #expect(shell.outputText.hasSuffix(" info stopped\n") && !shell.outputText.contains("reloaded"))
     }
 
-    /// Only servers read anything again.
+    /// SIGHUP ends every command except a server.
     @Test func otherCommandsEnd() throws {
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "a"], Surroundings(input: .pipe))
@@ -125,7 +125,7 @@ import TransferTestSupport
     }
 }
 
-/// Certificates are renewed by others, every few weeks, while clients are connected.
+/// Other programs renew certificates every few weeks, while clients are connected.
 @Suite(.ownThreads) struct CertificateReloadTests {
     private let home: TemporaryDirectory
     private let authority: CertificateAuthority
@@ -137,7 +137,7 @@ import TransferTestSupport
         try renew(1)
     }
 
-    /// As certbot does it: new files, and links in place of the old links.
+    /// Renews like certbot: new files, and new links in place of the old ones.
     private func renew(_ number: Int) throws {
         let (certificate, key) = (home.path("archive/cert\(number).pem"), home.path("archive/key\(number).pem"))
         try authority.issue("DNS:localhost,IP:127.0.0.1", days: -1...5, to: certificate, key: key)

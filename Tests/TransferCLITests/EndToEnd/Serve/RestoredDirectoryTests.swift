@@ -2,13 +2,13 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// A server's directory that was copied, as every backup and every move to another disk does it, and that serves again.
+/// A server's directory that was copied, as by a backup or a move to another disk, and that serves again.
 @Suite(.ownThreads) struct RestoredDirectoryTests {
-    /// How a directory comes to another file system.
+    /// How a directory gets to another file system.
     enum Way: String, CaseIterable, Sendable {
         case cp, rsync, tar
 
-        /// For a shell, with the names of the two directories behind it.
+        /// A shell script that takes the two directories as arguments.
         var script: String {
             switch self {
             case .cp: "cp -a \"$0\" \"$1\""
@@ -25,7 +25,7 @@ import TransferTestSupport
     private let sources: TemporaryDirectory
     private let names = (100..<130).map { "f\($0)" }
 
-    /// Each is larger than what a client sends before it asks for the first time (`LookupGovernor.firstFlight`).
+    /// Each file is larger than what a client sends before its first question (`LookupGovernor.firstFlight`).
     init() throws {
         sources = try TemporaryDirectory()
         for (number, name) in names.enumerated() {
@@ -33,8 +33,8 @@ import TransferTestSupport
         }
     }
 
-    /// A server that has stored all of it for a client with a quota that may not replace what others have stored. The files cost
-    /// 580,800 bytes, names and rows included (`QuotaPrice`).
+    /// A server that has stored all files for a client with a quota, which may not replace files of others. The files
+    /// cost 580,800 bytes including names and rows (`QuotaPrice`).
     private func stored() throws -> SecureServer {
         let server = try SecureServer(user: "owner")
         let rights = ["--quota", "597K", "--no-remove"]
@@ -60,7 +60,8 @@ import TransferTestSupport
         #expect(run.end == .exited(0), "\(run.errors)")
     }
 
-    /// Nothing travels again, receipts are good, what is stored counts, and the client still owns what it has stored.
+    /// No content is sent again, receipts verify, stored files count against the quota, and the client still owns its
+    /// files.
     private func check(_ way: Way) throws {
         let original = try stored()
         try original.end()
@@ -90,7 +91,7 @@ import TransferTestSupport
 
     @Test(.enabled(if: hasRsync, "rsync is not installed")) func copiedByRsync() throws { try check(.rsync) }
 
-    /// While no server runs, `verify --repair-catalog` does the same, and nothing is recorded under other names.
+    /// While no server runs, `verify --repair-catalog` has the same effect, and records no file under another name.
     @Test func repaired() throws {
         let original = try stored()
         try original.end()
@@ -103,8 +104,8 @@ import TransferTestSupport
         try checkKnown(restored, from: original.home)
     }
 
-    /// Yesterday's database is behind today's files, or today's is ahead of yesterday's files. What both have is known, and what one
-    /// of them lacks is stored again.
+    /// The database is from yesterday and the files are from today, or the reverse. Files in both are known; files
+    /// missing in one of them are stored again.
     @Test(arguments: [true, false]) func ofTwoDays(isDatabaseOld: Bool) throws {
         let original = try stored()
         try original.end()
@@ -123,7 +124,8 @@ import TransferTestSupport
             "\(home.path("restored"))/.transfer/catalog.sqlite")
         let restored = try SecureServer(in: home, stored: "restored", user: "owner")
         let again = try push(names + ["new"], restored, from: original.home)
-        // Today's database knows yesterday's file in the trash, where it is not: its client may not replace it, and nothing is lost.
+        // Today's database has yesterday's file in the trash, while the files still have it in place. The client may
+        // not replace it, and nothing is lost.
         let refused = isDatabaseOld ? [] : [names[0]]
         #expect(again.end == .exited(isDatabaseOld ? 0 : 1), "\(again.output)\(again.errors)")
         #expect(try again.objects().count(where: Self.wasSent) == 2, "\(again.output)")
@@ -135,7 +137,7 @@ import TransferTestSupport
         #expect(verified.end == .exited(0), "\(verified.output)")
     }
 
-    /// An older program leaves the catalog of a newer one where it is, and says what it is.
+    /// An older program leaves the catalog of a newer one in place, and says that a newer program wrote it.
     @Test func aNewerCatalogIsRefused() throws {
         let server = try RunningServer()
         let pushed = try server.push([sources.path(names[0])])
@@ -144,7 +146,7 @@ import TransferTestSupport
         _ = try server.program.wait()
         let catalog = server.directory + "/.transfer/catalog.sqlite"
         let bytes = try readFile(catalog)
-        // The file's user_version, with the highest byte first.
+        // The file's user_version, most significant byte first.
         try writeFile(catalog, bytes[..<60] + [0, 0, 3, 231] + bytes[64...])
         let before = files(below: server.directory)
         let refused = try Finished(["serve", "--dir", server.directory, "--listen", "127.0.0.1:0", "--plaintext"])

@@ -100,7 +100,7 @@ import TransferTestSupport
         let program = try Program(
             ["serve", "--dir", home.path("in"), "--listen", "unix:\(path)", "--listen", "127.0.0.1:0", "--plaintext"],
             Surroundings(input: .closed, output: .closed, errors: .closed))
-        // Nothing says when it listens: a client that connects does, and tries again until then.
+        // Nothing announces that the server listens, so the client retries until it can connect.
         let push = try Finished(["push", photo, "--plaintext", "--to", "unix:\(path)"], retryingWhile: .exited(3))
         #expect(push.end == .exited(0), "\(push.errors)")
         #expect(try readFile(home.path("in/demo.png")) == readFile(photo))

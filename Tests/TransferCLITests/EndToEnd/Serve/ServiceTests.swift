@@ -11,7 +11,7 @@ import TransferTestSupport
         return surroundings
     }
 
-    /// Confined, it could not connect to a socket that no file stands for any more.
+    /// A confined server could not connect to a socket whose file has been removed.
     @Test func theManagerIsTold() throws {
         let home = try TemporaryDirectory()
         for name in [home.path("notify"), "@transfer-service-\(getpid())"] {
@@ -34,7 +34,7 @@ import TransferTestSupport
         #expect(try server.program.wait() == .exited(0))
     }
 
-    /// A server that waits for another one serves nobody, and is not ended for that.
+    /// A server that waits for another one serves no clients, and the watchdog does not end it.
     @Test func aServerThatWaitsIsReadyAndCalmsTheWatchdog() throws {
         let home = try TemporaryDirectory()
         let first = try RunningServer()

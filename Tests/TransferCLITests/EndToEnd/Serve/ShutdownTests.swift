@@ -23,10 +23,10 @@ import TransferTestSupport
         let client = try startUpload(server)
         server.program.signal(signal)
         try server.program.waitForError("stopping; 1 connections are open")
-        // Nobody else gets in any more.
+        // The server accepts no more clients.
         #expect(try server.push([photo]).end == .exited(3))
         try client.send(data: "llo")
-        // As docs/reference/protocol.md has it.
+        // The example in docs/reference/protocol.md.
         let digest = Digest(.xxh128, Array(hex: "b5e9c1ad071b3e7fc779cfaa5e523818"))
         try client.send(.end(End(size: 5, digest: digest)))
         let result = try client.next { if case .result(let result) = $0 { result } else { nil } }
@@ -52,7 +52,7 @@ import TransferTestSupport
         try expectLost(server, client)
     }
 
-    /// Slow enough to be caught in the middle: what is held back leaves at a rate that is asked for.
+    /// A limited rate makes the push slow enough to be interrupted.
     private static let slowly = ["--bandwidth", "12M"]
 
     @Test(arguments: [1, 4]) func aPushInPartsIsAcknowledgedFirst(lanes: Int) throws {
@@ -134,7 +134,7 @@ import TransferTestSupport
         #expect(server.visibleFiles.isEmpty && server.leftovers.isEmpty)
     }
 
-    /// An upload whose end the test holds in its hands.
+    /// Starts an upload that the test can finish later.
     private func startUpload(_ server: RunningServer) throws -> PeerConnection {
         let client = try PeerConnection(to: server.address)
         try client.send(.hello(Hello(agent: "held")))

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 /// Starts the program that was built beside these tests.
 struct Spawner {
-    /// A process, and the test's ends of its streams.
+    /// A process, and the test's ends of the process's streams.
     struct Spawned {
         let child: Child
         let input: Int32?
@@ -20,7 +20,7 @@ struct Spawner {
     }
 
     func spawn(_ arguments: [String]) throws -> Spawned {
-        // A process that ends while a test writes to it must not take the tests with it.
+        // A process that ends while a test writes to it must not end the tests.
         Glibc.signal(SIGPIPE, SIG_IGN)
         let input = try Channel(surroundings.input, isInput: true)
         let errors = try Channel(surroundings.errors, isInput: false)
@@ -39,10 +39,10 @@ struct Spawner {
             output: try isJoined ? Channel.nothing() : output.toRead(), errors: try errors.toRead())
     }
 
-    /// A shell sets what posix_spawn(3) cannot.
+    /// Wraps the program in a shell that sets what posix_spawn(3) cannot.
     private func command(_ arguments: [String]) throws -> [String] {
         var script = ""
-        // The first terminal that the leader of a session opens becomes its own (credentials(7)).
+        // The first terminal that the leader of a session opens becomes its controlling terminal (credentials(7)).
         if surroundings.ownsTerminal { script += ": <>/dev/fd/2 && " }
         if let directory = surroundings.directory { script += "cd '\(directory)' && " }
         if surroundings.listener != nil { script += "export LISTEN_PID=$$ LISTEN_FDS=1 && " }
@@ -51,12 +51,12 @@ struct Spawner {
         return script.isEmpty ? command : ["/bin/sh", "-c", script + "exec \"$@\"", "sh"] + command
     }
 
-    /// The mistake that the program is to make, where the tests are to notice one.
+    /// The mutant that the program must run as, when the tests are to detect one.
     private static var mutant: [String] {
         getenv("TRANSFER_MUTANT").map { ["TRANSFER_MUTANT=\(String(cString: $0))"] } ?? []
     }
 
-    /// The program, beside the program that runs the tests, unless `TRANSFER_BINARY` names another one.
+    /// Path of the program, beside the program that runs the tests, unless `TRANSFER_BINARY` names another one.
     static func executable() throws -> String {
         if let other = getenv("TRANSFER_BINARY") { return String(cString: other) }
         guard let resolved = realpath("/proc/self/exe", nil) else {
@@ -68,7 +68,7 @@ struct Spawner {
     }
 }
 
-/// One stream of a process: their end and ours.
+/// One stream of a process: the process's end and the test's end.
 private final class Channel {
     /// TIOCSPTLCK and TIOCGPTN of asm-generic/ioctls.h, computed macros that Swift does not import (pts(4)).
     private static let lockTerminal: UInt = 0x4004_5431
@@ -100,18 +100,18 @@ private final class Channel {
             _ = try Self.check("TIOCGPTN", ioctl(master, Self.terminalNumber, &number))
             theirs = try Self.check("open", open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC))
             ours = master
-            // struct winsize: rows, columns, and two that nobody uses.
+            // struct winsize: rows, columns, and two unused fields.
             var size: [UInt16] = [24, columns, 0, 0]
             _ = ioctl(master, UInt(TIOCSWINSZ), &size)
         }
     }
 
-    /// Our end, or an empty stream where the process leaves none.
+    /// The test's end, or an empty stream if the test has no end.
     func toRead() throws -> Int32 {
         try ours ?? Self.nothing()
     }
 
-    /// An empty stream.
+    /// Opens an empty stream.
     static func nothing() throws -> Int32 {
         try check("open /dev/null", open("/dev/null", O_RDONLY | O_CLOEXEC))
     }

@@ -18,7 +18,7 @@ import TransferTestSupport
         return try JSONReader.read(Array(finished.output.utf8))
     }
 
-    /// Asks again and again, a bounded number of times.
+    /// Requests the status repeatedly, at most 1,000 times.
     private static func document(_ directory: String, where condition: (JSONNode) -> Bool) throws -> JSONNode {
         for _ in 0..<1_000 {
             let found = try document(directory)
@@ -46,7 +46,7 @@ import TransferTestSupport
         #expect(text.output.contains("stored       1 upload, 51.5 KB\n"), "\(text.output)")
     }
 
-    /// From the first byte to the goodbye: who sends what, how much of it is there, and that the server is stopping.
+    /// From the first byte to the goodbye: who sends which file, how much has arrived, and that the server is stopping.
     @Test func ofAnUploadInProgress() throws {
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "deep/in.bin"], Surroundings(input: .pipe))
@@ -82,7 +82,7 @@ import TransferTestSupport
         #expect(access("\(server.directory)/.transfer/control", F_OK) != 0, "it goes with the server")
     }
 
-    /// As after a server that was killed while it synced: with the mark that says so.
+    /// A mark on disk, as a server leaves it that was killed during a sync.
     @Test func ofAStoreInDoubt() throws {
         let home = try TemporaryDirectory()
         let kernel = try String(decoding: readFile("/proc/sys/kernel/random/boot_id"), as: UTF8.self)
@@ -92,7 +92,7 @@ import TransferTestSupport
         try writeFile(home.path("stored/.transfer/sync-running-\(kernel.prefix { $0 != "\n" })"), [])
         for durability in ["commit", "none"] {
             let server = try RunningServer(["--durability", durability], in: home)
-            // In memory nothing is synced, and so nothing doubted.
+            // On a file system in memory the server syncs nothing, so nothing is in doubt.
             let isInDoubt = server.program.errorText.contains("until it is started again, a file that no ")
             #expect(durability == "commit" || !isInDoubt)
             #expect(try Self.document(server.directory)["inDoubt"] == .bool(isInDoubt))
@@ -123,7 +123,7 @@ import TransferTestSupport
         #expect(try Self.document(server.directory)["process"] == .number("\(server.waitForWorker())"))
     }
 
-    /// Much longer than the path of a Unix socket may be.
+    /// A path much longer than a Unix socket's path may be.
     @Test func inADeepDirectory() throws {
         let home = try TemporaryDirectory()
         var path = home.path
@@ -147,19 +147,19 @@ import TransferTestSupport
             "--reuid", "65534", "--regid", "65534", "--clear-groups", try Spawner.executable(), "status", "--dir",
             server.directory,
         ]
-        // First the directories keep others out, then the socket's permissions, then the server itself.
+        // The directories, then the socket's permissions, and finally the server itself keep other users out.
         for (path, mode) in [("", 0o755), ("/.transfer", 0o755), ("/.transfer/control", 0o666)] as [(String, mode_t)] {
             if path.isEmpty { chmod(server.home.path, mode) }
             chmod(server.directory + path, mode)
             let finished = try Finished(arguments, surroundings)
-            // Where the program itself cannot be reached by others, nothing is shown.
+            // If other users cannot reach the program itself, the test shows nothing.
             guard finished.end != .exited(126), finished.end != .exited(127), finished.end != .exited(1) else { return }
             #expect(finished.end == .exited(4) && finished.output == "", "\(path): \(finished.errors)")
             #expect(finished.errors.contains("answers only its own user and root"))
         }
     }
 
-    /// They ask and read nothing; pushes don't notice.
+    /// Many clients send requests and read no answers; pushes are not affected.
     @Test func aCrowdThatAsks() throws {
         let server = try RunningServer()
         var crowd: [Int32] = []

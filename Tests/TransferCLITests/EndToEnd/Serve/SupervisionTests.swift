@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferCLI
 
-/// The process that serves is ended by signals, and the one that supervises it stays.
+/// Signals end the worker, and its supervisor stays.
 @Suite(.ownThreads) struct SupervisionTests {
     private static let folder = "/.transfer/crashes"
 
@@ -16,7 +16,7 @@ import TransferTestSupport
         #expect(try server.push([photo]).end == .exited(0))
         let first = try server.waitForWorker()
         kill(first, signal)
-        // Nobody is refused: the connection waits in the queue of a socket that was never closed.
+        // No client is refused: the connection waits in the queue of a socket that was never closed.
         #expect(try server.push(["--text", "a"]).end == .exited(0))
         #expect(try server.waitForWorker(after: first) != first)
         #expect(server.visibleFiles == ["demo.png", "text.txt"])
@@ -36,7 +36,7 @@ import TransferTestSupport
         let report = try String(decoding: readFile(path), as: UTF8.self)
         #expect(report.hasPrefix("transfer/\(transferVersion) was ended by \(signal) at 20"))
         #expect(report.contains("process \(process), after "))
-        // Nobody can catch the other one.
+        // A process cannot catch SIGKILL.
         #expect(report.contains("backtrace:\n  0x") == (signal == "SIGSEGV"), "\(report)")
         #expect(report.contains("/transfer\n") == (signal == "SIGSEGV"), "where the program's code was")
         var status = stat()
@@ -50,8 +50,8 @@ import TransferTestSupport
         #expect(json["crashes"]?["latest"]?["report"] == .string(path))
     }
 
-    /// Somebody else has asked it to end, as helpers of the kernel do when memory runs short, and it ends in order.
-    /// Nobody has asked the service to.
+    /// Another program, such as an out-of-memory daemon, asks the worker to end, and it ends in order. The service
+    /// itself must go on.
     @Test func anotherOneFollowsOneThatWasAskedToEnd() throws {
         let server = try RunningServer()
         #expect(try server.push([photo]).end == .exited(0))
@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["demo.png", "text.txt"])
         let log = server.program.errorText
         #expect(log.contains(" error the process that served was ended by SIGTERM; "), "\(log)")
-        // The log says that there is one.
+        // The log names the report.
         let names = files(below: server.directory + Self.folder)
         #expect(names.count == 1 && names.allSatisfy { $0.hasSuffix("_SIGTERM_\(first).txt") }, "\(names)")
         server.program.signal(SIGTERM)
@@ -71,11 +71,11 @@ import TransferTestSupport
 
     private static let prlimit = "/usr/bin/prlimit"
 
-    /// Between two processes that serve there is nobody to pass the signal on to.
+    /// While no worker runs, the supervisor has no process to pass the signal on to.
     @Test(.enabled(if: access(prlimit, X_OK) == 0, "needs \(prlimit)")) func itEndsAlsoWhileNobodyServes() throws {
         let server = try RunningServer()
         let worker = try server.waitForWorker()
-        // With no descriptor left it cannot start another one, for as long as it tries.
+        // Without a free descriptor the supervisor cannot start a worker, however often it tries.
         var surroundings = Surroundings()
         surroundings.executable = Self.prlimit
         let limit = try Finished(["--pid", "\(server.program.process)", "--nofile=2:2"], surroundings)
@@ -87,7 +87,7 @@ import TransferTestSupport
         #expect(server.worker == nil)
     }
 
-    /// Ten times in one push, each time when some of it had arrived.
+    /// Kills ten workers during one push, each after some content has arrived.
     @Test func aPushOutlivesTenOfThem() throws {
         let source = try TemporaryDirectory()
         let content = randomBytes(60 << 20, seed: 10)
@@ -95,7 +95,7 @@ import TransferTestSupport
         for number in 0..<200 { try writeFile(source.path("small-\(number)"), Array("\(number)".utf8)) }
         let server = try RunningServer()
         let push = try server.startPush([source.path, "--bandwidth", "4M", "--json"])
-        // The thread sanitizer does not survive that a process which crashes starts the one that writes its backtrace.
+        // The thread sanitizer does not survive that a crashing process starts the process that writes its backtrace.
         let signals = AttackScale.isLight ? [SIGKILL] : [SIGKILL, SIGILL, SIGABRT]
         var last: pid_t?
         for number in 0..<10 {
@@ -113,7 +113,8 @@ import TransferTestSupport
         #expect(files(below: server.directory + Self.folder).count == 10)
     }
 
-    /// By what it has read: what it has written may all be in one file that is there already.
+    /// Counts the bytes that the worker has written, because sizes of files do not show them: all may be in one file
+    /// that exists already.
     private func waitUntilItHasReceived(_ worker: pid_t, _ bytes: Int) throws {
         let end = time(nil) + Program.patience
         while time(nil) < end {
@@ -125,24 +126,24 @@ import TransferTestSupport
         throw Program.Failure(description: "the process that serves receives nothing")
     }
 
-    /// As with a server that nobody supervises: what it held is free.
+    /// As with an unsupervised server, its port and lock are free afterwards.
     @Test func bothEndTogether() throws {
         let server = try RunningServer()
         let worker = try server.waitForWorker()
         let again = try server.restarted()
-        // Whoever takes care of orphans here may not have noticed: then nothing but its number is left.
+        // If init has not reaped the orphan yet, only its process ID is left.
         #expect((try? readFile("/proc/\(worker)/cmdline"))?.isEmpty ?? true)
         #expect(try again.push([photo]).end == .exited(0))
         #expect(files(below: server.directory + Self.folder).isEmpty)
     }
 
-    /// The supervisor is killed before its worker has come so far as to ask for its signals. A worker that went on would be a
-    /// server by itself, on another port, that nothing ever ends.
+    /// The supervisor is killed before its worker has asked for a signal at the supervisor's death. A worker that
+    /// continued would be a second server, on another port, that no process ever ends.
     @Test func aWorkerThatBeginsWithoutItsSupervisorEnds() throws {
         let report = try CrashHandler.makeFile()
         var surroundings = Surroundings()
         surroundings.passed = report.number
-        // Orders of a supervisor that is not the process that starts it, with the memory as the descriptor 3.
+        // Orders from a supervisor that is not the parent process, with the shared memory as descriptor 3.
         surroundings.environment["TRANSFER_SUPERVISOR"] = "1 3 -1 0 0 -1"
         let home = try TemporaryDirectory()
         let flags = ["--dir", home.path("in"), "--listen", "127.0.0.1:0", "--plaintext"]
@@ -161,7 +162,7 @@ import TransferTestSupport
         #expect(try server.program.wait() == .killed(by: SIGKILL))
     }
 
-    /// Whoever sets the variable by which workers are known has no worker for that.
+    /// Setting the variable that identifies workers does not make a process a worker.
     @Test(arguments: ["", "nonsense", "1 2 3 4 5", "1 3 -1 0 0 4", "-1 99999 99999 99999 99999"])
     func anEnvironmentMakesNoWorker(_ orders: String) throws {
         var surroundings = Surroundings()
@@ -184,7 +185,8 @@ import TransferTestSupport
         #expect(names(in: home.path) == [], "it goes with the server")
     }
 
-    /// The manager listens to the process that it has started, through which all messages go.
+    /// The service manager accepts messages only from the process that it started, so all messages go through the
+    /// supervisor.
     @Test func theServiceManagerIsToldOfIt() throws {
         let home = try TemporaryDirectory()
         let manager = try NotificationSocket(home.path("notify"))
@@ -196,7 +198,7 @@ import TransferTestSupport
         kill(try server.waitForWorker(), SIGKILL)
         #expect(try manager.next() == ["STATUS=Starting again after SIGKILL"])
         #expect(try manager.next() == ready)
-        // One that somebody else has asked to end says that it is stopping, and the service is not.
+        // A worker that another program has asked to end stops, but the service does not.
         kill(try server.waitForWorker(), SIGTERM)
         #expect(try manager.next() == ["STATUS=Starting again after SIGTERM"])
         #expect(try manager.next() == ready)
@@ -223,7 +225,7 @@ import TransferTestSupport
         try #require(port)
         var surroundings = Surroundings()
         surroundings.listener = listener
-        // Where it was told to listen by itself counts for nothing.
+        // The server ignores its own listening address.
         let server = try RunningServer(flags, at: "127.0.0.1:1", surroundings)
         #expect(server.address == "127.0.0.1:\(UInt16(bigEndian: address.sin_port))")
         #expect(try server.push([photo]).end == .exited(0))

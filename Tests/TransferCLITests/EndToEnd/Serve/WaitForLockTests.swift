@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// Two servers of one directory: one that serves, and one that waits for it to end.
+/// Two servers of one directory: one serves, and the other waits for it to end.
 @Suite(.ownThreads) struct WaitForLockTests {
     private let home: TemporaryDirectory
 
@@ -23,13 +23,13 @@ import TransferTestSupport
         let first = try start(flags + state)
         let address = try RunningServer.address(first)
         #expect(try push("a", to: address).end == .exited(0))
-        // It has no address before: the first one's would be taken.
+        // The second server does not bind the address while it waits, because the first server uses it.
         let second = try start(flags + state, at: address)
         try second.waitForError("waiting for the lock of \(home.path("stored")), which process \(first.process) on ")
         first.signal(signal)
         _ = try first.wait()
         #expect(try RunningServer.address(second) == address)
-        // What the first one has acknowledged is known.
+        // The second server knows the uploads that the first one has acknowledged.
         #expect(try push("a", to: address).output.contains("\"alreadyStored\""))
         #expect(try push("b", to: address).end == .exited(0))
         second.signal(SIGTERM)
@@ -50,7 +50,7 @@ import TransferTestSupport
         #expect(try second.wait() == .exited(0))
     }
 
-    /// The process that serves dies, and the other one does not come in between.
+    /// The worker dies, and the waiting server does not take over the directory in between.
     @Test func aWorkerThatDiesKeepsTheDirectory() throws {
         let first = try start()
         let address = try RunningServer.address(first)
@@ -65,7 +65,7 @@ import TransferTestSupport
         #expect(finished.end == .exited(0) && !finished.errors.contains("listening"))
     }
 
-    /// As on a machine that the file server has given up.
+    /// For example, a network file system has dropped the lock of this machine.
     @Test(arguments: [["--no-supervise"], []]) func aServerThatHasLostTheDirectoryEnds(flags: [String]) throws {
         let server = try start(flags)
         let address = try RunningServer.address(server)

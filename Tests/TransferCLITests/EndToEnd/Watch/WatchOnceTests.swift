@@ -15,7 +15,7 @@ import TransferTestSupport
         #expect(second.errors == "watching card, known to be stored: 2\ndone: 0 stored, 0 B\n")
     }
 
-    /// For cron: nothing is there, and that is success.
+    /// With cron, an empty directory is no failure.
     @Test func anEmptyDirectoryIsNoFailure() throws {
         let server = try RunningServer()
         let card = try WatchedFolder()
@@ -32,7 +32,7 @@ import TransferTestSupport
         #expect(once.errors.hasSuffix("done: 1 stored, 6 B, 1 not sent\n"), "\(once.errors)")
     }
 
-    /// Whoever was killed while it removed a source may have left it under another name.
+    /// A program that was killed while it removed a source may have left the file under another name.
     @Test func saysWhatAKilledRemovalHasLeft() throws {
         let server = try RunningServer()
         let card = try WatchedFolder([".transfer-witness-0123456789abcdef0123456789abcdef-a"])
@@ -85,12 +85,12 @@ import TransferTestSupport
             let line = try #require(once.lines.count == 1 ? once.lines[0] : nil, "\(once.output) \(once.errors)")
             #expect(try schema.matches(JSONReader.read(Array(line.utf8))) == ["failure"])
             #expect(try once.object()["reason"] == reason, "\(once.output)")
-            // Of nothing there is no summary.
+            // Without files there is no summary.
             #expect(!once.errors.contains(" stored, "), "\(once.errors)")
         }
     }
 
-    /// What it was for is not done then.
+    /// A stopped run has not finished its work, so it ends by the signal and names the command to continue.
     @Test func stoppedBeforeItsEnd() throws {
         let (peer, card) = (try FakeServer(), try WatchedFolder(["a"]))
         let watch = try Program(WatchedFolder.arguments(peer.address) + ["--once"], card.surroundings)

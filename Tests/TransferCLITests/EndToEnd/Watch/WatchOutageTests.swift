@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// What goes wrong while a watch runs.
+/// Failures while a watch runs.
 @Suite(.ownThreads) struct WatchOutageTests {
     @Test func asksOnlyAboutWhatIsNewWhenItWasKilled() throws {
         let server = try RunningServer()
@@ -18,7 +18,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["a", "b", "c"])
     }
 
-    /// The server is asked about everything, and stores nothing twice.
+    /// Without its journal, a watch asks the server about every file and stores nothing twice.
     @Test(arguments: [nil, "garbage\n", ""] as [String?]) func withoutItsJournal(_ content: String?) throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a", "b"])
@@ -50,7 +50,7 @@ import TransferTestSupport
         #expect(try first.stopped().end == .exited(0))
     }
 
-    /// Told once that it is away, and once that it is back.
+    /// The watch reports once that the server is unreachable, and once that it is back.
     @Test func aServerThatIsAway() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])
@@ -83,7 +83,7 @@ import TransferTestSupport
         #expect(back.visibleFiles == ["a"])
     }
 
-    /// More happens than the kernel keeps for one that does not run.
+    /// More events happen than the kernel queues for a suspended process.
     @Test func eventsThatAreLost() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])
@@ -100,14 +100,14 @@ import TransferTestSupport
         try card.add("new/deep/d")
         watch.signal(SIGCONT)
         try watch.waitForLines(2)
-        // The directories that nobody told of are watched by now.
+        // The watch now also watches the directories whose events were lost.
         try card.add("new/deep/e")
         try watch.waitForLines(3)
         #expect(try watch.stopped().end == .exited(0))
         #expect(server.visibleFiles == ["a", "new/deep/d", "new/deep/e"])
     }
 
-    /// Nothing is removed for it, and the new one may have the number of the old.
+    /// A removed directory removes no files on the server, and a new one may have the inode number of the old one.
     @Test func aDirectoryThatIsRemovedAndMadeAgain() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])
@@ -126,7 +126,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["a", "b", "c", "d"])
     }
 
-    /// The directory that it was mounted on is no card, whatever is in it.
+    /// The directory under the removed mount is not the card, whatever it contains.
     @Test func aCardThatIsTakenOut() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["below"])
@@ -136,7 +136,7 @@ import TransferTestSupport
         try card.add("a")
         let watch = try card.watching(server)
         try watch.waitForLines(1)
-        // Nothing in it stays open. The watch may just be looking at it.
+        // The watch keeps no file on the card open, but it may be reading the directory just now.
         var attempts = 0
         while umount2(card.path, 0) != 0, attempts < 100_000 { attempts += 1 }
         #expect(attempts < 100_000)
@@ -152,7 +152,7 @@ import TransferTestSupport
         withExtendedLifetime(inside) {}
     }
 
-    /// In a namespace of its own, where the kernel gives three.
+    /// Runs in a separate namespace, in which the kernel allows three watches.
     @Test func tooFewWatches() throws {
         let server = try RunningServer()
         let card = try WatchedFolder((0..<8).map { "\($0)/a" })

@@ -16,7 +16,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["a", "sub/b", "sub/c"])
     }
 
-    /// Whoever was killed between the acknowledgement and the removal has left the file.
+    /// A watch that was killed between the acknowledgement and the removal has left the file.
     @Test func deletesWhatWasStoredBefore() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])
@@ -25,7 +25,7 @@ import TransferTestSupport
         #expect(card.names == [] && server.visibleFiles == ["a"])
     }
 
-    /// What somebody writes later, who has had it open all the time, is sent as well.
+    /// The watch also sends what another program writes later through a descriptor that it has kept open.
     @Test func keepsWhatSomebodyMayWriteTo() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])
@@ -39,7 +39,7 @@ import TransferTestSupport
         #expect(try server.stored("a-1") == Array("card/amore".utf8))
     }
 
-    /// He writes nothing more.
+    /// The other program writes no more.
     @Test func deletesWhatNobodyWritesToAnyMore() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])
@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["a"])
     }
 
-    /// The server has said that it is not durable.
+    /// The server has reported that the file is not durable.
     @Test func keepsWhatIsNotSafe() throws {
         let server = try RunningServer(["--durability", "none"])
         let card = try WatchedFolder(["a"])

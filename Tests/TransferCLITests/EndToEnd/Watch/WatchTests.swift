@@ -21,7 +21,7 @@ import TransferTestSupport
         #expect(end.lines.count == 5 && end.lines.allSatisfy { $0.hasPrefix("committed  card/") }, "\(end.output)")
     }
 
-    /// One who writes slowly: the file appears when it is whole.
+    /// A slow writer: the file is sent only when it is complete.
     @Test func sendsAFileWhenItRests() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["other0"])
@@ -41,7 +41,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["grows", "other0", "other1", "other2"])
     }
 
-    /// Directories that come whole, and go, and come back under another name.
+    /// Whole directories are added, removed, and added again under another name.
     @Test func followsDirectories() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["in/a"])
@@ -57,7 +57,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["back/a", "back/deep/b", "back/deep/c", "in/a"])
     }
 
-    /// All lines are objects as those of a push.
+    /// All lines are objects like those of a push.
     @Test func json() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])
@@ -84,7 +84,7 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["camera/a.jpg", "camera/c.part"])
     }
 
-    /// An ignore file holds from when it is there, and no longer than it is.
+    /// An ignore file applies from its creation until its removal.
     @Test func ignoreFilesThatChange() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])
@@ -102,7 +102,7 @@ import TransferTestSupport
         #expect(server.visibleFiles.contains("b.raw"))
     }
 
-    /// The names of the server that a name is taken on.
+    /// The conflict policies apply as they do for a push.
     @Test func conflictsAsAPushHasThem() throws {
         let server = try RunningServer()
         let card = try WatchedFolder(["a"])

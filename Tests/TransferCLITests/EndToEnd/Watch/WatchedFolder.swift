@@ -1,28 +1,28 @@
 import Glibc
 import TransferTestSupport
 
-/// A directory named `card` to watch, beside a home for what a watch remembers.
+/// A directory named `card` to watch, beside a home for the journals of a watch.
 struct WatchedFolder {
     let files: BatchFiles
 
-    /// - Parameter names: of files in the directory, each with its path from its parent as content.
+    /// - Parameter names: names of the files in the directory; the content of each is its path from the parent.
     init(_ names: [String] = []) throws {
         files = try BatchFiles(names.map { "card/\($0)" })
         if names.isEmpty { try makeDirectory(path) }
     }
 
-    /// The directory itself.
+    /// Path of the directory.
     var path: String { files.home.path("card") }
 
     func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// A file in it with its path from its parent as content.
+    /// Adds a file whose content is its path from the parent.
     func add(_ name: String) throws { try files.add("card/\(name)") }
 
-    /// Paths of the files that are in it.
+    /// Paths of the files in the directory.
     var names: [String] { TransferCLITests.files(below: path) }
 
-    /// Where a watch keeps what was acknowledged.
+    /// Folder in which a watch records the acknowledged files.
     var journals: String { files.home.path(".config/transfer/watches") }
 
     var surroundings: Surroundings {
@@ -31,14 +31,14 @@ struct WatchedFolder {
         return surroundings
     }
 
-    /// Starts `transfer watch`, in which files rest for a tenth of a second, and waits until it watches.
+    /// Starts `transfer watch` with a settle time of a tenth of a second, and waits until it watches.
     func watching(_ server: RunningServer, _ flags: String...) throws -> Program {
         let program = try Program(Self.arguments(server.address) + flags, surroundings)
         try program.waitForError("watching card, known to be stored: ")
         return program
     }
 
-    /// Runs it to its end, with `--once`.
+    /// Runs `transfer watch --once` to its end.
     func once(_ server: RunningServer, _ flags: String...) throws -> Finished {
         try Finished(Self.arguments(server.address) + ["--once"] + flags, surroundings)
     }
@@ -49,12 +49,12 @@ struct WatchedFolder {
 }
 
 extension Program {
-    /// Waits until it has said so many lines on standard output.
+    /// Waits until standard output has that many lines.
     func waitForLines(_ count: Int) throws {
         try waitForOutput("\n") { $0.utf8.filter { $0 == UInt8(ascii: "\n") }.count >= count }
     }
 
-    /// Asks it to stop and waits for the end.
+    /// Stops the watch and waits for its end.
     func stopped() throws -> Finished {
         signal(SIGTERM)
         return try Finished(self)

@@ -4,27 +4,27 @@ import TransferModel
 import TransferSealing
 import TransferTestSupport
 
-/// What a hostile server has to choose from: names, links, contents, and deliveries, genuine and forged.
+/// The material of a hostile server: names, links, contents, and deliveries, genuine and forged.
 struct HostileSample: Sendable {
-    /// A delivery as it can be listed, and what is sent of it.
+    /// A delivery as the server lists it, and the content that it sends for the delivery.
     struct Parcel: Sendable {
         let id: UploadID
         let name: String
         let content: [UInt8]
         let note: [UInt8]?
-        /// What has to be on disk of it before it is signed for.
+        /// The content that must be on disk before the client signs a receipt for the delivery.
         let opened: [UInt8]
     }
 
     let parcels: [Parcel]
 
-    /// What bob's machine publishes.
+    /// The certificate that bob's machine publishes.
     let certificate: [UInt8]
 
-    /// Links, to what is outside.
+    /// Targets of symbolic links that lead outside.
     let targets: [String]
 
-    /// Names that nothing may have, lead elsewhere, or show as something else.
+    /// Names that are invalid, lead elsewhere, or display as another name.
     static let names = [
         "..", ".", "", "../outside/secret", "/etc/x", "a/b", "x\0y", ".transfer", ".transfer-parts", ".bashrc",
         String(repeating: "n", count: 300), "\u{1B}[2J", "\u{202E}gnp.exe", "new\nline", "a\u{200B}", "-rf", "link",
@@ -32,7 +32,7 @@ struct HostileSample: Sendable {
     ]
 
     /// - Parameters:
-    ///   - key: of the client, who can open what is sealed for it.
+    ///   - key: sealing key of the client, which can open content sealed for it.
     ///   - outside: a directory that no command names.
     init(for key: SealingKey, outside: String) throws {
         let (alice, bob) = (KeyPair(), KeyPair())
@@ -58,12 +58,12 @@ struct HostileSample: Sendable {
         parcels = made
     }
 
-    /// Of a file of that name.
+    /// Content of a file with that name.
     func content(of name: String) -> [UInt8] {
         name == "b.txt" ? SplitMix64.bytes(seed: 3, 100_000) : Array("content of \(name.utf8.count)".utf8)
     }
 
-    /// What is sent of a delivery.
+    /// Content that the server sends for a delivery.
     func content(of id: UploadID) -> [UInt8] { parcels.first { $0.id == id }?.content ?? [1] }
 
     func digest(_ content: [UInt8], _ function: DigestFunction) -> Digest {

@@ -5,8 +5,8 @@ import TransferProtocol
 import TransferSealing
 import TransferTestSupport
 
-/// What a hostile server says: to each message an answer by chance, right or with a fault in it. Sans-IO; the same seed and the
-/// same messages give the same answers. It keeps what the client has sent and signed.
+/// Answers of a hostile server: each message gets a random answer, which is right or has a fault. Sans-IO; the same
+/// seed and messages give the same answers. The script records what the client has sent and signed.
 struct HostileScript {
     enum Arrival {
         case message(Message)
@@ -15,38 +15,38 @@ struct HostileScript {
 
     struct Reply {
         var bytes: [UInt8] = []
-        /// Whether the connection ends behind them.
+        /// Whether the connection ends after these answers.
         var ends = false
     }
 
-    /// What a client has signed, and who it was.
+    /// A receipt that a client has signed, and the client's key.
     struct Signed {
         let settle: SettleRequest
         let key: PublicKey
     }
 
-    /// All that was sent as content, one upload behind the other.
+    /// Content of all uploads, concatenated.
     private(set) var content: [UInt8] = []
-    /// Paths and targets that were named.
+    /// Paths and link targets that the client has named.
     private(set) var named: Set<String> = []
     private(set) var signed: [Signed] = []
-    /// As they were listed last.
+    /// Deliveries as they were last listed.
     private(set) var listed: [UploadID: ListedDelivery] = [:]
-    /// What came and what was answered, a line each.
+    /// The messages received and the answers sent, one per line.
     private(set) var transcript: [String] = []
-    /// Bytes of lists that were sent.
+    /// Bytes of all lists sent so far.
     private var flood = 0
-    /// Answers that are left; behind them nobody is answered any more, or lists of lists would have no end.
+    /// Number of answers left. After the last one the server falls silent; otherwise lists of lists would never end.
     private var left = 400
 
     private var random: SplitMix64
     private var wantsReceipts = false
-    /// One choice in so many is a fault: with few of them a conversation goes far, with many it ends soon.
+    /// One in this many choices is a fault: with few faults a conversation continues for long, with many it ends soon.
     private var rarity = 1
     private var begun: (begin: Begin, bytes: [UInt8])?
     let sample: HostileSample
 
-    /// The key of another server, which this one likes to name as its own.
+    /// The key of another server, which this server often claims as its own.
     static let victim = KeyPair(secret: Bytes32([UInt8](repeating: 0x52, count: 32)) ?? Bytes32())
 
     init(seed: UInt64, _ sample: HostileSample) {
@@ -60,7 +60,7 @@ struct HostileScript {
 
     mutating func any<T>(_ values: [T]) -> T { values[Int.random(in: 0..<values.count, using: &random)] }
 
-    /// The usual, or a fault.
+    /// Returns the usual answer, or a fault.
     private mutating func mostly<T>(_ usual: T, _ others: [T]) -> T { chance(1, in: rarity) ? any(others) : usual }
 
     mutating func bytes(_ count: Int) -> [UInt8] { random.bytes(count) }
@@ -195,7 +195,7 @@ struct HostileScript {
     private mutating func entries(_ list: ListRequest) -> [[UInt8]] {
         guard !list.isAboutItself else { return itself(list) }
         var (frames, sum) = ([[UInt8]](), 0)
-        // Long lists, as long as all of them together are no more than some MiB.
+        // Long lists, until all of them together exceed a few MiB.
         let isFlood = chance(1, in: 30) && flood < 4 << 20
         for _ in 0..<(isFlood ? 256 : 1) {
             let count = isFlood ? 64 : Int.random(in: 0...4, using: &random)

@@ -6,20 +6,20 @@ import TransferProtocol
 import TransferSystem
 import TransferTestSupport
 
-/// Listens with TLS, and has every connection answered by one script. Threads of its own block on the sockets.
+/// Listens with TLS, and answers all connections by one script. Its own threads block on the sockets.
 final class HostileServer: Sendable {
-    /// As `--to` takes it.
+    /// The address in the form that `--to` takes.
     let address: String
 
-    /// The script, also with what it has seen.
+    /// The script, with its records of what the clients have sent.
     let script: Locked<HostileScript>
 
     private let listener: Int32
     private let context: TLSContext
-    /// Sockets of connections that have not ended; nil when nobody is accepted any more.
+    /// Sockets of the open connections; nil when the server accepts no more connections.
     private let open = Locked<Set<Int32>?>([])
 
-    /// Of the certificate.
+    /// Key of the certificate.
     static let key = KeyPair(secret: Bytes32([UInt8](repeating: 0x51, count: 32)) ?? Bytes32())
 
     init(_ script: HostileScript) throws {
@@ -30,7 +30,7 @@ final class HostileServer: Sendable {
         _ = TestThread { [self] in accept() }
     }
 
-    /// Nobody is accepted any more, and all connections end.
+    /// Stops accepting connections, and ends all that are open.
     func stop() {
         let left = open.withLock { open in
             defer { open = nil }
@@ -53,7 +53,7 @@ final class HostileServer: Sendable {
             }
             _ = TestThread { [self] in
                 try? serve(number)
-                // Under the lock: `stop` must not shut down whoever has the number next.
+                // The lock prevents `stop` from shutting down another connection that gets this descriptor number next.
                 open.withLock { open in
                     open?.remove(number)
                     close(number)
@@ -87,7 +87,7 @@ final class HostileServer: Sendable {
         }
     }
 
-    /// Bytes that are encrypted at once, for which `TLSSide` has room.
+    /// Bytes to encrypt at once, for which `TLSSide` has room.
     private static let mostAtOnce = 512 << 10
 
     private func next(

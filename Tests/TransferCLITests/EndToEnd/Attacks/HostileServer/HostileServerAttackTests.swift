@@ -10,26 +10,28 @@ import TransferSealing
 import TransferSystem
 import TransferTestSupport
 
-/// Every command against a server whose answers are right, wrong, or faulty, by chance. Whatever it says, nothing outside the
-/// target is touched, nothing leaves that was not named, nothing is signed that is not on disk, and memory stays bounded.
+/// Runs every command against a server whose answers are right, wrong, or faulty, by chance. Whatever the server
+/// answers, the client changes nothing outside the target, sends nothing that the command does not name, signs nothing
+/// that is not on disk, and uses bounded memory.
 @Suite(.ownThreads) struct HostileServerAttackTests {
     private let home: TemporaryDirectory
     private let sealing: SealingKey
 
-    /// Bytes of memory that no command has more of, also while lists of some MiB come.
+    /// Bytes of memory that a command may use, also while it receives lists of several MiB.
     private static let mostMemory = 128 << 20
 
-    /// In each file that must stay where it is.
+    /// Content of each file that must stay on the client.
     private static let secret = SplitMix64.bytes(seed: 99, 64)
 
-    /// Rounds of all commands, and the seed of the first: another one each time in full, and with `TRANSFER_HOSTILE_SEED` that one.
+    /// Number of rounds of all commands, and the seed of the first round: at full scale a new seed in each run, unless
+    /// `TRANSFER_HOSTILE_SEED` sets one.
     private static let rounds = AttackScale.count(3, full: 100)
     private static let seed: Int = {
         guard let given = getenv("TRANSFER_HOSTILE_SEED") else { return AttackScale.isFull ? Int(time(nil)) : 1 }
         return Int(String(cString: given)) ?? 1
     }()
 
-    /// The number of the only command, to see one again.
+    /// The number of the only command to run, to reproduce a failure.
     private static let only = getenv("TRANSFER_HOSTILE_COMMAND").flatMap { Int(String(cString: $0)) }
 
     init() throws {
@@ -52,7 +54,7 @@ import TransferTestSupport
 
     // MARK: Commands
 
-    /// Those of one round, but for those of `syncs`.
+    /// The commands of one round, except those of `syncs`.
     ///
     /// - Returns: operands and flags, without the server.
     private func commands() -> [[String]] {
@@ -77,12 +79,12 @@ import TransferTestSupport
         ]
     }
 
-    /// Those that name the server with `--from`.
+    /// Commands that name the server with `--from`.
     private static let asking: Set = [
         "list", "stat", "cat", "du", "pull", "mkdir", "copy", "move", "remove", "trash",
     ]
 
-    /// A sync has operands that name the server.
+    /// Sync commands, which name the server in an operand.
     private func syncs(_ address: String) -> [[String]] {
         let (source, target) = (home.path("source"), home.path("target"))
         return [
@@ -124,7 +126,7 @@ import TransferTestSupport
             Issue.record("\(what): \(ended)\n\(last)")
             return
         }
-        // With other flags than there are, nothing would be tried.
+        // A command with invalid flags would test nothing.
         #expect(code != 2, "\(what): \(finished.errors)")
         #expect(try kept() == before, "\(what): something outside the target has changed")
         #expect(!contains(script.content, Self.secret), "\(what): what nobody named has left")
@@ -136,7 +138,7 @@ import TransferTestSupport
         #expect(AttackScale.isLight || memory.most < Self.mostMemory, "\(what): \(memory.most >> 20) MiB")
     }
 
-    /// All that must stay as it is: paths with what they are, and the content of files.
+    /// Everything that must stay unchanged: paths with their types, and the content of files.
     private func kept() throws -> [String: [UInt8]] {
         var found: [String: [UInt8]] = [:]
         for folder in ["source", "outside"] {
@@ -150,7 +152,7 @@ import TransferTestSupport
                 found["\(folder)/\(path)"] = facts + (isFile ? try readFile(place) : [])
             }
         }
-        // Nothing beside the directories that are named, nor in them what leads out.
+        // A new name beside the directories that commands may write to is a change, too.
         for name in try FileManager.default.contentsOfDirectory(atPath: home.path) { found[name] = found[name] ?? [] }
         for name in ["target", "mail", "receipts.jsonl", "sent.jsonl"] { found[name] = nil }
         return found
@@ -160,7 +162,8 @@ import TransferTestSupport
         Data(bytes).range(of: Data(secret)) != nil
     }
 
-    /// What a client has signed it has, under the digest that it has signed, and in the name of no server that has not proved it.
+    /// A client has the content for which it has signed, with the digest that it has signed, and names only a server
+    /// that has proved its key.
     private func checkSignatures(_ script: HostileScript, _ what: String) throws {
         guard !script.signed.isEmpty else { return }
         var here: Set<[UInt8]> = []
@@ -206,7 +209,7 @@ import TransferTestSupport
     }
 }
 
-/// The most memory that a program has had, as far as it was looked at.
+/// The largest resident size of a program among the samples taken.
 private final class PeakMemory: Sendable {
     private let peak = Locked(0)
 
@@ -219,6 +222,6 @@ private final class PeakMemory: Sendable {
         }
     }
 
-    /// Bytes.
+    /// Peak memory in bytes.
     var most: Int { peak.withLock { $0 } }
 }
