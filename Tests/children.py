@@ -1,4 +1,4 @@
-"""What the processes that tests start inherit, and where those are that do not end."""
+"""Default signals for the processes that tests start, and reports about processes that do not end."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import signal
 import subprocess
 from pathlib import Path
 
-# Seconds to wait for anything that a process does. It only ends what would wait for ever: far more than anything takes on a
-# machine of one core that is busy.
+# Seconds to wait for anything that a process does. The limit only ends waits that would last forever, so it is far
+# longer than anything takes on a busy machine with one core.
 PATIENCE = 180.0
 
-# Those of Popen's `restore_signals`.
+# Popen itself restores these (`restore_signals`).
 _RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
-# Bytes that are shown of what a process has said.
+# Bytes of a process's output to show.
 _SAID = 4000
 
-# Characters of the stacks that are shown of one process.
+# Characters of a process's stacks to show.
 _LONGEST = 64 << 10
 
 
@@ -27,11 +27,12 @@ def _does_nothing(*_: object) -> None:
 
 
 def have_default_signals() -> None:
-    """Lets every process that this one starts from now on begin with the default action for each signal, and none blocked.
+    """Makes every process that this one starts from now on begin with the default action for each signal and without
+    blocked signals.
 
-    nohup(1) ignores SIGHUP, and a shell ignores SIGINT for what it starts in the background: a process inherits that, and a
-    test that sends such a signal would wait in vain. A handler is as good as ignoring here, and no process inherits it
-    (execve(2)). Descriptors above the standard streams are closed by Popen.
+    nohup(1) ignores SIGHUP, and a shell ignores SIGINT in background processes. A child inherits that, and a test that
+    sends this signal to the child would wait in vain. In this process, a handler that does nothing has the effect of
+    ignoring the signal, and no process inherits handlers (execve(2)). Popen closes descriptors above the standard streams.
     """
     for number in signal.valid_signals():
         if signal.getsignal(number) == signal.SIG_IGN and number not in _RESTORED:
@@ -40,8 +41,8 @@ def have_default_signals() -> None:
 
 
 def finish(process: subprocess.Popen[bytes], patience: float = PATIENCE) -> subprocess.CompletedProcess[bytes]:
-    """Waits for the end of a process whose output and errors are pipes. Raises AssertionError when it does not come: with what it
-    has said, and where it and its children are; they have been killed then."""
+    """Waits for the end of a process whose output and errors are pipes. If the process does not end in time, raises
+    AssertionError with its output and with the places where it and its children are, after killing all of them."""
     try:
         output, errors = process.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
@@ -58,7 +59,7 @@ def finish(process: subprocess.Popen[bytes], patience: float = PATIENCE) -> subp
 
 
 def describe(process: int) -> str:
-    """A process and all that it has started: command lines, states, and for each thread where it is."""
+    """Describes a process and all its descendants: command lines, states, and the place where each thread is."""
     return "\n".join(_describe(one) for one in [process, *_descendants(process)])
 
 
@@ -77,13 +78,13 @@ def _describe(process: int) -> str:
         state = _read(task / "stat").rpartition(") ")[2][:1]
         where = f"state {state}, in {_read(task / 'wchan')}, system call {_read(task / 'syscall').strip()}"
         lines.append(f"  thread {task.name} {_read(task / 'comm').strip()!r}, {where}")
-        # Root alone may read it.
+        # Only root may read it.
         lines += [f"    {line}" for line in _read(task / "stack").splitlines()]
     return "\n".join([*lines, _stacks(process)])
 
 
 def _stacks(process: int) -> str:
-    """As the first debugger shows them that is installed."""
+    """The stacks that the first installed debugger shows."""
     debuggers = (
         ("eu-stack", "-p"),
         ("gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "thread apply all backtrace 60", "-p"),
@@ -107,7 +108,7 @@ def _stacks(process: int) -> str:
 
 
 def _read(path: Path) -> str:
-    """Nothing if the process has gone, or may not be looked at."""
+    """The content of a file, or an empty text if the process has ended or may not be examined."""
     try:
         return path.read_text(errors="replace")
     except OSError:

@@ -1,1 +1,1 @@
-"""Kills servers and clients in the middle of pushes, and looks whether every promise was kept."""
+"""Kills servers and clients in the middle of pushes, and checks that every promise was kept."""

@@ -28,16 +28,16 @@ from .syncs import SyncRoundPlan, Syncs
 from .tally import Tally
 from .web import WebPlan, WebRounds
 
-# Of so many rounds, one more has a disk that loses writes; of a short run, two have one.
+# For every 10 rounds, one more round has a disk that loses writes; a short run has two.
 _FAULTS = 10
 _LEAST_FAULTS = 2
 
-# Seconds between two signs of life.
+# Seconds between two progress messages.
 _QUIET = 10.0
 
 
 class Torture:
-    """One run."""
+    """One run of the torture test."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -47,21 +47,21 @@ class Torture:
         self._faulty: FaultyRound | None = None
         self._cut: CutRound | None = None
         self._deliveries: Deliveries | None = None
-        # The round of deliveries that is being played.
+        # Number of the round of deliveries that is being played.
         self._delivery = 0
-        # The same with power cuts.
+        # Number of the round of deliveries with power cuts, or None.
         self._delivery_cut: int | None = None
         self._web: WebRounds | None = None
-        # The round over HTTP that is being played.
+        # Number of the round over HTTP that is being played.
         self._web_round = 0
         self._syncs: Syncs | None = None
-        # The round of syncs that is being played.
+        # Number of the round of syncs that is being played.
         self._sync_round = 0
         self._machines: Machines | None = None
-        # The round of two machines that is being played.
+        # Number of the round with two machines that is being played.
         self._machine_round = 0
         self._neighbours: Neighbours | None = None
-        # The round beside a neighbour that is being played.
+        # Number of the round beside a neighbour that is being played.
         self._neighbour_round = 0
         self._commands: list[str] = []
         self._shown = time.monotonic()
@@ -121,7 +121,7 @@ class Torture:
         self._live(f"round {number}")
 
     def _play_deliveries(self) -> None:
-        """Behind the others, with seeds of their own."""
+        """Plays the rounds of deliveries after the other rounds, with separate seeds."""
         options = self._options
         if not Features.of(options.transfer).mail:
             return
@@ -152,7 +152,7 @@ class Torture:
         self._deliveries = None
 
     def _play_web(self) -> None:
-        """As those with deliveries."""
+        """Plays the rounds over HTTP, likewise with separate seeds."""
         options = self._options
         if not Features.of(options.transfer).web:
             return
@@ -180,7 +180,7 @@ class Torture:
         self._web = None
 
     def _play_syncs(self) -> None:
-        """As those with deliveries."""
+        """Plays the rounds of syncs, likewise with separate seeds."""
         options = self._options
         if not Features.of(options.transfer).sync:
             return
@@ -211,7 +211,8 @@ class Torture:
         self._syncs = None
 
     def _play_machines(self) -> None:
-        """As those with deliveries. Of four directories one is on a file system that ignores case, where there can be one."""
+        """Plays the rounds with two machines, likewise with separate seeds. One of four directories is on a file system
+        that ignores case, if this machine can have one."""
         options = self._options
         features = Features.of(options.transfer)
         if not (features.sync and features.keeps_replaced):
@@ -246,7 +247,7 @@ class Torture:
         self._machines = None
 
     def _play_neighbours(self) -> None:
-        """As those with deliveries."""
+        """Plays the rounds beside a neighbour, likewise with separate seeds."""
         options = self._options
         if options.neighbours == 0:
             return
@@ -278,7 +279,8 @@ class Torture:
         self._neighbours = None
 
     def _play_faults(self) -> None:
-        """Behind the others, and with seeds of their own, so that each round is the same whether there are any."""
+        """Plays the rounds with a failing disk after the others and with separate seeds, so that they change no other
+        round."""
         for kind, reason in Medium.missing().items():
             print(f"torture: no rounds with a failing disk on {kind}: {reason}", flush=True)
         kinds = Medium.kinds()
@@ -301,7 +303,7 @@ class Torture:
             shutil.rmtree(directory)
 
     def _play_cuts(self) -> None:
-        """As those with a failing disk."""
+        """Plays the rounds with power cuts, likewise with separate seeds."""
         options = self._options
         if options.cuts == 0:
             return
@@ -331,7 +333,7 @@ class Torture:
             self._live(f"round {number} with power cuts")
 
     def _play_delivery_cuts(self) -> None:
-        """Half as many as of the others, with power cuts where somebody would be killed."""
+        """Plays half as many rounds of deliveries, with power cuts in place of kills."""
         options = self._options
         kinds = PowerDisk.kinds()
         if not kinds or not Features.of(options.transfer).mail:
@@ -347,7 +349,7 @@ class Torture:
             try:
                 self._deliveries.prepare()
             except OSError:
-                # The others have said so.
+                # The rounds with power cuts have already reported this.
                 self._deliveries.close()
                 shutil.rmtree(directory)
                 self._deliveries = None
@@ -357,7 +359,7 @@ class Torture:
             self._live(f"round {number} of deliveries with power cuts")
 
     def _live(self, words: str) -> None:
-        """Says where it is, now and then."""
+        """Prints the current place now and then."""
         if time.monotonic() - self._shown > _QUIET:
             self._shown = time.monotonic()
             print(f"torture: {words}", flush=True)

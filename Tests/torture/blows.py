@@ -1,4 +1,4 @@
-"""What a round of deliveries does, decided by its seed alone."""
+"""The plan of a round of deliveries, decided by its seed alone."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ RECIPIENT = "recipient"
 
 RECIPIENTS = ("bob", "carol")
 
-# Who is killed while something is sent, and how often.
+# The processes to kill while files are sent, with weights.
 _SENDING = [((SENDER,), 4), ((SERVER,), 4), ((SENDER, SERVER), 2)]
-# What comes to these while somebody receives at the same time.
+# Added to the above while recipients receive at the same time.
 _WATCHED = [((RECIPIENT,), 4), ((RECIPIENT, SERVER), 2), ((SENDER, RECIPIENT, SERVER), 2)]
 _RECEIVING = [((RECIPIENT,), 4), ((SERVER,), 3), ((RECIPIENT, SERVER), 3)]
 
 
 @dataclass(frozen=True)
 class Blow:
-    """Some are killed: when so much of the expected time has passed, or when that share of the lines is there."""
+    """Kills processes after a share of the expected time, or when a share of the lines is printed."""
 
     victims: tuple[str, ...]
     share: float
@@ -32,27 +32,27 @@ class Blow:
     def make(source: random.Random, among: list[tuple[tuple[str, ...], int]], changes: float = 0) -> Blow:
         victims = source.choices([who for who, _ in among], [weight for _, weight in among])[0]
         counts_lines = source.random() < 0.5
-        # Some come after the last line.
+        # Some kills come after the last line.
         share = source.random() if counts_lines else source.uniform(0, 1.1)
         return Blow(victims, share, counts_lines, source.random() < changes)
 
 
 @dataclass(frozen=True)
 class DeliveryPlan:
-    """One round: something is sent, and its recipients receive it, at the same time or afterwards."""
+    """One round: files are sent, and the recipients receive them, at the same time or afterwards."""
 
     recipients: tuple[str, ...]
-    # Those of them who don't want what they have not received yet.
+    # The recipients that decline everything they have not received yet.
     declining: tuple[str, ...]
     watches: bool
-    # How those who watch are stopped at last.
+    # Whether the watching clients are killed or asked to end.
     kills_watchers: bool
-    # Whether the server is started anew before anybody receives.
+    # Whether the server is restarted before the recipients receive.
     restarts: bool
     push: tuple[str, ...]
     receive: tuple[str, ...]
     sending: tuple[Blow, ...]
-    # For each recipient.
+    # The kills while each recipient receives.
     receiving: dict[str, tuple[Blow, ...]]
 
     @staticmethod
@@ -65,7 +65,7 @@ class DeliveryPlan:
             flags += ["--compress", source.choice(["zlib", "none"])]
         if source.random() < 0.1:
             flags += ["--digest", "sha256"]
-        # What is sealed is told of with the names, sizes and contents that it has when it is opened.
+        # Sealed files are reported with the names, sizes and contents that they have when opened.
         if source.random() < 0.4:
             flags.append("--seal")
         return DeliveryPlan(

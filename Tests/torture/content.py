@@ -1,4 +1,4 @@
-"""Content of files: how large, and of what."""
+"""Sizes and contents of files."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 KIB = 1 << 10
 MIB = 1 << 20
 
-# A block of the digest: uploads of up to one are kept in another way than longer ones.
+# Size of a block of the digest. The server keeps uploads of up to one block differently from longer ones.
 BLOCK = 4 * MIB
 
-# From this size on a file travels in parts.
+# A file of this size or more is sent in parts.
 PARTS = 32 * MIB
 
 _READ = 4 * MIB
@@ -21,7 +21,7 @@ _WORDS = [b"listening ", b"stored ", b"connection lost\n", b"127.0.0.1:5288 ", b
 
 
 def size(source: random.Random, huge: bool) -> int:
-    """Bytes of a file; `huge` allows what travels in parts."""
+    """The size of a file in bytes; `huge` allows sizes that are sent in parts."""
     kind = source.random()
     if huge and kind < 0.5:
         return source.randint(40 * MIB, 100 * MIB)
@@ -32,7 +32,7 @@ def size(source: random.Random, huge: bool) -> int:
     if kind < 0.65:
         return source.randint(2, 8 * KIB)
     if kind < 0.85:
-        # Around the longest body with a short header.
+        # Sizes around the longest body with a short header.
         return source.randint(60 * KIB, 70 * KIB)
     if kind < 0.93:
         return BLOCK + source.choice([-1, 0, 1, 4 * KIB])
@@ -40,7 +40,7 @@ def size(source: random.Random, huge: bool) -> int:
 
 
 def make(count: int, source: random.Random) -> bytes:
-    """So many bytes, sometimes such as compress well."""
+    """Content of that many bytes, sometimes with a high compression ratio."""
     if source.random() < 0.7:
         return source.randbytes(count)
     words = b"".join(source.choice(_WORDS) + source.randbytes(2) for _ in range(1 + min(count, 64 * KIB) // 8))
@@ -48,12 +48,12 @@ def make(count: int, source: random.Random) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    """What content is known by here. Not the program's own function: that one is being tested."""
+    """The digest that the tests use. It is not the program's own function, because that is being tested."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def digest_of(path: Path) -> str:
-    """The digest of a file."""
+    """The digest of the content of a file."""
     state = hashlib.blake2b(digest_size=16)
     with path.open("rb") as file:
         while data := file.read(_READ):

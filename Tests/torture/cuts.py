@@ -1,4 +1,4 @@
-"""Rounds in which the power of the whole machine is cut: what was acknowledged before is looked for on the medium."""
+"""Rounds in which the power of the whole machine is cut: what was acknowledged before must be on the medium."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .sources import Sources
 from .tally import Tally
 from .work import Work
 
-# What mount(8) is told, by kind. What a file system does to help careless programs is left out at times.
+# Options of mount(8), by kind. Some switch off the help that a file system gives to careless programs.
 OPTIONS = {
     "ext4": ["", "noauto_da_alloc", "data=writeback,noauto_da_alloc"],
     "xfs": [""],
@@ -30,17 +30,18 @@ OPTIONS = {
 _LEAST_CUTS = 2
 _MOST_CUTS = 5
 
-# How many rounds in a hundred have a file that travels in parts.
+# Percentage of rounds with a file that is sent in parts.
 _HUGE = 20
 
-# A client whose server lost its power: nothing lost, or not connected in time. Of a stream nobody may have what the server
-# had verified and not yet acknowledged: then it fails.
+# Exit statuses of a client whose server lost its power: success, or not connected in time. A stream can also fail,
+# because the blocks that the server had verified and not yet acknowledged are lost.
 _STATUSES = (0, 3)
 _STREAM_STATUSES = (0, 1, 3)
 
-# The run of the kernel, which is another one after a power cut.
+# ID of the kernel's run, which changes with a power cut.
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
-# A copy of all mounts would hold disks that others unmount meanwhile: it lets go of those on loop devices, but for its own.
+# A new mount namespace keeps disks mounted that others unmount meanwhile, so the process unmounts all loop devices
+# except its own.
 _WITH_BOOT_ID = f"""
 mount --bind "$0" {_BOOT_ID} || exit
 disk=$1
@@ -54,18 +55,18 @@ exec "$@"
 
 
 def with_boot_id(file: Path, disk: Path) -> list[str]:
-    """A command that becomes the one behind it, in a run of the kernel with the id in that file. It uses that disk and no
-    other on a loop device."""
+    """A command that runs the command appended to it, with the boot ID from that file. The command uses `disk` and no
+    other loop device."""
     return ["unshare", "--mount", "--propagation", "slave", "sh", "-c", _WITH_BOOT_ID, str(file), str(disk)]
 
 
 @dataclass(frozen=True)
 class Moment:
-    """When the power is cut: when so much of the expected time has passed, or when that share is acknowledged."""
+    """The time of a power cut: after a share of the expected time, or when a share of the uploads is acknowledged."""
 
     share: float
     counts_lines: bool
-    # Whether another program has just synced a file, and with it all names that the file system had in its journal.
+    # Whether another program syncs a file just before, which commits all names in the file system's journal.
     commits: bool
 
     @staticmethod
@@ -83,17 +84,17 @@ class Cuts:
     kind: str
     options: str
     push: Push
-    # Whether a file travels in parts.
+    # Whether a file is sent in parts.
     huge: bool
-    # Whether an older set was stored before, of which the one that is pushed has changed some.
+    # Whether an older set was stored before, and the pushed set has newer files.
     follows: bool
-    # When the power is cut while the set is pushed. It is once more when all is acknowledged.
+    # Power cuts while the set is pushed. One more follows when everything is acknowledged.
     moments: tuple[Moment, ...]
-    # For each of these, when it is cut again while the same command is repeated.
+    # For each of these, a second cut while the same command is repeated, or None.
     again: tuple[Moment | None, ...]
-    # Whether the catalog is compared before the server is started, or beside it.
+    # Whether the catalog is verified before the server starts, instead of while it runs.
     scrubs_first: bool
-    # Whether the kernel's run has another id behind each cut.
+    # Whether the kernel's run has another ID after each cut.
     boots: bool
 
     @staticmethod
@@ -116,14 +117,14 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Cut:
-    """What there was when the power was cut."""
+    """The medium and the promises at the time of a power cut."""
 
     image: Path
     promises: Promises
 
 
 class CutRound:
-    """A server directory on such a disk, and what becomes of it after each cut."""
+    """A server directory on a disk with power cuts, and what becomes of the directory after each cut."""
 
     def __init__(self, transfer: Path, directory: Path, plan: Cuts, source: random.Random, show: Callable[[str], None]) -> None:
         shutil.rmtree(directory, ignore_errors=True)
@@ -143,7 +144,7 @@ class CutRound:
         self._server = Server(transfer, self._store, directory / "server.log", free_port(random.Random()), within)
         self._client: Client | None = None
         self._runs = 0
-        # What is being looked at.
+        # The image that is being examined.
         self._image: Path | None = None
         show(f"# {plan}")
 
@@ -152,23 +153,23 @@ class CutRound:
         return self._plan.number
 
     def prepare(self) -> None:
-        """Makes the disk. Raises OSError where mounting is not allowed."""
+        """Makes the disk. Raises OSError if mounting is not allowed."""
         self._disk.make()
 
     def close(self) -> None:
-        """Ends everything and leaves the directory."""
+        """Ends all processes and leaves the directory."""
         if self._client is not None:
             self._client.abandon()
         self._server.abandon()
         self._disk.abandon()
 
     def keep(self) -> None:
-        """Leaves what the broken promise was found on in the directory, as it was when the power was cut."""
+        """Copies the medium with the broken promise into the directory, in its state at the power cut."""
         if self._image is not None:
             self._disk.keep(self._image, self.directory / "image")
 
     def play(self, tally: Tally, pace: Pace) -> None:
-        """Raises Broken."""
+        """Plays the round. Raises Broken if a promise is broken."""
         self._tally = tally
         self._pace = pace
         self._disk.prove()
@@ -191,7 +192,7 @@ class CutRound:
     # Cutting
 
     def _push(self, work: Work, promises: Promises) -> list[Cut]:
-        """Runs the command to its end and cuts the power meanwhile, beside a server that notices nothing."""
+        """Runs the command to its end and takes power cuts meanwhile, which the running server does not notice."""
         client = self._begin(work, promises)
         before = promises.copy()
         cuts = []
@@ -205,13 +206,14 @@ class CutRound:
         return cuts
 
     def _comes(self, client: Client, work: Work, moment: Moment) -> bool:
-        """Waits for a moment. Returns False when the client ended before."""
+        """Waits for a moment. Returns False if the client ended before."""
         count = len(work.wanted)
         lines = 1 + int(moment.share * count) if moment.counts_lines else None
         return client.wait_for(moment.share * self._pace.expected(count, work.bytes), lines)
 
     def _cut(self, work: Work, before: Promises, output: bytes, commits: bool) -> Cut:
-        """Cuts the power. `before` is what was promised before the client was run, and `output` what it has said since."""
+        """Takes a power cut. `before` has the promises made before the client ran, and `output` is the client's output
+        since."""
         promises = before.copy()
         count = promises.hear(work, output)
         if self._has_receipts:
@@ -226,13 +228,13 @@ class CutRound:
     # Behind a cut
 
     def _recover(self, work: Work, cut: Cut, again: Moment | None) -> None:
-        """Looks at what a cut has left, and repeats the command there until everything is acknowledged."""
+        """Checks what a cut has left, and repeats the command there until everything is acknowledged."""
         self._boot(work, cut)
         promises = cut.promises.copy()
         client = self._begin(work, promises)
         if again is not None and self._comes(client, work, again):
             self._cut_under(client, work, promises, again)
-            # What was said while the power was cut had been sent before: it counts.
+            # The client's output during the cut was sent before the cut, so it counts.
             statuses = _STREAM_STATUSES if self._plan.push.form == "input" else _STATUSES
             if self._finish(work, client, promises, statuses).status != 0:
                 self._finish(work, self._begin(work, promises), promises, (0,))
@@ -245,17 +247,17 @@ class CutRound:
         self._disk.halt()
 
     def _cut_under(self, client: Client, work: Work, promises: Promises, moment: Moment) -> None:
-        """Cuts the power of the server and gives it back, while a client waits for it."""
-        # Everything that it has sent, it has sent before the cut: so all that the client says counts.
+        """Cuts the power of the server and restores it, while a client waits for the server."""
+        # The server sends nothing after the cut, so everything that the client prints counts.
         self._server.freeze()
         cut = self._cut(work, promises, client.said(), moment.commits)
         self._server.kill()
         self._boot(work, cut)
 
     def _boot(self, work: Work, cut: Cut) -> None:
-        """The power is back: looks at the medium and starts a server there. Raises Broken."""
+        """Restores the power: checks the medium and starts a server there. Raises Broken if a promise is broken."""
         self._look(work, cut)
-        # Where nothing was ever acknowledged there need be no catalog.
+        # If nothing was ever acknowledged, there need be no catalog.
         scrubs_first = self._plan.scrubs_first and len(cut.promises.ledger.acknowledged) > 0
         if scrubs_first:
             scrub(self._transfer, self._store, cut.promises.ledger, is_complete=False)
@@ -264,7 +266,7 @@ class CutRound:
             scrub(self._transfer, self._store, cut.promises.ledger, is_complete=False)
 
     def _look(self, work: Work, cut: Cut) -> None:
-        """Compares what is on the medium with what was promised. Raises Broken."""
+        """Compares the medium with the promises. Raises Broken if one is broken."""
         if self._image is not None and self._image != cut.image:
             self._disk.drop(self._image)
         self._image = cut.image
@@ -276,7 +278,7 @@ class CutRound:
         if cut.promises.receipts:
             receipts = self.directory / "receipts.jsonl"
             receipts.write_bytes(cut.promises.receipts)
-            # What was replaced is not as its receipt says.
+            # A replaced file does not match its receipt.
             against = None if work.replaces else self._store
             if problem := features.check_receipts(self._transfer, receipts, against):
                 raise Broken(f"after a power cut: {problem}")

@@ -1,4 +1,4 @@
-"""Rounds in which files are sent to people, and everybody on their way is killed."""
+"""Rounds in which files are sent to people, and all programs on the way are killed."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from .program import Broken, Client, Run, Server, free_port
 from .sources import Sources
 from .tally import Tally
 
-# As of other rounds.
+# The limits of the other rounds.
 _MOST_MEMORY = 128 * content.MIB
 _SPARE_DESCRIPTORS = 8
 
-# What a client whose server was killed may end with: all is well, or it never connected.
+# Exit statuses of a client whose server was killed: success, or never connected.
 _STATUSES = (0, 3)
 _KILLED = -9
-# A client that has not connected when it is asked to end dies of the signal; one that watches ends well.
+# A client dies of the signal if it has not connected when it is asked to end; a watching client exits with success.
 _STOPPED = -15
 
-# Where a recipient's client keeps what it needs until all is received.
+# Folder in which a recipient's client keeps its state until it has received everything.
 _PARTS = ".transfer-parts"
 
 
 def _left(parts: Path) -> list[str]:
-    """What should have been removed. That a client was killed while it synced is remembered until the machine starts anew."""
+    """Files that should have been removed. The mark of a client that was killed during a sync stays until the machine
+    restarts."""
     return [path.name for path in parts.glob("*") if not path.name.startswith("sync-running-")]
 
 
 class Deliveries:
-    """A server directory, the directories of those who receive, and everything that was ever sent."""
+    """A server directory, the directories of the recipients, and everything that was ever sent."""
 
     def __init__(
         self,
@@ -49,8 +50,8 @@ class Deliveries:
         show: Callable[[str], None],
         plan: MachinePlan | None = None,
     ) -> None:
-        """`paces` are those of sending and of receiving, and `plan` is that of a machine whose power is cut where others are
-        killed."""
+        """`paces` are those of sending and of receiving. `plan` describes a machine whose power is cut in place of
+        kills."""
         shutil.rmtree(directory, ignore_errors=True)
         (directory / "source").mkdir(parents=True)
         self.directory = directory
@@ -62,7 +63,7 @@ class Deliveries:
         self._people = {name: Person(name, transfer, directory) for name in RECIPIENTS}
         self._boxes = {name: Mailbox(name) for name in RECIPIENTS}
         self._machine = Machine(plan, directory) if plan is not None else None
-        # Whose directories are where.
+        # The directories of a party are on its machine.
         self._received = self._place(RECIPIENT)
         self._stored = {name: Stored(self._received / name, reserved=_PARTS) for name in RECIPIENTS}
         within = [*self._within(SERVER), *at_home(directory / "homes" / "server")]
@@ -70,16 +71,16 @@ class Deliveries:
         self._server = Server(transfer, self._place(SERVER) / "store", directory / "server.log", port, within, flags=())
         self._to: list[str] = []
         self._clients: dict[str, Client] = {}
-        # Those of them whose server was killed: they may not have reached it, which is tried once.
+        # Clients whose server was killed. They may not have reached it, and they try only once.
         self._alone: set[str] = set()
 
     def prepare(self) -> None:
-        """Makes the machine. Raises OSError where mounting is not allowed."""
+        """Makes the machine. Raises OSError if mounting is not allowed."""
         if self._machine is not None:
             self._machine.prepare()
 
     def close(self) -> None:
-        """Ends everything and leaves the directory."""
+        """Ends all processes and leaves the directory."""
         for client in self._clients.values():
             client.abandon()
         self._server.abandon()
@@ -87,7 +88,7 @@ class Deliveries:
             self._machine.abandon()
 
     def play(self, number: int, plan: DeliveryPlan, source: random.Random) -> None:
-        """One round. Raises Broken."""
+        """Plays one round. Raises Broken if a promise is broken."""
         if not self._server.starts:
             self._open()
         sources = Sources(self.directory / "source" / f"r{number}", source, source.randrange(100) < 3)
@@ -102,7 +103,8 @@ class Deliveries:
         self._tally.deliveries["rounds"] += 1
 
     def end(self) -> None:
-        """After the last round: everything is read once more, and a server that starts leaves no content of what has ended."""
+        """After the last round, reads everything once more. A server that starts must remove the content of ended
+        deliveries."""
         self._fell((SERVER,))
         self._look(is_complete=True, afresh=True)
         left = list((self._server.directory / ".transfer" / "mail").glob("**/*"))
@@ -119,7 +121,7 @@ class Deliveries:
         (self.directory / "homes" / "server").mkdir()
         self._server.start()
         self._to = ["--to", self._server.address, "--server-key", fingerprint(self._server)]
-        # Who is sealed for has published a key before.
+        # A person must have published a key before others can seal for that person.
         for person in (self._sender, *self._people.values()):
             person.ask("whoami", *self._to)
 
@@ -165,7 +167,7 @@ class Deliveries:
         return self._begin(SENDER, self._sender.command("push", *self._to, *flags, top), self.directory / "source")
 
     def _watch(self, plan: DeliveryPlan) -> None:
-        """Has everybody receive who is to, and does not yet."""
+        """Starts a watching client for every recipient that has none."""
         for name in plan.recipients if plan.watches else ():
             if name in self._clients and self._clients[name].has_ended:
                 self._finish(name, self._clients[name], ())
@@ -187,7 +189,7 @@ class Deliveries:
         self._receiving_pace.learn(count, 0, run.seconds)
         if waiting := self._people[name].ask("inbox", *self._to, "--json"):
             raise Broken(f"{name} has received everything, and {len(waiting.splitlines())} deliveries wait")
-        # A power cut may bring back what was removed there.
+        # A power cut may restore removed files.
         if self._received == self.directory and (left := _left(self._received / name / _PARTS)):
             raise Broken(f"{name} has received everything, and there is still {_PARTS}: {left}")
 
@@ -199,7 +201,7 @@ class Deliveries:
     # Running
 
     def _strike(self, who: str, begin: Callable[[], Client], pace: Pace, blow: Blow, count: int, size: int) -> bool:
-        """Runs a command and kills some. Returns False when it was over before that."""
+        """Runs a command and kills the victims. Returns False if the command ended before that."""
         client = begin()
         needed = 1 + int(blow.share * count) if blow.counts_lines else None
         if not client.wait_for(blow.share * pace.expected(count, size), needed):
@@ -213,7 +215,7 @@ class Deliveries:
         return True
 
     def _fell(self, victims: tuple[str, ...]) -> None:
-        """Kills some, and starts the server again. Where it is their machine whose power is cut, all who are there die."""
+        """Kills the victims, and starts the server again. If their machine loses its power, all parties on it die."""
         machine = self._machine if self._machine is not None and self._machine.loses_power(victims) else None
         if machine is not None:
             victims = tuple({*victims, *machine.plan.parties})
@@ -237,7 +239,7 @@ class Deliveries:
             self._take(name, run, (0, _KILLED))
 
     def _cut(self, machine: Machine, dying: dict[str, Client]) -> Path:
-        """Cuts the power. What was said by somebody there was said before."""
+        """Cuts the power. Everything that the parties on the machine have printed was printed before the cut."""
         for name, client in dying.items():
             if name in RECIPIENTS and RECIPIENT in machine.plan.parties:
                 client.freeze()
@@ -258,7 +260,7 @@ class Deliveries:
         return self._take(who, client.finish(), statuses)
 
     def _take(self, who: str, run: Run, statuses: tuple[int, ...]) -> Run:
-        """Compares what a client has said with what is there."""
+        """Compares a client's output with the files in place."""
         del self._clients[who]
         self._show(f"{who} ended with status {run.status} after {run.seconds:.3f} s")
         if who in RECIPIENTS:
@@ -282,12 +284,13 @@ class Deliveries:
     # Looking
 
     def _look(self, is_complete: bool, afresh: bool = False) -> None:
-        """Compares what the sender is told with what the recipients have. Raises Broken."""
+        """Compares what the server reports to the sender with what the recipients have. Raises Broken if a promise is
+        broken."""
         receipts = self.directory / "receipts.jsonl"
         rows = [Row.of(said) for said in lines(self._sender.ask("sent", *self._to, "--json", "--receipts", str(receipts)))]
         problems = receipt_problems(rows, receipts.read_bytes() if receipts.exists() else b"")
         for name, box in self._boxes.items():
-            # Directories that come later are looked at later than what is said of them.
+            # The directories are read after the report, so they may have more than the report says.
             stored = self._stored[name].look(afresh)
             self._tally.deliveries["files compared"] += len(stored)
             problems += box.problems(rows, stored, is_complete)

@@ -1,4 +1,4 @@
-"""Rounds with a disk that loses writes: faults, then a retry or a restart, and at last a look at the medium."""
+"""Rounds with a disk that loses writes: faults, then a retry or a restart, and finally a check of the medium."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .program import Broken, Client, Refused, Server, free_port
 from .sources import Sources
 from .tally import Tally
 
-# Attempts while the disk fails.
+# Number of attempts while the disk fails.
 _MOST_ATTEMPTS = 3
 
 
@@ -24,11 +24,11 @@ class Fault:
     """One round, decided by its seed alone."""
 
     kind: str
-    # Bytes that fit on the medium before it begins to lose.
+    # Bytes that fit on the medium before it begins to lose writes.
     room: int
-    # What each attempt on the failing disk ends in: nothing, or a server that is killed after a share of a second.
+    # For each attempt on the failing disk, the seconds after which the server is killed, or None.
     kills: tuple[float | None, ...]
-    # Whether another server takes the files when the disk has room.
+    # Whether a new server takes the files when the disk has room again.
     restarts: bool
     lanes: int
 
@@ -46,7 +46,7 @@ class Fault:
 
 
 class FaultyRound:
-    """A server directory on such a disk, from its first file to its last look."""
+    """A server directory on a failing disk, from its first file to the final check."""
 
     def __init__(self, transfer: Path, directory: Path, tally: Tally, show: Callable[[str], None]) -> None:
         shutil.rmtree(directory, ignore_errors=True)
@@ -61,7 +61,7 @@ class FaultyRound:
         self._client: Client | None = None
 
     def close(self) -> None:
-        """Ends everything and leaves the directory."""
+        """Ends all processes and leaves the directory."""
         if self._client is not None:
             self._client.abandon()
         if self._server is not None:
@@ -70,7 +70,7 @@ class FaultyRound:
             self._medium.abandon()
 
     def play(self, fault: Fault, source: random.Random) -> None:
-        """Raises Broken; OSError where mounting is not allowed."""
+        """Plays the round. Raises Broken if a promise is broken, and OSError if mounting is not allowed."""
         self._show(f"# {fault}")
         self._medium = Medium(self.directory, fault.kind)
         self._medium.make(fault.room)
@@ -86,7 +86,7 @@ class FaultyRound:
         if fault.restarts and self._server.runs:
             self._restart()
         if not self._server.runs or self._push(sources, fault, None) != 0:
-            # A file system that could not write its journal writes nothing more before it is mounted anew.
+            # A file system that could not write its journal refuses all writes until it is mounted again.
             self._remount()
             if status := self._push(sources, fault, None):
                 raise Broken(f"the disk was mended, and the push ended with status {status}")
@@ -104,7 +104,7 @@ class FaultyRound:
         try:
             self._server.start()
         except Refused:
-            # The file system takes nothing any more.
+            # The file system refuses all writes.
             self._server.abandon()
 
     def _remount(self) -> None:
@@ -112,8 +112,9 @@ class FaultyRound:
         self._show("kill -KILL the server, mount the disk anew, start it again")
         self._server.abandon()
         self._medium.remount()
-        # Names are those of the medium now. The server cannot know that without another run of the kernel, so whoever mounts the
-        # disk anew takes the list of doubted directories away (docs/design/store.md, When a sync fails).
+        # After the remount all names come from the medium. The server cannot know that without a new run of the kernel,
+        # so the program that remounts the disk also removes the list of doubted directories (docs/design/store.md, When
+        # a sync fails).
         for doubted in (self._medium.directory / "store" / ".transfer").glob("unsynced-*"):
             self._show(f"rm {doubted}")
             doubted.unlink()
@@ -131,7 +132,7 @@ class FaultyRound:
         if kill is not None and client.wait_for(kill, None):
             self._restart()
             if not self._server.runs:
-                # Nobody will answer it.
+                # No server will answer the client.
                 client.kill()
         run = client.finish()
         self._client = None

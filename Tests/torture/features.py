@@ -1,4 +1,4 @@
-"""What the program at hand can do: the same harness tortures older and newer ones."""
+"""The features of the program under test: the same harness tests older and newer programs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Features:
-    """What is asked of the program where it knows it."""
+    """The features that only some programs have."""
 
     receipts: bool
     # Whether files can be sent to people.
     mail: bool
     # Whether servers speak HTTP.
     web: bool
-    # Whether trees can be made the same.
+    # Whether there is `transfer sync`.
     sync: bool
-    # Whether what is replaced goes to the trash of a new directory.
+    # Whether replaced files in a new directory go to the trash.
     keeps_replaced: bool
 
     @staticmethod
@@ -35,10 +35,10 @@ class Features:
 
 
 def check_receipts(transfer: Path, receipts: Path, against: Path | None = None) -> str | None:
-    """Verifies the receipts of a push, but for a line that a killed client did not write to its end. `against` is a server
-    directory that is to have what they say.
+    """Verifies the receipts of a push, except a last line that a killed client did not complete. `against` is a server
+    directory whose files the receipts must match.
 
-    Returns what is wrong with them.
+    Returns a description of the problem, or None.
     """
     if not receipts.exists():
         return None

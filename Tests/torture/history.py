@@ -16,13 +16,13 @@ from .sources import Sources
 from .tally import Tally
 from .work import Work
 
-# Bytes that a server may have in memory. Its buffers are bounded; what the bound is depends on its threads.
+# Bytes of memory that a server may use. Its buffers are bounded, and the bound depends on its number of threads.
 _MOST_MEMORY = 128 * content.MIB
 
 # Descriptors that an idle server may have opened for good since it started.
 _SPARE_DESCRIPTORS = 8
 
-# What a client may end with when the server was killed: nothing lost, or never connected.
+# Exit statuses of a client whose server was killed: success, or never connected.
 _STATUSES = (0, 3)
 
 
@@ -41,19 +41,19 @@ class History:
         self._ledger = Ledger()
         self._stored = Stored(directory / "store")
         self._server = Server(transfer, directory / "store", directory / "server.log", free_port(random.Random()))
-        # Uploads that may have left something behind that nobody has asked for again.
+        # Number of uploads that may have left files behind and were not repeated.
         self._interrupted = 0
         self._runs = 0
         self._client: Client | None = None
 
     def close(self) -> None:
-        """Ends everything and leaves the directory."""
+        """Ends all processes and leaves the directory."""
         if self._client is not None:
             self._client.abandon()
         self._server.abandon()
 
     def play(self, number: int, plan: Plan, source: random.Random) -> None:
-        """One round. Raises Broken."""
+        """Plays one round. Raises Broken if a promise is broken."""
         if not self._server.starts:
             self._server.start()
         for push in plan.pushes:
@@ -62,7 +62,7 @@ class History:
         self._tally.rounds += 1
 
     def end(self) -> None:
-        """After the last round: everything is read once more. Raises Broken."""
+        """After the last round, reads everything once more. Raises Broken if a promise is broken."""
         self._check(afresh=True)
         self._server.stop()
         if words := self._server.strange_words():
@@ -83,7 +83,7 @@ class History:
     # Running
 
     def _disturbed(self, work: Work, kill: Kill) -> bool:
-        """Runs the command and kills somebody. Returns False when it was over before that."""
+        """Runs the command and kills the victim. Returns False if the command ended before that."""
         client = self._begin(work)
         expected = self._pace.expected(len(work.wanted), work.bytes)
         lines = 1 + int(kill.share * len(work.wanted)) if kill.counts_lines else None
@@ -104,7 +104,7 @@ class History:
         return True
 
     def _undisturbed(self, work: Work) -> None:
-        """Runs the command to its end and compares what it was to do with what is there."""
+        """Runs the command to its end and compares the result with the files in place."""
         run = self._finish(work, self._begin(work), (0,))
         self._pace.learn(len(work.wanted), work.bytes, run.seconds)
         work.require_all(acknowledgements(run.output))
@@ -112,7 +112,7 @@ class History:
             self._again(work)
 
     def _again(self, work: Work) -> None:
-        """Runs the command once more, as people do: nothing is stored, and everything is told of."""
+        """Runs the command once more, as users do: the server stores nothing, and the client reports every file."""
         self._tally.pushes += 1
         command = work.again(self._transfer, self._server.address)
         self._client = Client(command, self.directory / "source", None, self.directory / "client.log")
@@ -157,7 +157,7 @@ class History:
     # Looking
 
     def _check(self, afresh: bool) -> None:
-        """Looks at everything when nobody is at work. Raises Broken."""
+        """Checks everything while no client is at work. Raises Broken if a promise is broken."""
         self._tally.descriptors = max(self._tally.descriptors, self._server.rest(_SPARE_DESCRIPTORS))
         self._tally.memory = max(self._tally.memory, self._server.memory)
         if self._server.memory > _MOST_MEMORY:

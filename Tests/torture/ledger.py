@@ -1,4 +1,4 @@
-"""What was pushed, what was acknowledged, and whether what is stored agrees with both."""
+"""Records what was pushed and what was acknowledged, and checks that the stored files agree with both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESERVED = ".transfer"
 
 @dataclass(frozen=True)
 class Acknowledgement:
-    """One line of a client's answer."""
+    """One line of a client's output."""
 
     source: str
     result: str
@@ -30,28 +30,28 @@ class Acknowledgement:
 
 
 def acknowledgements(output: bytes) -> list[Acknowledgement]:
-    """The lines of a client that may have been killed while it wrote the last one."""
+    """Parses the output of a client that may have been killed while it wrote the last line."""
     return [Acknowledgement(found["source"], found["result"], found.get("storedPath")) for found in objects(output)]
 
 
 def objects(output: bytes) -> list[dict[str, Any]]:
-    """What a client has printed of its work, and not why it has ended without it."""
+    """The objects that a client has printed about its uploads, without the object about its failure."""
     whole = output[: output.rfind(b"\n") + 1]
     found = (json.loads(line) for line in whole.splitlines())
     return [one for one in found if one.get("schema") != "transfer.failure/1"]
 
 
 class Stored:
-    """What a server shows, read anew only where the file system says that something changed."""
+    """The files that a server shows. Reads a file again only if its status says that it changed."""
 
     def __init__(self, directory: Path, reserved: str = RESERVED) -> None:
-        """`reserved` is a folder of the program in it, which is left out."""
+        """`reserved` is a folder of the program in the directory, which is ignored."""
         self.directory = directory
         self._reserved = reserved
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}
 
     def look(self, afresh: bool = False) -> dict[str, str]:
-        """The digest of every visible file by its path; `afresh` reads all of them."""
+        """The digest of every visible file by its path; `afresh` reads all of them again."""
         found = {}
         for path in self._paths():
             status = os.stat(self.directory / path)
@@ -74,27 +74,27 @@ class Ledger:
     """The history of one server directory."""
 
     def __init__(self) -> None:
-        # The content that was ever pushed, by where it was to be stored.
+        # The content that was ever pushed, by its intended path.
         self.pushed: dict[str, set[str]] = defaultdict(set)
-        # What was acknowledged last, by where it was said to be.
+        # The content that was acknowledged last, by its acknowledged path.
         self.acknowledged: dict[str, str] = {}
-        # Where a push that was allowed to replace files may have done so before it was acknowledged.
+        # Content by path that a push may have stored over another file before the acknowledgement.
         self._replaceable: dict[str, set[str]] = defaultdict(set)
 
     def push(self, path: str, digest: str, replaces: bool) -> None:
-        """A push of that content is about to begin."""
+        """Records that a push of the content is about to begin."""
         self.pushed[path].add(digest)
         if replaces:
             self._replaceable[path].add(digest)
 
     def acknowledge(self, path: str, digest: str, replaces: bool) -> None:
-        """The server has said that the content is stored there."""
+        """Records that the server has acknowledged the content at the path."""
         self.acknowledged[path] = digest
         if replaces:
             self._replaceable[path].clear()
 
     def is_replaceable(self, path: str) -> bool:
-        """Whether what is there may have been replaced by what was not acknowledged."""
+        """Whether unacknowledged content may have replaced the file at the path."""
         return bool(self._replaceable.get(path))
 
     def problems(self, stored: dict[str, str]) -> list[str]:
@@ -118,7 +118,7 @@ class Ledger:
         return self.pushed.get(path, set()).union(*(self.pushed[base] for base in self.bases(path)))
 
     def bases(self, path: str) -> list[str]:
-        """Where content was to be stored that may have come to be stored at `path`, its name being taken."""
+        """Intended paths of content that a server may have stored at `path` because the intended name was taken."""
         return names.bases(path, self.pushed)
 
     def _duplicates(self, stored: dict[str, str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a tree of files, folders and links is at one moment, and how two such looks differ."""
+"""The state of a tree of files, folders and links at one moment, and the differences between two states."""
 
 from __future__ import annotations
 
@@ -17,42 +17,43 @@ FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "something else"
 
 @dataclass(frozen=True)
 class Entry:
-    """One name."""
+    """The state of one path."""
 
     kind: str
     mode: int
     owner: tuple[int, int]
     modified: int
-    # The digest of a file, where a link leads to; nothing of a folder.
+    # The digest of a file, the target of a link, or an empty text for a folder.
     content: str
     size: int
     attributes: tuple[tuple[str, bytes], ...]
-    # The first name, in their order, of what has several.
+    # The first path, in sorted order, among the hard links of the file.
     first: str
 
     @property
     def key(self) -> tuple[str, str]:
-        """What is kept of it when it is moved."""
+        """The properties that a move keeps."""
         return (self.kind, self.content)
 
 
 Look = dict[str, Entry]
 
-# The folder itself.
+# Path of the folder itself.
 TOP = ""
 
 
 class Tree:
-    """A directory, of which only that content is read again where the file system says that something changed."""
+    """A directory. Reads the content of a file again only if its status says that it changed."""
 
     def __init__(self, directory: Path, reserved: Collection[str] = ()) -> None:
-        """`reserved` are folders of the program in it, which are left out."""
+        """`reserved` are folders of the program in the directory, which are ignored."""
         self.directory = directory
         self._reserved = reserved
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}
 
     def look(self) -> Look:
-        """Everything in it by its path, and the directory itself; nothing where it is not there."""
+        """The state of everything in the directory by its path, and of the directory itself; empty if the directory
+        does not exist."""
         if not self.directory.exists():
             return {}
         found, firsts = {TOP: self._entry(TOP)}, dict[tuple[int, int], str]()
@@ -80,7 +81,7 @@ class Tree:
         mode = stat.S_IMODE(status.st_mode)
         kind, held, size = OTHER, "", 0
         if stat.S_ISLNK(status.st_mode):
-            # Nobody can choose the mode of a link.
+            # A link has no mode of its own that a program could choose.
             kind, held, mode = LINK, os.readlink(place), 0
         elif stat.S_ISDIR(status.st_mode):
             kind = FOLDER
@@ -114,7 +115,7 @@ def files(look: Look) -> set[str]:
 
 
 def differences(source: Look, target: Look) -> list[str]:
-    """One sentence for each way in which two trees are not the same."""
+    """One sentence for each difference between two trees."""
     found = [f"lacking: {path!r}" for path in source if path not in target]
     found += [f"too much: {path!r}" for path in target if path not in source]
     for path, entry in source.items():
@@ -127,7 +128,7 @@ def differences(source: Look, target: Look) -> list[str]:
 
 
 def torn(before: Look, now: Look, source: Look) -> list[str]:
-    """What is neither as it was nor as it is to be, while a tree is made the same as `source`."""
+    """One sentence for each path that is neither in its old state nor in that of `source` during a sync."""
     problems = []
     for path, entry in now.items():
         if entry.key not in {look[path].key for look in (before, source) if path in look}:
@@ -142,13 +143,14 @@ def torn(before: Look, now: Look, source: Look) -> list[str]:
 
 
 def _is_parted(path: str, before: Look, source: Look) -> bool:
-    """Whether a file has a name that is to be another file's: that goes before the other file comes."""
+    """Whether another name of the file will belong to another file. Such a name is removed before the other file is
+    stored."""
     others = (other for other, entry in before.items() if entry.kind == FILE and entry.first == before[path].first)
     return any(other in source and source[other].first != source[path].first for other in others)
 
 
 def removed(before: Look, now: Look, source: Look) -> list[tuple[str, tuple[str, str]]]:
-    """What has to be in the trash since `before`: paths, and what was under each."""
+    """The entries that must be in the trash since `before`: paths with their former contents."""
     arrived = {entry.key for path, entry in now.items() if path not in before and source.get(path, entry).key == entry.key}
     gone = []
     for path, entry in before.items():
@@ -156,17 +158,17 @@ def removed(before: Look, now: Look, source: Look) -> list[tuple[str, tuple[str,
         if entry.kind == FOLDER or (there is not None and there.kind == entry.kind):
             continue
         if entry.kind == LINK and path in source:
-            # What takes the place of a link is no removal.
+            # A link that is replaced counts as no removal.
             continue
         if entry.kind == FILE and entry.size > 0 and entry.key in arrived:
-            # Moved.
+            # The file was moved.
             continue
         gone.append((path, entry.key))
     return gone
 
 
 def replaced(before: Look, now: Look) -> list[tuple[str, tuple[str, str]]]:
-    """What has to be in a folder of backups since `before`, beside what was removed."""
+    """The entries that must be in a folder of backups since `before`, in addition to the removed ones."""
     return [
         (path, entry.key)
         for path, entry in before.items()
@@ -175,18 +177,18 @@ def replaced(before: Look, now: Look) -> list[tuple[str, tuple[str, str]]]:
 
 
 class Trash:
-    """What was removed: parts with names, each a tree of its own."""
+    """The trash: named batches, each with a tree."""
 
     def __init__(self, directory: Path, folder: str = "") -> None:
-        """`folder` is the one that is looked at in each part."""
+        """`folder` is the folder to read in each batch."""
         self._directory = directory
         self._folder = folder
         self._trees: dict[str, Tree] = {}
-        # Those that were seen at the last look: what is newest under a path may be one of them.
+        # Folders found by the last look: the newest entry under a path may be one of them.
         self.folders: set[str] = set()
 
     def look(self) -> Counter[tuple[str, tuple[str, str]]]:
-        """How often it has what, by path and content."""
+        """The number of entries by path and content."""
         found: Counter[tuple[str, tuple[str, str]]] = Counter()
         self.folders = set()
         if not self._directory.exists():
@@ -201,7 +203,8 @@ class Trash:
 
 
 class Backup(Trash):
-    """What a sync has replaced and removed: at the top of a folder and, where that was taken, in folders by date."""
+    """A folder with the files that a sync has replaced and removed: at its top or, if the path was taken, in folders by
+    date."""
 
     _DATE = re.compile(r"[0-9]{8}T[0-9]{6}Z(\.[0-9])?/")
 
@@ -210,6 +213,6 @@ class Backup(Trash):
         self._tree = Tree(directory)
 
     def look(self) -> Counter[tuple[str, tuple[str, str]]]:
-        """How often it has what, by path and content."""
+        """The number of entries by path and content."""
         return Counter((self._DATE.sub("", path, count=1) if self._DATE.match(path) else path, entry.key)
                        for path, entry in self._tree.look().items() if entry.kind != FOLDER)

@@ -18,9 +18,9 @@ class MachinePlan:
 
     kind: str
     options: str
-    # Who is on it.
+    # The parties on the machine.
     parties: frozenset[str]
-    # Whether the kernel's run has another id behind each cut.
+    # Whether the kernel's run has another ID after each cut.
     boots: bool
 
     @staticmethod
@@ -31,7 +31,7 @@ class MachinePlan:
 
 
 class Machine:
-    """Its disk, and what is on it."""
+    """A machine's disk and the parties on it."""
 
     def __init__(self, plan: MachinePlan, directory: Path) -> None:
         self.plan = plan
@@ -40,32 +40,32 @@ class Machine:
         self.directory = self._disk.directory
 
     def prepare(self) -> None:
-        """Makes the disk. Raises OSError where mounting is not allowed."""
+        """Makes the disk. Raises OSError if mounting is not allowed."""
         self._disk.make()
         self._disk.prove()
         self._boot()
 
     @property
     def within(self) -> list[str]:
-        """A command that becomes the one behind it, there."""
+        """A command that runs the command appended to it on this machine."""
         return with_boot_id(self._boot_id, self.directory) if self.plan.boots else []
 
     def loses_power(self, victims: tuple[str, ...]) -> bool:
-        """Whether it does when those are to die."""
+        """Whether the power is cut to kill these victims."""
         return not self.plan.parties.isdisjoint(victims)
 
     def cut(self) -> Path:
-        """What is on the medium now."""
+        """Returns an image of the current medium."""
         return self._disk.cut()
 
     def boot(self, image: Path) -> None:
-        """The power is back. Nobody may be there any more. Raises Broken when the disk cannot be mounted."""
+        """Restores the power. No process may use the disk any more. Raises Broken if the disk cannot be mounted."""
         self._disk.boot(image)
         self._disk.drop(image)
         self._boot()
 
     def abandon(self) -> None:
-        """Lets go of everything."""
+        """Unmounts everything, whatever uses it."""
         self._disk.abandon()
 
     def _boot(self) -> None:

@@ -1,5 +1,6 @@
-"""Two machines that sync one folder of a server, while clients and the server are killed. Nobody deletes anything on purpose, so
-every content that the server has acknowledged is somewhere afterwards: under its name, in a trash, or in a copy of a conflict.
+"""Two machines that sync one folder of a server, while clients and the server are killed. No command deletes anything
+on purpose, so every content that the server has acknowledged exists afterwards: under its name, in a trash, or in a
+copy of a conflict.
 """
 
 from __future__ import annotations
@@ -24,17 +25,19 @@ from .tally import Tally
 
 _SPARE_DESCRIPTORS = 8
 
-# Both machines use these, so that they meet. Where case is ignored, some of them are one name.
+# Both machines use these names, so that their changes collide. A file system that ignores case treats some of them as
+# one name.
 _NAMES = ["a.txt", "b.txt", "Notes.txt", "notes.txt", "d/a.txt", "d/A.txt", "d/e/c.txt", "f"]
 
-# Folders in which nothing is kept for anybody.
+# Folders whose content may be lost.
 _NOT_KEPT = ("incoming", ".transfer-parts")
 
-# What a sync may end with: all is the same, or something was left and told; also that a server was lost, where one was killed.
+# Exit statuses of a sync: both sides are equal, or some files were left out and reported. If a process was killed, also
+# a lost server.
 _STATUSES = (0, 1)
 _STATUSES_OF_A_KILL = (0, 1, 3)
 
-# Why something may be left, beside a conflict.
+# Reasons for leaving out a file, in addition to a conflict.
 _REASONS = {"pathConflict", "sourceChanged", "fileChanged", "otherVersion", "notFound", "busy", "aborted", "incomplete"}
 
 _IMAGE_BYTES = 256 * content.MIB
@@ -42,12 +45,12 @@ _IMAGE_BYTES = 256 * content.MIB
 
 @dataclass(frozen=True)
 class MachineStep:
-    """One machine changes its files and syncs, which is repeated until nobody is killed."""
+    """One machine changes its files and syncs. The sync is repeated until no process is killed."""
 
     machine: int
     pushes: bool
     edits: int
-    # Seconds that its clock is off.
+    # Seconds by which the machine's clock is wrong.
     skew: int
     flags: tuple[str, ...]
     kills: tuple[Kill, ...]
@@ -80,10 +83,11 @@ class MachineRoundPlan:
 
 
 class SpellingDisk:
-    """A file system that takes two spellings of a name for one: NTFS by lowntfs-3g(8), which is told to ignore case."""
+    """A file system that treats two spellings of a name as one: NTFS by lowntfs-3g(8) with the option to ignore case.
+    """
 
     def __init__(self, directory: Path) -> None:
-        """Raises OSError where there can be none."""
+        """Raises OSError if this machine cannot have such a file system."""
         directory.mkdir(parents=True)
         self._image = directory.with_suffix(".image")
         self._place = directory
@@ -94,7 +98,7 @@ class SpellingDisk:
 
     @staticmethod
     def missing() -> str | None:
-        """Why there can be none."""
+        """Why this machine cannot have such a file system, or None."""
         if os.geteuid() != 0:
             return "not root"
         if not Path("/dev/fuse").exists():
@@ -106,11 +110,12 @@ class SpellingDisk:
 
     @staticmethod
     def drop_cached_names() -> None:
-        """Lets the kernel ask again for each name: it keeps for a second that a FUSE file system had no file of one spelling."""
+        """Drops the kernel's cached names: for a second, the kernel remembers that a FUSE file system had no file with
+        one spelling."""
         Path("/proc/sys/vm/drop_caches").write_text("2\n")
 
     def close(self) -> None:
-        """Lets go of it."""
+        """Unmounts the file system and removes its image."""
         subprocess.run(["umount", "-l", str(self._place)], check=False, capture_output=True, env=ENVIRONMENT)
         self._image.unlink(missing_ok=True)
 
@@ -122,7 +127,7 @@ class SpellingDisk:
 
 
 class Machine:
-    """A directory with a home of its own: what its syncs have seen is in there."""
+    """A directory, and a separate home in which syncs keep their state."""
 
     def __init__(self, directory: Path, source: random.Random) -> None:
         self.files, self.home = directory / "files", directory / "home"
@@ -145,10 +150,10 @@ class Machine:
         if path.is_dir():
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        # No two are the same: a content that is there once more would hide that one was lost.
+        # Every content is different, because a second copy would hide the loss of the first.
         size = self._source.choice([16, 400, 9000, content.BLOCK + 1])
         data = self._source.randbytes(16) + content.make(size, self._source)
-        # As editors save.
+        # Replaces the file as editors do.
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".edit-", delete=False) as file:
             file.write(data)
         os.replace(file.name, path)
@@ -163,12 +168,12 @@ class Machine:
         os.rename(self.files / name, self.files / new)
 
     def digests(self) -> dict[str, str]:
-        """Of the content at each path."""
+        """The digest of the content at each path."""
         return {str(path.relative_to(self.files)): content.digest_of(path) for path in _files(self.files, (".transfer",))}
 
 
 def _files(directory: Path, left_out: tuple[str, ...]) -> Iterator[Path]:
-    """The files in a directory, but for those in folders that are called so."""
+    """The files in a directory, except those in folders with the names in `left_out`."""
     for parent, folders, names in os.walk(directory):
         folders[:] = sorted(name for name in folders if name not in left_out)
         for name in sorted(names):
@@ -184,7 +189,7 @@ class Machines:
         self, transfer: Path, directory: Path, tally: Tally, source: random.Random, ignores_case: bool,
         show: Callable[[str], None],
     ) -> None:
-        """Raises OSError where there is no file system that ignores case, and there should be."""
+        """Raises OSError if a file system that ignores case is needed and this machine cannot have one."""
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         self.directory = directory
@@ -195,11 +200,11 @@ class Machines:
         self._machines = [Machine(directory / f"machine{number}", source) for number in range(2)]
         self._server = Server(transfer, directory / "store", directory / "server.log", free_port(random.Random()))
         self._client: Client | None = None
-        # What was acknowledged: where each content was, by its digest.
+        # The path of each acknowledged content, by its digest.
         self._owed: dict[str, str] = {}
 
     def close(self) -> None:
-        """Ends everything and leaves the directory."""
+        """Ends all processes and leaves the directory."""
         if self._client is not None:
             self._client.abandon()
         self._server.abandon()
@@ -207,7 +212,7 @@ class Machines:
             self._disk.close()
 
     def play(self, plan: MachineRoundPlan) -> None:
-        """One round. Raises Broken."""
+        """Plays one round. Raises Broken if a promise is broken."""
         if not self._server.starts:
             self._server.start()
         for step in plan.steps:
@@ -220,7 +225,7 @@ class Machines:
         self._tally.machines["rounds"] += 1
 
     def end(self) -> None:
-        """After the last round. Raises Broken."""
+        """Ends the server after the last round. Raises Broken if its log has unexpected lines."""
         self._server.stop()
         if words := self._server.strange_words():
             raise Broken(f"the server said: {words[0]}")
@@ -234,7 +239,7 @@ class Machines:
         self._look()
 
     def _sync(self, step: MachineStep, machine: Machine, kill: Kill | None) -> bool:
-        """Runs a sync and may kill somebody. Returns False when it came to its end by itself."""
+        """Runs a sync and may kill a process. Returns False if the sync ended by itself."""
         present = machine.digests()
         here, there = f"{machine.files}/", f"{self._server.address}:/shared"
         operands = [here, there] if step.pushes else [f"{there}/", here]
@@ -252,7 +257,7 @@ class Machines:
         return has_killed
 
     def _lacks_source(self, step: MachineStep, errors: str) -> bool:
-        """Whether nothing was ever sent that could come back."""
+        """Whether the sync failed because the server's folder was never made."""
         return not step.pushes and not (self._server.directory / "shared").exists() and "shared" in errors
 
     def _begin(self, command: list[str]) -> Client:
@@ -262,7 +267,7 @@ class Machines:
         return self._client
 
     def _kill(self, kill: Kill, client: Client, count: int, statuses: tuple[int, ...]) -> bool:
-        """Returns False where it was over before."""
+        """Kills the victim. Returns False if the sync ended before that."""
         lines = 1 + int(kill.share * count) if kill.counts_lines else None
         if not client.wait_for(kill.share * self._pace.expected(count, count * content.MIB), lines):
             return False
@@ -276,12 +281,12 @@ class Machines:
         return True
 
     def _note(self, step: MachineStep, machine: Machine, present: dict[str, str], output: bytes) -> None:
-        """Takes down what was acknowledged, and looks why something was not."""
+        """Records what was acknowledged, and checks the reasons for everything that was not."""
         for line in output.splitlines():
             try:
                 said = json.loads(line)
             except ValueError:
-                # The end of one that was killed.
+                # A killed client leaves an incomplete last line.
                 continue
             if "action" not in said or said["dryRun"]:
                 continue
@@ -296,7 +301,7 @@ class Machines:
                 raise Broken(f"{machine.files}: {line.decode()}")
 
     def _look(self) -> None:
-        """Looks for everything that was acknowledged. Raises Broken."""
+        """Looks for everything that was acknowledged. Raises Broken if some of it is missing."""
         self._server.lose_clients()
         if self._disk is not None:
             self._disk.drop_cached_names()

@@ -1,4 +1,6 @@
-"""What was sent to somebody, what the sender was told of it, and whether what is received agrees with both."""
+"""Records what was sent to one person and what the sender was promised, and checks that the received files agree with
+both.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from . import names
 from .ledger import objects
 from .program import Broken
 
-# States of deliveries that end nothing.
+# States in which a delivery has not ended.
 _OPEN = ("queued", "fetched")
 
 
@@ -21,7 +23,7 @@ def lines(output: bytes) -> list[dict[str, object]]:
 
 @dataclass(frozen=True)
 class Row:
-    """One delivery, as `transfer sent` has it."""
+    """One delivery in the output of `transfer sent`."""
 
     delivery: str
     to: str
@@ -46,38 +48,38 @@ class Mailbox:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        # The size of each content by its digest, by the name that it was sent under.
+        # The size of each content by its digest, by the name under which it was sent.
         self._sent: dict[str, dict[str, int]] = defaultdict(dict)
-        # What was acknowledged: name and digest.
+        # Name and digest of everything that was acknowledged.
         self.promised: set[tuple[str, str]] = set()
-        # What the recipient's client has said to be there.
+        # Name and digest of everything that the recipient's client has reported as received.
         self._received: set[tuple[str, str]] = set()
-        # What was promised and is not wanted.
+        # Name and digest of promised files that the recipient has declined.
         self._declined: set[tuple[str, str]] = set()
-        # Our digest of what the program knows by one of its own.
+        # This harness's digest of a content, by the program's digest.
         self._digests: dict[str, str] = {}
-        # Where each delivery was said to be.
+        # The reported path of each delivery.
         self._places: dict[str, str] = {}
-        # Those that the recipient's client knew the server to know of.
+        # IDs of deliveries that the recipient's client has reported as delivered.
         self._settled: set[str] = set()
 
     def send(self, name: str, digest: str, size: int) -> None:
-        """Content is about to be sent."""
+        """Records that content is about to be sent."""
         self._sent[name][digest] = size
 
     def promise(self, name: str, digest: str, program: str) -> None:
-        """The sender was told that it can be had. `program` is the program's own digest."""
+        """Records that the server has acknowledged the content to the sender. `program` is the program's own digest."""
         self.promised.add((name, digest))
         self._learn(program, digest)
 
     def decline(self) -> None:
-        """From now on all that was not received is not wanted."""
+        """Records that the recipient declines everything not yet received."""
         self._declined |= self.promised - self._received
 
     def receive(self, said: dict[str, object], stored: dict[str, str]) -> bool:
-        """Takes a line of the recipient's client. `stored` is the directory, with paths as the line has them.
+        """Takes a line of the recipient's client. `stored` is the state of the directory, with paths as in the line.
 
-        Returns whether a file is said to be there. Raises Broken where it isn't.
+        Returns whether the line reports a stored file. Raises Broken if that file is not in place.
         """
         if said["result"] not in ("committed", "alreadyStored"):
             return False
@@ -95,8 +97,8 @@ class Mailbox:
         return True
 
     def problems(self, rows: Iterable[Row], stored: dict[str, str], is_complete: bool) -> list[str]:
-        """One sentence for each broken promise. `rows` are what the sender is told, and are older than `stored`; all that was
-        acknowledged has to be there when `is_complete`."""
+        """One sentence for each broken promise. `rows` are the server's report to the sender, and older than `stored`.
+        If `is_complete`, everything that was acknowledged must be in place."""
         found: dict[tuple[str, str], list[str]] = defaultdict(list)
         problems = []
         for path, digest in sorted(stored.items()):
@@ -135,7 +137,8 @@ class Mailbox:
 
 
 def receipt_problems(rows: Iterable[Row], receipts: bytes) -> list[str]:
-    """Compares what the sender is told with the receipts that it has kept ever since: one for each delivery that arrived."""
+    """Compares the server's report to the sender with the receipts that the sender has kept: one for each delivery that
+    was received."""
     kept: dict[tuple[str, str], int] = defaultdict(int)
     for line in lines(receipts):
         receipt = line["receipt"]

@@ -1,4 +1,4 @@
-"""A disk that loses writes, under a server: what was acknowledged is looked for on the medium."""
+"""A disk that loses writes, under a server: what was acknowledged must be on the medium."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 from . import mounts
 from .mounts import Mounts
 
-# Bytes that the file system believes in. mkfs.xfs(8) makes none below 300 MiB.
+# Size of the file system, which exceeds the room for its image. mkfs.xfs(8) makes no file system below 300 MiB.
 _SIZE = "512m"
 
 
 class Medium:
-    """A file system on a loop device, in an image that has room for a little more than it takes when it is made."""
+    """A file system on a loop device. There is room for little more than its image takes after the file system is made.
+    """
 
     def __init__(self, directory: Path, kind: str) -> None:
         self._room = directory / "room"
@@ -24,16 +25,16 @@ class Medium:
 
     @staticmethod
     def missing() -> dict[str, str]:
-        """Why there can be none, by kind; nothing for those that there can be."""
+        """Why file systems are unavailable, by kind. Available kinds are not in the result."""
         return mounts.missing()
 
     @staticmethod
     def kinds() -> list[str]:
-        """Those that there can be."""
+        """The available kinds."""
         return mounts.kinds()
 
     def make(self, room: int) -> None:
-        """Makes it, with so many bytes of room. Raises OSError where mounting is not allowed."""
+        """Makes the file system, with that many bytes of room. Raises OSError if mounting is not allowed."""
         self._room.mkdir(parents=True)
         self.directory.mkdir()
         self._mounts.add("tmpfs", self._room, "-t", "tmpfs", "-o", "size=1g")
@@ -46,28 +47,29 @@ class Medium:
         self._resize(str(taken + room))
 
     def mend(self) -> None:
-        """From now on it has room for all that it believes in."""
+        """Gives the file system room for its full size."""
         self._resize("1g")
 
     def remount(self) -> None:
-        """What is read afterwards comes from the medium. Raises Broken while somebody has a file open."""
+        """Mounts the file system again, so that later reads come from the medium. Raises Broken while a process has a
+        file open."""
         self._mounts.remove(self.directory)
         self._mounts.release(self._image)
         if self._kind == "ext4":
-            # A journal that could not be written leaves directories that nobody can look into.
+            # A journal that could not be written can leave unreadable directories.
             subprocess.run(["e2fsck", "-f", "-y", str(self._image)], check=False, capture_output=True, env=mounts.ENVIRONMENT)
         self._mount()
 
     def abandon(self) -> None:
-        """Lets go of everything."""
+        """Unmounts everything, whatever uses it."""
         self._mounts.abandon()
 
     def _mount(self) -> None:
         self._mounts.add(str(self._image), self.directory, "-o", "loop")
 
     def _fail_honestly(self) -> None:
-        """A loop device takes a write of which its file took only the front for one that went well. Of a page nothing is
-        the front: with requests of one page what is lost is told."""
+        """A loop device reports success for a write of which its file took only the front. A single page has no front,
+        so with requests of one page every loss is reported."""
         device = mounts.run("findmnt", "-n", "-o", "SOURCE", str(self.directory)).strip()
         (Path("/sys/block") / Path(device).name / "queue" / "max_sectors_kb").write_text("4")
 

@@ -1,4 +1,4 @@
-"""Mounting, for the disks under a server."""
+"""Mounting for the disks under a server."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 
 from .program import PATIENCE, Broken
 
-# How file systems are made, by kind.
+# Commands that make file systems, by kind.
 MAKERS = {
     "ext4": ["mkfs.ext4", "-q", "-J", "size=4"],
     "xfs": ["mkfs.xfs", "-q"],
 }
 
-# What the kernel says of its devices (NETLINK_KOBJECT_UEVENT in linux/netlink.h), to group 1; a loop device that lets go of its
-# file says so. Bytes of one (UEVENT_BUFFER_SIZE in linux/kobject.h) and of its head.
+# The kernel reports events of its devices (NETLINK_KOBJECT_UEVENT in linux/netlink.h) to group 1, also when a loop
+# device releases its file. The size covers an event (UEVENT_BUFFER_SIZE in linux/kobject.h) and the event's head.
 _UEVENTS = 15
 _KERNEL = 1
 _LONGEST_EVENT = 4096
@@ -30,7 +30,8 @@ ENVIRONMENT = {**os.environ, "PATH": _PATH, "LC_ALL": "C"}
 
 
 def missing(*also: str) -> dict[str, str]:
-    """Why there can be no file system, by kind; nothing for those that there can be. `also` are other kinds that it takes."""
+    """Why file systems are unavailable, by kind. Available kinds are not in the result. `also` names further kinds that
+    are needed."""
     if os.geteuid() != 0:
         return {kind: "not root" for kind in MAKERS}
     found = {}
@@ -42,13 +43,13 @@ def missing(*also: str) -> dict[str, str]:
 
 
 def kinds(*also: str) -> list[str]:
-    """Those that there can be."""
+    """The available kinds."""
     lacking = missing(*also)
     return [kind for kind in MAKERS if kind not in lacking]
 
 
 def run(*command: str) -> str:
-    """Raises OSError when it fails."""
+    """Runs a command and returns its output. Raises OSError if the command fails."""
     found = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     if found.returncode != 0:
         raise OSError(f"{command[0]}: {found.stderr.strip()}")
@@ -56,21 +57,21 @@ def run(*command: str) -> str:
 
 
 class Mounts:
-    """What is mounted, so that it can be let go of."""
+    """Records what is mounted, so that everything can be unmounted."""
 
     def __init__(self) -> None:
         self._places: list[Path] = []
 
     def add(self, source: str, place: Path, *options: str) -> None:
-        """Mounts it there. Raises OSError where that is not allowed."""
-        # First: whoever is interrupted lets go of too much rather than of too little.
+        """Mounts a file system. Raises OSError if that is not allowed."""
+        # Recorded first: after an interruption, one unmount too many is better than one too few.
         self._places.append(place)
         run("mount", *options, source, str(place))
 
     def remove(self, place: Path) -> None:
-        """Raises Broken while somebody has a file open there."""
-        # The kernel closes files of a process that was killed a moment after it has ended: then the place goes at once, and
-        # the disk with the last of them.
+        """Unmounts a file system. Raises Broken while a process has a file open there."""
+        # The kernel closes the files of a killed process a moment after the process has ended. Then the mount point is
+        # detached at once, and the disk follows when the last file is closed.
         image = _image(place)
         try:
             run("umount", str(place))
@@ -83,8 +84,8 @@ class Mounts:
         self._places.remove(place)
 
     def release(self, image: Path) -> None:
-        """Waits until an image that was unmounted is free: another mount of it would show what is in memory. Raises Broken
-        while somebody holds it, such as a process with mounts of its own that was started meanwhile."""
+        """Waits until an unmounted image is free, because another mount of it would show the cached state. Raises
+        Broken while a process holds it, such as one with its own mount namespace that was started meanwhile."""
         deadline = time.monotonic() + PATIENCE
         with closing(socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _UEVENTS)) as events:
             events.bind((0, _KERNEL))
@@ -96,26 +97,26 @@ class Mounts:
                     events.recv(_LONGEST_EVENT)
 
     def abandon(self) -> None:
-        """Lets go of everything."""
+        """Unmounts everything, whatever uses it."""
         for place in reversed(self._places):
             subprocess.run(["umount", "-l", str(place)], check=False, capture_output=True, env=ENVIRONMENT)
         self._places = []
 
 
 def _image(place: Path) -> Path | None:
-    """What the loop device has whose file system is mounted there; nothing where there is none."""
+    """The file behind the loop device that is mounted there, or None."""
     device = Path(run("findmnt", "-n", "-o", "SOURCE", str(place)).strip()).name
     held = Path("/sys/block") / device / "loop" / "backing_file"
     return Path(held.read_text().rstrip("\n")) if held.exists() else None
 
 
 def _is_held(image: Path) -> bool:
-    """Whether a loop device has it."""
+    """Whether a loop device holds the image."""
     for held in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
             if held.read_text().rstrip("\n") == str(image):
                 return True
         except OSError:
-            # It has just been let go of.
+            # The loop device has just released its file.
             continue
     return False

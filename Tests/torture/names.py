@@ -1,4 +1,4 @@
-"""Names that are legal and difficult, and the numbered ones that a server makes of taken names."""
+"""Legal and difficult names, and the numbered names that a server makes of taken ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _EXTENSIONS = ["", ".txt", ".tar.gz", ".jpeg", ".é", ".-1"]
 
 
 def name(number: int, source: random.Random) -> str:
-    """A name that no other number gets. It is never one that a server would make of another."""
+    """A name that no other number gets, and that no server makes of another name."""
     stem = source.choice(_STEMS)
     extension = source.choice(_EXTENSIONS)
     if source.random() < 0.05:
@@ -48,7 +48,7 @@ def name(number: int, source: random.Random) -> str:
 
 
 def directory(source: random.Random) -> str:
-    """A path of up to five directories with a slash behind it, or nothing."""
+    """A path of up to five directories with a slash behind it, or an empty path."""
     depth = source.choice([0, 0, 0, 1, 1, 2, 5])
     return "".join(f"{source.choice(_STEMS[:3] + _STEMS[5:6] + _STEMS[16:20])}~/" for _ in range(depth))
 
@@ -68,7 +68,7 @@ def bases(path: str, pushed: Collection[str]) -> list[str]:
 
 
 def _is_shortened(start: str, extension: str, path: str) -> bool:
-    """Whether characters of `path` between the two had to make room for a number."""
+    """Whether the server may have removed characters of `path` between the two to make room for a number."""
     if len(path.rpartition("/")[2].encode()) < _LONGEST - len("-9999"):
         return False
     return path.startswith(start) and path.endswith(extension) and "/" not in path[len(start) :]

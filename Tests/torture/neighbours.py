@@ -1,6 +1,7 @@
-"""A user who may write in the folders that another one sends from and pulls into. It swaps folders, links and files beside a running
-push, watch, sync and pull, and reads what it can. The other user is root, whom no permission stops: nothing outside the folder may be
-sent, removed or made, nothing in it may be followed, and nothing private may be read.
+"""A user who may write in the folders that another user sends from and pulls into. This neighbour swaps folders, links
+and files beside a running push, watch, sync and pull, and reads everything it can. The other user is root, whom no
+permission stops. The commands must not send, remove or make anything outside the folder, must not follow anything in
+it, and must not let the neighbour read private files.
 """
 
 from __future__ import annotations
@@ -17,34 +18,34 @@ from .people import at_home
 from .program import Broken, Client, Server, free_port
 from .tally import Tally
 
-# What a secret has in it. Neither is ever in a file of the neighbour's own.
+# Contents of the secret files. No file of the neighbour ever contains them.
 _SECRET = b"Only root may read this: outside\n"
 _PRIVATE = b"Only root may read this: stored\n"
 
-# The user who has nothing (nobody, on all of Linux).
+# Numeric ID of the user without rights, which every Linux has.
 _NOBODY = 65534
 
 _FOLDERS = ["a", "b", "done", "done/a", "b/deep", "private", "private/in", "in", ".transfer-parts", "private/.transfer-parts"]
 _FILES = ["1", "2", "key", ".bashrc"]
 
-# Swaps of a folder or file before a pause, in which a command gets on.
+# Swaps of a folder or file before a pause, in which the command proceeds.
 _SWAPS = 20
 
-# For which the neighbour is there, at most.
+# Seconds for which the neighbour runs at most.
 _SECONDS = 3.0
 
-# What a command may end with: something was left and told.
+# Exit statuses of a command; 1 means that it left out and reported some files.
 _STATUSES = (0, 1)
 
 
 class Neighbour:
-    """The other user: a process that changes names in a folder, and reads, until it is ended."""
+    """The other user: a process that changes names in a folder, and reads files, until it is ended."""
 
     def __init__(self, spool: Path, targets: list[Path], seed: int) -> None:
         self._loot_end, own = os.pipe()
         self._process = os.fork()
         if self._process == 0:
-            # Nothing of the parent may be cleaned up here.
+            # The child must not run the parent's cleanup.
             try:
                 os.close(self._loot_end)
                 os.setgroups([])
@@ -57,7 +58,7 @@ class Neighbour:
         os.close(own)
 
     def end(self) -> bytes:
-        """Ends it. Returns what it has read that is private."""
+        """Ends the neighbour. Returns the paths of the private files that it has read."""
         os.kill(self._process, signal.SIGKILL)
         os.waitpid(self._process, 0)
         with os.fdopen(self._loot_end, "rb") as loot:
@@ -72,7 +73,7 @@ def _change(spool: Path, targets: list[Path], source: random.Random, loot: int) 
             try:
                 _swap(spool, targets, source, number)
             except OSError:
-                # Another one, or the command, was there first.
+                # The command or an earlier swap has changed the path already.
                 pass
         _steal(spool, loot)
 
@@ -101,13 +102,13 @@ def _swap(spool: Path, targets: list[Path], source: random.Random, number: int) 
                 os.replace(file, spool / "was-file")
             file.symlink_to(source.choice(targets) / source.choice(_FILES))
         case _:
-            # As a removal, and as a pull, calls what it works on.
+            # The name that a removal or a pull gives to the file it works on.
             digits = f"{source.getrandbits(128):032x}"
             (folder / f".transfer-witness-{digits}-{source.choice(_FILES)}").write_bytes(b"x")
 
 
 def _steal(spool: Path, loot: int) -> None:
-    """Opens whatever is there and says what it has read of others."""
+    """Opens every file and reports those with private content."""
     for parent, _, names in os.walk(spool):
         for name in names:
             try:
@@ -154,7 +155,7 @@ class NeighbourPlan:
 
 
 class Neighbours:
-    """A server, a folder that everybody may write in, and what lies beside it."""
+    """A server, a folder that every user may write in, and private files beside it."""
 
     def __init__(self, transfer: Path, directory: Path, tally: Tally, show: Callable[[str], None]) -> None:
         shutil.rmtree(directory, ignore_errors=True)
@@ -165,7 +166,7 @@ class Neighbours:
         self._client: Client | None = None
         self._neighbour: Neighbour | None = None
         self._home, self._spool = directory / "home", directory / "spool"
-        # A folder that only root may look into, and one that everybody may.
+        # A folder that only root may read, and one that every user may read.
         self._targets = [directory / "secret", directory / "outside"]
         for folder in [*self._targets, directory / "store" / "private" / "in", self._home]:
             folder.mkdir(parents=True)
@@ -181,11 +182,11 @@ class Neighbours:
 
     @staticmethod
     def missing() -> str | None:
-        """Why there can be none."""
+        """Why these rounds are impossible here, or None."""
         return None if os.geteuid() == 0 else "not root"
 
     def close(self) -> None:
-        """Ends everything and leaves the directory."""
+        """Ends all processes and leaves the directory."""
         if self._neighbour is not None:
             self._neighbour.end()
         if self._client is not None:
@@ -193,7 +194,7 @@ class Neighbours:
         self._server.abandon()
 
     def play(self, plan: NeighbourPlan) -> None:
-        """One round. Raises Broken."""
+        """Plays one round. Raises Broken if a promise is broken."""
         if not self._server.starts:
             self._server.start()
         for step in plan.steps:
@@ -202,11 +203,11 @@ class Neighbours:
         self._tally.neighbours["rounds"] += 1
 
     def end(self) -> None:
-        """After the last round. Raises Broken."""
+        """Ends the server after the last round. Raises Broken if that fails."""
         self._server.stop()
 
     def _fill(self) -> None:
-        """Begins anew, with files of root's own."""
+        """Fills the folder again, with files that belong to root."""
         shutil.rmtree(self._spool, ignore_errors=True)
         self._spool.mkdir()
         self._spool.chmod(0o777)
@@ -250,7 +251,7 @@ class Neighbours:
                     raise Broken(f"{path} was sent, and is outside of what was named")
 
     def _look_beside(self) -> dict[str, tuple[int, ...]]:
-        """What is in the folders that nobody has named."""
+        """The state of the folders that no command names."""
         found: dict[str, tuple[int, ...]] = {}
         for target in self._targets:
             for path in [target, *target.rglob("*")]:

@@ -1,4 +1,4 @@
-"""What can be chosen on the command line."""
+"""The options of the command line."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 ROUNDS = 200
 
-# Of so many rounds, one more has power cuts; of a short run, two have one.
+# For every 10 rounds, one more round has power cuts; a short run has two.
 _CUTS = 10
 _LEAST_CUTS = 2
 
-# Of so many rounds, one more is beside a user who changes names in the folder: its commands take some seconds each.
+# For every 5 rounds, one more is beside a user who changes names in the folder. Its commands take some seconds each.
 _NEIGHBOURS = 5
 
-# Rounds that share a directory, so that a history accumulates in it.
+# Number of rounds that share a directory, so that it accumulates a history.
 HISTORY = 8
 
 
 @dataclass(frozen=True)
 class Options:
-    """The choices of one run."""
+    """The options of one run."""
 
     rounds: int
-    # Rounds with power cuts, and the first of them.
+    # Number of rounds with power cuts, and the first of them.
     cuts: int
     first_cut: int
-    # Rounds of deliveries, and the first of them.
+    # Number of rounds of deliveries, and the first of them.
     deliveries: int
     first_delivery: int
-    # Rounds with uploads over HTTP, and the first of them.
+    # Number of rounds with uploads over HTTP, and the first of them.
     web: int
     first_web: int
-    # Rounds in which trees are made the same, and the first of them.
+    # Number of rounds of syncs, and the first of them.
     syncs: int
     first_sync: int
-    # Rounds beside a user who changes names in the folder, and the first of them.
+    # Number of rounds beside a user who changes names in the folder, and the first of them.
     neighbours: int
     first_neighbour: int
-    # Rounds in which two machines sync one folder, and the first of them.
+    # Number of rounds in which two machines sync one folder, and the first of them.
     machines: int
     first_machine: int
     seed: int
@@ -93,7 +93,7 @@ class Options:
 
     @staticmethod
     def parse(arguments: list[str]) -> Options:
-        """Reads the command line; ends the program when it is wrong."""
+        """Reads the command line. Ends the program if the command line is wrong."""
         parser = _parser()
         found = parser.parse_args(arguments)
         if found.rounds < 0 or found.first < 0:
@@ -118,7 +118,7 @@ class Options:
             parser.error("--neighbours and --first-neighbour must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
-        # A directory is begun by its first round: what comes later depends on what is there.
+        # A directory begins with its first round, and later rounds depend on its content.
         first = found.first - found.first % HISTORY
         seed = secrets.randbelow(1_000_000_000) if found.seed is None else found.seed
         return Options(

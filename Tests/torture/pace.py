@@ -1,13 +1,13 @@
-"""How long pushes take here: learnt from those that nobody disturbed."""
+"""The duration of pushes on this machine, learnt from undisturbed pushes."""
 
 from __future__ import annotations
 
-# Of the newest measurement in the average.
+# Weight of the newest measurement in the average.
 _WEIGHT = 0.2
 
 
 class Pace:
-    """Seconds of a push as a share for the program, for each file and for each byte."""
+    """The duration of a push: a constant, plus seconds for each file and for each byte."""
 
     def __init__(self) -> None:
         self.start = 0.02
@@ -15,11 +15,11 @@ class Pace:
         self.byte = 2e-9
 
     def expected(self, files: int, size: int) -> float:
-        """Seconds that a push takes."""
+        """The expected seconds of a push."""
         return self.start + files * self.file + size * self.byte
 
     def learn(self, files: int, size: int, seconds: float) -> None:
-        """A push of so much took so long."""
+        """Records the measured duration of a push."""
         ratio = min(4.0, max(0.25, seconds / self.expected(files, size)))
         factor = ratio**_WEIGHT
         self.start *= factor

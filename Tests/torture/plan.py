@@ -1,4 +1,4 @@
-"""What a round does, decided by its seed alone."""
+"""The plan of a round, decided by its seed alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Victim(Enum):
-    """Who is killed."""
+    """The process to kill."""
 
     CLIENT = "client"
     SERVER = "server"
@@ -17,7 +17,7 @@ class Victim(Enum):
 
 @dataclass(frozen=True)
 class Kill:
-    """One death: when so much of the expected time has passed, or when that share of the uploads is acknowledged."""
+    """One kill: after a share of the expected time, or when a share of the uploads is acknowledged."""
 
     victim: Victim
     share: float
@@ -29,14 +29,14 @@ class Kill:
     def make(source: random.Random) -> Kill:
         victim = source.choices(list(Victim), [4, 4, 2])[0]
         counts_lines = source.random() < 0.4
-        # Some come after the last acknowledgement.
+        # Some kills come after the last acknowledgement.
         share = source.random() if counts_lines else source.uniform(0, 1.1)
         return Kill(victim, share, counts_lines, changes=source.random() < 0.2)
 
 
 @dataclass(frozen=True)
 class Push:
-    """One command and what happens to it. It is repeated after each kill, and at last nobody is killed."""
+    """One command and its kills. The command is repeated after each kill, and the last run is undisturbed."""
 
     folder: str
     # "directory", "files", "text" or "input"
@@ -60,7 +60,7 @@ class Push:
 
 @dataclass(frozen=True)
 class Plan:
-    """One round."""
+    """The pushes of one round."""
 
     pushes: tuple[Push, ...] = field(default_factory=tuple)
 
@@ -69,5 +69,5 @@ class Plan:
         first = Push.make(number, source, kills=source.choice([1, 1, 1, 2, 2, 3]))
         if source.random() < 0.75:
             return Plan((first,))
-        # Other files into the same directory.
+        # Another push stores other files in the same directory.
         return Plan((first, Push.make(number, source, kills=source.choice([0, 1]))))

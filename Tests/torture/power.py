@@ -10,14 +10,14 @@ from . import mounts
 from .mounts import Mounts
 from .program import Broken
 
-# linux/fs.h.
+# The value is from linux/fs.h.
 _FICLONE = 0x40049409
 
-# Bytes that the outer file system has, and the inner one. What nothing was written to takes no memory.
+# Sizes of the outer and the inner file system. Unwritten space takes no memory.
 _OUTER = "2g"
 _INNER = "512m"
 
-# How often the disk is tried: somebody else on the machine may write everything back just then.
+# Number of tests of the disk: another program on the machine may write everything back during one of them.
 _TRIALS = 5
 _TRIED = b"x" * (64 << 10)
 
@@ -25,9 +25,9 @@ _TRIED = b"x" * (64 << 10)
 class PowerDisk:
     """A file system in an image that lies on an XFS with reflinks.
 
-    A clone of the image is taken in one step, also while the file system writes to it. It has what has left the page
-    cache of the inner file system by then and nothing else: what a cut of the power leaves on a medium that keeps
-    whatever it was given.
+    A clone of the image is taken in one step, even while the file system writes to it. The clone has exactly the data
+    that has left the page cache of the inner file system by then. A power cut leaves that state on a medium that keeps
+    everything it was given.
     """
 
     def __init__(self, directory: Path, kind: str, options: str = "") -> None:
@@ -43,23 +43,23 @@ class PowerDisk:
 
     @staticmethod
     def missing() -> dict[str, str]:
-        """Why there can be none, by kind of the inner file system; nothing for those that there can be."""
+        """Why the disk is unavailable, by kind of the inner file system. Available kinds are not in the result."""
         return mounts.missing("xfs")
 
     @staticmethod
     def kinds() -> list[str]:
-        """Those that there can be."""
+        """The available kinds."""
         return mounts.kinds("xfs")
 
     def make(self) -> None:
-        """Makes it and mounts it. Raises OSError where mounting is not allowed."""
+        """Makes the disk and mounts it. Raises OSError if mounting is not allowed."""
         for directory in (self._room, self._outer, self.directory):
             directory.mkdir(parents=True)
         self._mounts.add("tmpfs", self._room, "-t", "tmpfs", "-o", f"size={_OUTER}")
         outer = self._room / "image"
         mounts.run("truncate", "-s", _OUTER, str(outer))
         mounts.run("mkfs.xfs", "-q", "-m", "reflink=1", str(outer))
-        # What is removed gives back its memory.
+        # Removed files free their memory.
         self._mounts.add(str(outer), self._outer, "-o", "loop,discard")
         image = self._new()
         mounts.run("truncate", "-s", _INNER, str(image))
@@ -67,44 +67,45 @@ class PowerDisk:
         self._mount(image)
 
     def cut(self) -> Path:
-        """What is on the medium now, as an image. The disk goes on."""
+        """An image of the current medium. The disk continues to work."""
         assert self._image is not None
         return self._clone(self._image)
 
     def boot(self, image: Path) -> None:
-        """From now on the disk is a copy of that image. Raises Broken when it cannot be mounted, or while somebody has
-        a file open on the present one."""
+        """Makes the disk a copy of that image. Raises Broken if the image cannot be mounted, or while a process has a
+        file open on the present one."""
         self.halt()
         try:
-            # A clone has the same id. No image is mounted twice, because somebody may hold the first mount of it.
+            # A clone has the same file system ID. No image is mounted twice, because a process may hold the first mount
+            # of it.
             self._mount(self._clone(image))
         except OSError as error:
             raise Broken(f"the disk cannot be mounted after a power cut: {error}") from None
 
     def halt(self) -> None:
-        """Unmounts it and forgets its image."""
+        """Unmounts the disk and forgets its image."""
         if self._image is not None:
             self._mounts.remove(self.directory)
             self.drop(self._image)
             self._image = None
 
     def drop(self, image: Path) -> None:
-        """Removes an image."""
+        """Removes the file of an image."""
         image.unlink(missing_ok=True)
 
     def keep(self, image: Path, place: Path) -> None:
-        """Copies an image to a place outside."""
+        """Copies an image to a place outside the disk."""
         mounts.run("cp", "--sparse=always", str(image), str(place))
 
     def commit(self) -> None:
-        """Does what any other program might: writes a file of its own and syncs it, and with that the journal."""
+        """Writes and syncs a file as any other program might, which also commits the journal."""
         with (self.directory / "bystander").open("ab") as file:
             file.write(b"x")
             file.flush()
             os.fsync(file.fileno())
 
     def prove(self) -> None:
-        """Makes sure that a cut takes what was not synced and leaves what was. Raises Broken otherwise."""
+        """Checks that a cut removes unsynced data and keeps synced data. Raises Broken otherwise."""
         if not any(self._loses(number) for number in range(_TRIALS)):
             raise Broken("the disk proves nothing: a power cut took nothing of a file that nobody had synced")
 
@@ -124,7 +125,7 @@ class PowerDisk:
         return not unsynced.exists() or unsynced.read_bytes() != _TRIED
 
     def abandon(self) -> None:
-        """Lets go of everything."""
+        """Unmounts everything, whatever uses it."""
         self._mounts.abandon()
 
     def _mount(self, image: Path) -> None:

@@ -1,4 +1,4 @@
-"""Servers and clients: started, killed, and asked how they are."""
+"""Servers and clients: starts and kills them, and examines their state."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ import children
 
 children.have_default_signals()
 
-# Seconds that a program may take to start, to come to rest, or to end.
+# Seconds that a program may take to start, to become idle, or to end.
 PATIENCE = children.PATIENCE
-# Seconds between two looks at what cannot be waited for.
+# Seconds between two checks of a condition that cannot be waited for.
 _POLL = 0.001
 
-# Characters of an argument that are shown: paths are shorter.
+# Characters of an argument to show; paths are shorter.
 _SHOWN = 300
 
-# Ports below those that the system gives to clients: one of those could take the place of a server that was killed.
+# Ports below those that the system gives to clients: a client could otherwise take the port of a killed server.
 _FIRST_PORT = 20_000
 _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
@@ -38,11 +38,11 @@ class Broken(Exception):
 
 
 class Refused(Broken):
-    """A server said why it does not start, and ended."""
+    """A server printed why it does not start, and ended."""
 
 
 def free_port(source: random.Random) -> int:
-    """A port on loopback that nobody listens on."""
+    """A free port on loopback."""
     above = int(_RANGE.read_text().split()[0]) if _RANGE.exists() else 32_768
     while True:
         port = source.randrange(_FIRST_PORT, above)
@@ -56,9 +56,9 @@ def free_port(source: random.Random) -> int:
 
 
 def until(happened: Callable[[], bool], process: subprocess.Popen[bytes], otherwise: str) -> None:
-    """Waits for something that a process does. Raises Broken when it doesn't happen.
+    """Waits until a process has done something. Raises Broken if that does not happen in time.
 
-    `happened` finds out when the process has ended, which ends the wait at once.
+    `happened` notices if the process has ended, and the end of the process ends the wait at once.
     """
     deadline = time.monotonic() + PATIENCE
     end = os.pidfd_open(process.pid)
@@ -66,24 +66,24 @@ def until(happened: Callable[[], bool], process: subprocess.Popen[bytes], otherw
         while not happened():
             if time.monotonic() > deadline:
                 raise Broken(f"{otherwise}\n{children.describe(process.pid)}")
-            # What it writes to a file and the descriptors that it closes tell nobody, so these are looked at again.
+            # Writes to a file and closed descriptors cause no event, so the condition is checked again.
             select.select([end], [], [], _POLL)
     finally:
         os.close(end)
 
 
 def _stands(process: int) -> bool:
-    """Whether no thread of a process runs or is within a call."""
+    """Whether all threads of a process are stopped, and none is inside a system call."""
     try:
         threads = Path(f"/proc/{process}/task").iterdir()
         return all((thread / "stat").read_text().rpartition(") ")[2][0] == "T" for thread in threads)
     except OSError:
-        # One has just ended.
+        # A thread has just ended.
         return False
 
 
 class Server:
-    """One server directory with the server in it, which may be killed and started again."""
+    """A server directory and its server, which can be killed and started again."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Server:
         within: Sequence[str] = (),
         flags: Sequence[str] = ("--plaintext",),
     ) -> None:
-        """`within` is a command that becomes the one behind it."""
+        """`within` is a command that runs the command appended to it."""
         self.directory = directory
         self.log = log
         self.port = port
@@ -121,7 +121,7 @@ class Server:
 
     @staticmethod
     def _find_worker(supervisor: int) -> int:
-        """The process that serves, which the one that was started supervises."""
+        """The worker, which the started process supervises."""
         children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
         return int(children[0]) if children else supervisor
 
@@ -137,12 +137,12 @@ class Server:
 
     @property
     def runs(self) -> bool:
-        """Whether it was started and not ended since."""
+        """Whether the server was started and has not been ended since."""
         return self._process is not None
 
     def kill(self) -> None:
         process = self._running
-        # Its worker ends with it, a little later: only then are port and directory free.
+        # The worker ends a little later than its supervisor; only then are port and directory free.
         end = os.pidfd_open(self._worker)
         try:
             process.send_signal(signal.SIGKILL)
@@ -154,33 +154,33 @@ class Server:
         self._drop_torn_line()
 
     def _drop_torn_line(self) -> None:
-        """A write is cut short when its process is killed; what the next server writes would follow in the same line."""
+        """A kill cuts off a write, and the next server's first line would follow in the same line of the log."""
         with self.log.open("r+b") as log:
             written = log.read()
             log.truncate(written.rfind(b"\n") + 1)
 
     def freeze(self) -> None:
-        """Stops it where it is: it says nothing more. Only `kill` or `thaw` may follow."""
+        """Suspends the server: it sends nothing more. Only `kill` or `thaw` may follow."""
         process = self._running
         for number in (process.pid, self._worker):
             os.kill(number, signal.SIGSTOP)
         until(self._stands, process, "the server cannot be stopped")
 
     def thaw(self) -> None:
-        """Lets it go on."""
+        """Resumes the suspended server."""
         process = self._running
         for number in (self._worker, process.pid):
             os.kill(number, signal.SIGCONT)
 
     def _stands(self) -> bool:
-        """Whether no thread of it runs or is within a call."""
+        """Whether all threads of the server are stopped, and none is inside a system call."""
         assert self._process is not None
         if self._process.poll() is not None:
             raise Broken(f"the server ended with status {self._process.returncode}")
         return _stands(self._process.pid) and _stands(self._worker)
 
     def stop(self) -> None:
-        """Ends it in order, if it runs. Raises Broken when it cannot."""
+        """Ends the server in order, if it runs. Raises Broken if that fails."""
         if self._process is None:
             return
         process = self._running
@@ -188,7 +188,7 @@ class Server:
         self._expect(process, 0)
 
     def abandon(self) -> None:
-        """Ends it without looking."""
+        """Kills the server without checking its state."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -230,13 +230,14 @@ class Server:
         return count
 
     def lose_clients(self) -> None:
-        """Waits until it has no connection, so that nothing comes any more of what killed clients have sent. Raises Broken when it keeps one."""
+        """Waits until the server has no connections, so that no more data from killed clients arrives. Raises Broken if
+        the server keeps a connection."""
         until(lambda: self._sockets <= self._listening, self._running, "the server keeps connections of clients that are gone")
 
     def rest(self, spare: int) -> int:
-        """Waits until it has no more descriptors than when it started, but for `spare` ones.
+        """Waits until the server has at most `spare` more descriptors than after its start.
 
-        Returns how many it has more. Raises Broken when it keeps them.
+        Returns the number of additional descriptors. Raises Broken if the server keeps more.
         """
         most = self._resting + spare
         until(lambda: self.descriptors <= most, self._running, f"the idle server keeps more than {most} descriptors open")
@@ -244,7 +245,7 @@ class Server:
 
     @property
     def memory(self) -> int:
-        """The most bytes that it ever had in memory."""
+        """The server's peak memory use in bytes."""
         _ = self._running
         status = Path(f"/proc/{self._worker}/status").read_text()
         found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
@@ -252,12 +253,12 @@ class Server:
 
     @property
     def unfinished(self) -> list[str]:
-        """What it keeps of uploads that did not come to their end."""
+        """The files that the server keeps for unfinished uploads."""
         incoming = self.directory / ".transfer" / "incoming"
         return sorted(os.listdir(incoming)) if incoming.exists() else []
 
     def strange_words(self) -> list[str]:
-        """Lines of the log that are not what a server logs: a crash, for one, says its reason there."""
+        """Lines of the log that no server should write; for example, a crash writes its reason there."""
         strange = []
         for line in self.log.read_bytes().splitlines():
             try:
@@ -272,13 +273,13 @@ class Server:
 
 @dataclass(frozen=True)
 class Run:
-    """How one run of a client went."""
+    """The result of one run of a client."""
 
     output: bytes
     errors: str
     status: int
     seconds: float
-    # Lines that were there when somebody was killed; nothing when nobody was.
+    # Number of lines at the time of a kill, or None without a kill.
     lines_at_kill: int | None
 
 
@@ -298,11 +299,12 @@ class Client:
 
     @property
     def shown(self) -> str:
-        """As it could be typed, but for long texts."""
+        """The command as a user could type it, except for long texts."""
         return shlex.join(word if len(word) <= _SHOWN else f"{word[:_SHOWN]}..." for word in self.command)
 
     def wait_for(self, seconds: float, lines: int | None) -> bool:
-        """Waits until it has said so many lines, or so long. Returns False when it ended before."""
+        """Waits until the client has printed that many lines, or for that many seconds. Returns False if the client
+        ended before."""
         deadline = self._started + (PATIENCE if lines else seconds)
         while lines is None or self._output.count(b"\n") < lines:
             left = deadline - time.monotonic()
@@ -313,7 +315,7 @@ class Client:
         return True
 
     def said(self) -> bytes:
-        """All that it has said by now."""
+        """All output of the client so far."""
         before = -1
         while before < len(self._output):
             before = len(self._output)
@@ -321,7 +323,7 @@ class Client:
         return self._output
 
     def mark(self) -> None:
-        """Somebody is killed now."""
+        """Records the number of lines at the time of a kill."""
         self._lines_at_kill = self._output.count(b"\n")
 
     def kill(self) -> None:
@@ -329,26 +331,27 @@ class Client:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it did by itself."""
+        """Whether the client has ended by itself."""
         return self._process.poll() is not None
 
     def stop(self) -> None:
-        """Asks it to end."""
+        """Asks the client to end."""
         self._process.terminate()
 
     def freeze(self) -> None:
-        """Stops it where it is, unless it has ended: it says and does nothing more. Only `kill` or `thaw` may follow."""
+        """Suspends the client, unless it has ended: it prints and does nothing more. Only `kill` or `thaw` may follow.
+        """
         if self.has_ended:
             return
         self._process.send_signal(signal.SIGSTOP)
         until(lambda: self._process.poll() is not None or _stands(self._process.pid), self._process, "the client cannot be stopped")
 
     def thaw(self) -> None:
-        """Lets it go on."""
+        """Resumes the suspended client."""
         self._process.send_signal(signal.SIGCONT)
 
     def finish(self) -> Run:
-        """Waits for its end. Raises Broken when it doesn't come."""
+        """Waits for the client to end. Raises Broken if it does not end in time."""
         deadline = time.monotonic() + PATIENCE * 4
         while self._read(max(0.0, deadline - time.monotonic())):
             if time.monotonic() > deadline:
@@ -360,14 +363,14 @@ class Client:
         return Run(self._output, errors, status, time.monotonic() - self._started, self._lines_at_kill)
 
     def abandon(self) -> None:
-        """Ends it without looking."""
+        """Kills the client without checking its state."""
         self._process.kill()
         self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
 
     def _read(self, seconds: float) -> bool:
-        """Takes what it says within so long. Returns False at the end."""
+        """Reads output for that many seconds. Returns False at the end of the output."""
         stream = self._process.stdout
         if stream is None or stream.closed:
             return False

@@ -1,4 +1,4 @@
-"""What a client was told, by lines and by receipts."""
+"""The promises that a client has received, in lines and in receipts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .work import Work
 
 @dataclass
 class Promises:
-    """All that holds at a moment, whatever happens to the server's machine then."""
+    """All promises at one moment, which must hold whatever happens to the server's machine then."""
 
     ledger: Ledger = field(default_factory=Ledger)
-    # Where something is said to be, by the name that the client gives the upload.
+    # The acknowledged path, by the name that the client gives the upload.
     paths: dict[str, str] = field(default_factory=dict)
-    # Lines of receipts.
+    # The lines with receipts.
     receipts: bytes = b""
 
     def copy(self) -> Promises:
         return copy.deepcopy(self)
 
     def hear(self, work: Work, output: bytes) -> int:
-        """Takes what a client has said so far. Raises Broken where it contradicts what was said before.
+        """Takes the output of a client so far. Raises Broken if it contradicts earlier output.
 
-        Returns how much was acknowledged.
+        Returns the number of acknowledgements.
         """
         answers = [answer for answer in acknowledgements(output) if answer.is_stored]
         for answer in answers:
@@ -39,11 +39,12 @@ class Promises:
         return len(answers)
 
     def forget_paths(self) -> None:
-        """The sources have changed: the same names stand for other content."""
+        """Forgets the paths, because the sources have changed: the same names now stand for other content."""
         self.paths.clear()
 
     def keep(self, receipts: bytes) -> None:
-        """Takes what a client has kept so far. Raises Broken where a number or the key contradicts what was kept before."""
+        """Takes the receipts that a client has kept so far. Raises Broken if a number or the key contradicts earlier
+        receipts."""
         self.receipts += receipts[: receipts.rfind(b"\n") + 1]
         texts: dict[int, object] = {}
         servers = set()

@@ -1,4 +1,4 @@
-"""What `transfer verify` says of a server directory, and whether that breaks a promise."""
+"""Runs `transfer verify` on a server directory, and decides which findings break a promise."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from .program import Broken
 
 @dataclass(frozen=True)
 class Finding:
-    """A file that is not as the catalog says."""
+    """A file that does not match the catalog."""
 
     kind: str
     path: str
 
     def breaks(self, ledger: Ledger, is_complete: bool) -> bool:
-        """Whether that may not be. Nothing may when `is_complete`: when all that was ever pushed was acknowledged."""
+        """Whether the finding breaks a promise. If `is_complete`, everything that was ever pushed was acknowledged, so
+        every finding does."""
         if is_complete:
             return True
         match self.kind:
             case "stranger":
-                # It has its name before the catalog has it, and is acknowledged behind that.
+                # A file gets its name before the catalog records it, and is acknowledged after that.
                 return self.path in ledger.acknowledged
             case "changed":
                 return not ledger.is_replaceable(self.path)
@@ -33,13 +34,13 @@ class Finding:
 
 
 def findings(output: bytes) -> list[Finding]:
-    """Of what was printed with --json."""
+    """The findings in output of --json."""
     objects = [json.loads(line) for line in output.splitlines()]
     return [Finding(found["finding"], found["path"]) for found in objects if found["schema"].startswith("transfer.finding/")]
 
 
 def scrub(transfer: Path, directory: Path, ledger: Ledger, is_complete: bool) -> None:
-    """Runs it. Raises Broken for what may not be."""
+    """Runs `transfer verify`. Raises Broken if a finding breaks a promise."""
     command = [str(transfer), "verify", "--dir", str(directory), "--json"]
     found = subprocess.run(command, capture_output=True, check=False)
     all_found = findings(found.stdout)

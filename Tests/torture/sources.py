@@ -9,19 +9,19 @@ from pathlib import Path
 
 from . import content, names
 
-# Bytes of one set, so that a round stays short.
+# Bytes of one set at most, so that a round stays short.
 _MOST = 24 * content.MIB
 
-# How many sets in a hundred have a file that travels in parts.
+# Percentage of sets with a file that is sent in parts.
 _HUGE = 4
 
-# How many have directories of so many files that a server is asked about each as a whole.
+# Percentage of sets with directories of so many files that a client asks about each directory as a whole.
 _TREES = 35
 
 
 @dataclass(frozen=True)
 class File:
-    """One file as it is now."""
+    """The current state of one file."""
 
     size: int
     digest: str
@@ -56,7 +56,7 @@ class Sources:
 
     @property
     def long_count(self) -> int:
-        """Files that a server receives under a name of their own."""
+        """The number of files that a server receives under separate names."""
         return sum(file.size > content.BLOCK for file in self.files.values())
 
     def fill(self, count: int) -> None:
@@ -65,7 +65,7 @@ class Sources:
             self._write(names.name(self._next(), self._source), self._source.randint(content.BLOCK, 3 * content.BLOCK))
 
     def change(self) -> None:
-        """Changes some, adds one, and takes one away."""
+        """Changes some files, adds one, and removes one."""
         paths = sorted(self.files)
         for path in self._source.sample(paths, max(1, len(paths) // 3)):
             same = self._source.random() < 0.5

@@ -1,4 +1,6 @@
-"""Trees that are made the same while client and server are killed at any moment, and the same command that completes it."""
+"""Syncs of trees while client and server are killed at any moment, each followed by the same command, which completes
+it.
+"""
 
 from __future__ import annotations
 
@@ -20,33 +22,33 @@ from .program import Broken, Client, Run, Server, free_port
 from .tally import Tally
 from .trees import Grove
 
-# As of other rounds.
+# The limits of the other rounds.
 _MOST_MEMORY = 128 * content.MIB
 _SPARE_DESCRIPTORS = 8
 
-# What a client may end with when the server was killed: nothing lost, or never connected.
+# Exit statuses of a client whose server was killed: success, or never connected.
 _STATUSES = (0, 3)
 
 # Folders of the program in a directory that is the target of a sync.
 _RESERVED = (".transfer", ".transfer-parts")
 
-# The folder of the target that gets what is replaced and removed, in some rounds.
+# The folder of the target that receives replaced and removed files, in some rounds.
 _BACKUP = "kept"
 
-# What is brought back from the trash at once.
+# Number of entries to restore from the trash at once.
 _RESTORED = 2
 
 
 @dataclass(frozen=True)
 class SyncStep:
-    """One command, repeated until nobody is killed."""
+    """One command, repeated until no process is killed."""
 
-    # Whether the server's folder is the target; otherwise a directory here.
+    # Whether the server's folder is the target; otherwise the target is a local directory.
     pushes: bool
-    # How much of the source changes before.
+    # Number of changes to the source before the command.
     changes: int
     kills: tuple[Kill, ...]
-    # Whether something comes back from the trash afterwards.
+    # Whether entries are restored from the trash afterwards.
     restores: bool
 
     @staticmethod
@@ -61,7 +63,7 @@ class SyncRoundPlan:
 
     flags: tuple[str, ...]
     steps: tuple[SyncStep, ...]
-    # Whether what goes is kept in a folder of the target, and not in a trash.
+    # Whether removed files go to a folder of the target instead of a trash.
     backs_up: bool
 
     @staticmethod
@@ -83,23 +85,23 @@ class SyncRoundPlan:
 
 
 class Side:
-    """A tree that is made the same as another one, and what was seen of it."""
+    """The source and the target of a sync, and the last state that was seen of both."""
 
     def __init__(self, source: Tree, target: Tree, trash: Trash) -> None:
         self.source, self.target = source, target
         self._trash = trash
         self.wanted: Look = {}
         self.before: Look = {}
-        # What has to be in the trash.
+        # Entries that must be in the trash.
         self._owed: set[tuple[str, tuple[str, str]]] = set()
 
     def begin(self) -> None:
-        """The source is not changed from now on."""
+        """Records the state of the source, which does not change from now on."""
         self.wanted = self.source.look()
 
     @property
     def differing(self) -> list[str]:
-        """What has to be done, about."""
+        """The paths that the sync has to change, approximately."""
         return [path for path in {*self.wanted, *self.before} if self.wanted.get(path) != self.before.get(path)]
 
     @property
@@ -107,7 +109,8 @@ class Side:
         return sum(self.wanted[path].size for path in self.differing if path in self.wanted)
 
     def look(self) -> set[str]:
-        """Looks at the target while nobody changes it. Returns the files that have gone since the last look. Raises Broken."""
+        """Examines the target while no process changes it. Returns the files that have gone since the last look. Raises
+        Broken if a promise is broken."""
         now = self.target.look()
         problems = looks.torn(self.before, now, self.wanted)
         self._owed.update(looks.removed(self.before, now, self.wanted))
@@ -122,7 +125,7 @@ class Side:
         return gone
 
     def require_same(self) -> None:
-        """Raises Broken unless both trees are the same."""
+        """Raises Broken unless both trees are equal."""
         if problems := looks.differences(self.wanted, self.before):
             raise Broken(f"the trees differ in {len(problems)} ways: " + "; ".join(problems[:5]))
 
@@ -138,7 +141,7 @@ class Side:
         )
 
     def restore(self, path: str, run: Callable[[], None]) -> None:
-        """Has something brought back. Raises Broken unless that is what happens."""
+        """Restores an entry with `run`. Raises Broken unless exactly that entry is restored."""
         trash = self._trash.look()
         run()
         now, left = self.target.look(), self._trash.look()
@@ -153,7 +156,8 @@ class Side:
 
 
 def catalog_problems(output: bytes, unknown: Collection[str]) -> list[str]:
-    """What `transfer verify` says of broken promises. Files may be missing where the catalog had no time to hear that they went."""
+    """The broken promises in the output of `transfer verify`. Files may be missing if the server was killed before it
+    recorded their removal."""
     said = [json.loads(line) for line in output.splitlines()]
     return [
         f"{finding['finding']} {finding['path']!r}"
@@ -176,19 +180,20 @@ class Syncs:
         self._show = show
         self._server = Server(transfer, directory / "store", directory / "server.log", free_port(random.Random()))
         self._client: Client | None = None
-        # Uploads that may have left something behind, because what was sent is not there any more.
+        # Number of uploads that may have left files behind because their sources no longer exist.
         self._interrupted = 0
-        # Paths in the server's directory whose files were taken away when it was killed, perhaps before the catalog heard of it.
+        # Paths in the server's directory whose files were removed around the time of a kill, perhaps before the catalog
+        # recorded that.
         self._unknown: set[str] = set()
 
     def close(self) -> None:
-        """Ends everything and leaves the directory."""
+        """Ends all processes and leaves the directory."""
         if self._client is not None:
             self._client.abandon()
         self._server.abandon()
 
     def play(self, number: int, plan: SyncRoundPlan, source: random.Random) -> None:
-        """One round. Raises Broken."""
+        """Plays one round. Raises Broken if a promise is broken."""
         if not self._server.starts:
             self._server.start()
         _Round(self, number, plan, source).play()
@@ -199,7 +204,7 @@ class Syncs:
         self._tally.syncs["rounds"] += 1
 
     def end(self) -> None:
-        """After the last round. Raises Broken."""
+        """Checks the catalog and the log after the last round. Raises Broken if a promise is broken."""
         self._server.stop()
         self._verify()
         if words := self._server.strange_words():
@@ -212,7 +217,7 @@ class Syncs:
         return self._server
 
     def disturb(self, command: list[str], side: Side, step: SyncStep, kill: Kill) -> bool:
-        """Runs a command and kills somebody. Returns False when it was over before that."""
+        """Runs a command and kills the victim. Returns False if the command ended before that."""
         count, size = len(side.differing), side.differing_bytes
         client = self._begin(command)
         lines = 1 + int(kill.share * count) if kill.counts_lines else None
@@ -236,7 +241,7 @@ class Syncs:
         return True
 
     def _look_still(self, side: Side, step: SyncStep) -> None:
-        """Looks at the target when whoever writes there is dead or stands still."""
+        """Examines the target while the process that writes there is dead or suspended."""
         writer = self._server if step.pushes else self._client
         if writer is None or (writer is self._server and not self._server.runs):
             gone = self._look(side)
@@ -254,13 +259,13 @@ class Syncs:
         return gone
 
     def settle(self, side: Side) -> None:
-        """What a client that is gone has asked for is done, before the source changes."""
+        """Waits until the server has finished the requests of ended clients, before the source changes."""
         self._server.lose_clients()
         self._look(side)
         self._interrupted += sum(entry.size > content.BLOCK for entry in side.wanted.values())
 
     def complete(self, command: list[str], side: Side) -> None:
-        """Runs a command to its end, and looks at what it has done."""
+        """Runs a command to its end, and checks the result."""
         count, size = len(side.differing), side.differing_bytes
         self._begin(command)
         self._pace.learn(count, size, self._finish((0,)).seconds)
@@ -272,7 +277,7 @@ class Syncs:
             raise Broken(f"{self._interrupted} uploads were given up, and {self._server.unfinished} is left of uploads")
 
     def _compare(self, side: Side) -> None:
-        """By the eyes of another program, where it is there."""
+        """Compares the trees with another program, if it is installed."""
         if shutil.which("rsync") is None:
             return
         left_out = [f"--exclude=/{name}" for name in (*_RESERVED, _BACKUP)]
@@ -281,7 +286,7 @@ class Syncs:
         self._tally.syncs["compared by rsync"] += 1
 
     def _verify(self) -> None:
-        """The catalog is right, but for what a killed server had no time to tell it."""
+        """Checks that the catalog is right, except for changes that a killed server had no time to record."""
         self._unknown = {path for path in self._unknown if not os.path.lexists(self._server.directory / path)}
         command = [str(self._transfer), "verify", "--dir", str(self._server.directory), "--json", "--quiet"]
         found = subprocess.run(command, capture_output=True, check=False)
@@ -291,7 +296,7 @@ class Syncs:
             raise Broken(f"the catalog is wrong: {problems[0]}")
 
     def ask(self, command: list[str], otherwise: str) -> str:
-        """Runs a command that ends soon. Raises Broken when it fails."""
+        """Runs a command that ends soon. Raises Broken if it fails."""
         return self._require(self._at_home(command), otherwise, is_silent=False)
 
     def count_restored(self) -> None:
@@ -325,7 +330,7 @@ class Syncs:
 
 
 class _Round:
-    """A tree here, its copy on the server, and the copy of that."""
+    """A local tree, its copy on the server, and a local copy of that."""
 
     def __init__(self, syncs: Syncs, number: int, plan: SyncRoundPlan, source: random.Random) -> None:
         self._syncs, self._plan, self._source = syncs, plan, source
@@ -374,12 +379,12 @@ class _Round:
         return [f"{self._address}/", str(self._back)]
 
     def _require_tidy(self) -> None:
-        """Nothing of a fetch stays in the directory but its trash."""
+        """Checks that a sync from the server leaves nothing but its trash in the directory."""
         own = self._back / ".transfer"
         left = [path.name for path in own.iterdir() if path.name != "trash"] if own.exists() else []
         parts = self._back / ".transfer-parts"
         if parts.exists():
-            # A client that was killed while it synced leaves a mark, which stays until the machine is started again.
+            # A client that was killed during a sync leaves a mark, which stays until the machine restarts.
             names = [path.name for path in parts.iterdir()]
             left += [name for name in names if not name.startswith("sync-running-")] or ([] if names else [parts.name])
         if left:
@@ -388,7 +393,7 @@ class _Round:
     def _restore(self) -> None:
         paths = self._push.restorable()
         for path in self._source.sample(paths, min(_RESTORED, len(paths))):
-            # One may have taken the place of a folder of the other.
+            # An entry may have taken the place of a parent folder of the other.
             if path in self._push.restorable():
                 self._push.restore(path, lambda: self._bring_back(path))
 

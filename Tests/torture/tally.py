@@ -1,4 +1,4 @@
-"""What a run has seen, for its last line."""
+"""The counts of a run, for its last line."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Tally:
-    """Counts and extremes."""
+    """Counts and extremes of one run."""
 
     rounds: int = 0
     pushes: int = 0
     acknowledged: int = 0
     checked: int = 0
-    # That a server was asked about as a whole and knew.
+    # Folders that the server already knew as a whole.
     folders: int = 0
     kills: Counter[str] = field(default_factory=Counter)
     moments: Counter[str] = field(default_factory=Counter)
     # Rounds with a disk that loses writes.
     faults: Counter[str] = field(default_factory=Counter)
-    # Cuts of the power, and what was acknowledged before them.
+    # Power cuts, and the acknowledgements before them.
     cuts: Counter[str] = field(default_factory=Counter)
     promises: int = 0
     receipts: int = 0
-    # Of rounds in which files are sent to people.
+    # Counts of rounds in which files are sent to people.
     deliveries: Counter[str] = field(default_factory=Counter)
-    # Of rounds with uploads over HTTP.
+    # Counts of rounds with uploads over HTTP.
     web: Counter[str] = field(default_factory=Counter)
-    # Of rounds in which trees are made the same.
+    # Counts of rounds of syncs.
     syncs: Counter[str] = field(default_factory=Counter)
-    # Of rounds in which two machines sync one folder.
+    # Counts of rounds in which two machines sync one folder.
     machines: Counter[str] = field(default_factory=Counter)
-    # Of rounds beside a user who changes names in the folder.
+    # Counts of rounds beside a user who changes names in the folder.
     neighbours: Counter[str] = field(default_factory=Counter)
     memory: int = 0
     descriptors: int = 0
 
     def killed(self, victim: str, lines: int, of: int) -> None:
-        """Somebody was killed when so many of the lines were there."""
+        """Counts a kill, by the share of the lines that existed then."""
         self.kills[victim] += 1
         self.moments["before the first" if lines == 0 else "between" if lines < of else "after the last"] += 1
 
     def cut(self, kind: str, acknowledged: int) -> None:
-        """The power of that kind of disk was cut when so much was acknowledged."""
+        """Counts a power cut on that kind of disk, and the acknowledgements before it."""
         self.cuts[kind] += 1
         self.promises += acknowledged
 

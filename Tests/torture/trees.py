@@ -1,4 +1,4 @@
-"""A directory with everything in it that a tree can have, made and changed from a seed."""
+"""A directory with everything that a tree can contain, made and changed from a seed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from . import content, names
 
-# Bytes of one tree, so that a round stays short.
+# Bytes of one tree at most, so that a round stays short.
 _MOST = 16 * content.MIB
 
-# How many trees in a hundred have a file that travels in parts.
+# Percentage of trees with a file that is sent in parts.
 _HUGE = 3
 
-# Times to begin at, in seconds: each is used with nanoseconds that nothing else has.
+# Times in seconds to start from; each use adds nanoseconds that no other entry has.
 _TIMES = [1, 86_400, 1_000_000_000, 1_234_567_890, 1_700_000_000, 2_000_000_000, 4_102_444_800]
 
-# Where links lead: nowhere, in circles, out of the tree, and to what an address could be taken for.
+# Targets of links: missing, circular, outside the tree, and similar to a server's address.
 _TARGETS = [".", "..", "nowhere", "../../nowhere", "/etc/passwd", "/dev/null", "a b\nc", "x" * 255, "./", "host:/path"]
 
 _MODES = [0o644, 0o600, 0o444, 0o755, 0o777, 0o640, 0o700]
@@ -28,7 +28,7 @@ _FOLDER_MODES = [0o755, 0o700, 0o777, 0o750, 0o711]
 
 
 class Grove:
-    """A directory, which is all that is known of it: each change looks at what there is."""
+    """A directory, without any other record: each change reads the present state from disk."""
 
     def __init__(self, directory: Path, source: random.Random) -> None:
         self.directory = directory
@@ -39,13 +39,13 @@ class Grove:
         self._has_attributes = _keeps_attributes(directory)
         for _ in range(source.choice([0, 1, 3, 8, 20, 20, 40])):
             self._grow()
-        # Nothing is removed for a source without a file.
+        # A sync from a source without files would remove nothing.
         self._add_file()
         if source.randrange(100) < _HUGE:
             self._write(self._free(""), source.randint(40 * content.MIB, 60 * content.MIB))
 
     def change(self, count: int) -> None:
-        """Makes so many changes of any kind."""
+        """Makes that many changes of any kind."""
         kinds = self._changes
         for _ in range(count):
             self._source.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])[0]()
@@ -92,13 +92,13 @@ class Grove:
         return os.lstat(self.directory / path)
 
     def _free(self, folder: str) -> str:
-        """A name that nothing had so far."""
+        """A name that was never used before."""
         self._made += 1
         name = names.name(self._made, self._source)
         return f"{folder}/{name}" if folder else name
 
     def _somewhere(self) -> str:
-        """A folder, not too deep."""
+        """A folder that is not too deep."""
         folders = [path for path in self._folders if path.count("/") < 5 and len(path.encode()) < 2000]
         return self._source.choice(folders)
 
@@ -118,13 +118,13 @@ class Grove:
         self._make_link(self._free(self._somewhere()))
 
     def _link_hard(self) -> None:
-        """Another name for a file, at times for one that has several."""
+        """Adds a hard link to a file, which may have several already."""
         if files := self._files:
             path = self._free(self._somewhere())
             os.link(self.directory / self._source.choice(files), self.directory / path)
 
     def _rewrite(self) -> None:
-        """Other content, in place or under a new inode."""
+        """Writes other content, in place or under a new inode."""
         if files := self._files:
             path = self._source.choice(files)
             size = self._status(path).st_size if self._source.random() < 0.4 else self._size()
@@ -146,7 +146,7 @@ class Grove:
             self._clear(self._source.choice(paths))
 
     def _replace(self) -> None:
-        """One thing becomes another one under the same path."""
+        """Replaces an entry by another one under the same path."""
         if not (paths := self._paths):
             return
         path = self._source.choice(paths)
@@ -162,7 +162,7 @@ class Grove:
             self._make_link(path)
 
     def _swap(self) -> None:
-        """Two files get each other's names."""
+        """Exchanges the names of two files."""
         if len(files := self._files) > 1:
             one, other = (self.directory / path for path in self._source.sample(files, 2))
             aside = self.directory / self._free("")
@@ -170,14 +170,14 @@ class Grove:
                 os.rename(before, after)
 
     def _part(self) -> None:
-        """A file that has several names becomes several, at times with other attributes."""
+        """Replaces one hard link of a file by a separate copy, sometimes with other attributes."""
         if shared := [path for path in self._files if self._status(path).st_nlink > 1]:
             self._twin(path := self._source.choice(shared), path)
             if self._source.random() < 0.5:
                 self._dress(path)
 
     def _copy(self) -> None:
-        """The same content, time and all under another name."""
+        """Copies a file with its time and attributes to another name."""
         if files := self._files:
             self._twin(self._source.choice(files), self._free(self._somewhere()))
 
@@ -220,7 +220,8 @@ class Grove:
         self._dress(path)
 
     def _dress(self, path: str) -> None:
-        """Other permissions, attributes and times. The times are always new ones: they are how a change is noticed."""
+        """Sets other permissions, attributes and times. The times are always new, because a change is noticed by its
+        time."""
         place = self.directory / path
         if not stat.S_ISLNK(os.lstat(place).st_mode):
             is_folder = place.is_dir()

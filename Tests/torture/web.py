@@ -1,4 +1,4 @@
-"""Uploads over HTTP that are cut off by anybody at any moment, and gone on with at what the server tells."""
+"""Uploads over HTTP that are cut off by kills at any moment, and continue at the offset that the server reports."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .ledger import Stored
 from .program import Broken, Server, free_port
 from .tally import Tally
 
-# As of other rounds.
+# The limit of the other rounds.
 _SPARE_DESCRIPTORS = 8
 
-# Bytes of an upload at most, and of what one request brings.
+# Maximum size of an upload, and sizes of the content of one request.
 _LONGEST = 12 << 20
 _PIECES = (1, 1000, 100_000, 1 << 20, 4 << 20, 16 << 20)
 
@@ -30,13 +30,14 @@ _APPENDS = {"Content-Type": "application/offset+octet-stream"}
 _INTEROP = {"Upload-Draft-Interop-Version": "8"}
 _PARTIAL = {"Content-Type": "application/partial-upload"}
 
-# Deaths within one upload: then it may come to its end.
+# Maximum number of kills within one upload, so that it can complete.
 _MOST_KILLS = 12
 
-# Requests for one upload: more of them say that it comes to no end.
+# Maximum number of requests for one upload; more of them mean that it never completes.
 _MOST_REQUESTS = 500
 
-# Times that one upload is asked to come again, because it is just being completed: a slow disk takes seconds for that.
+# Maximum number of answers that ask the client to retry while the server completes the upload, which takes seconds on a
+# slow disk.
 _MOST_WAITS = 20_000
 
 
@@ -48,19 +49,19 @@ class WebPlan:
     speaks: str
     size: int
     piece: int
-    # Of the requests, how many are cut off by each.
+    # Shares of the requests that a kill of the client or of the server cuts off.
     client_dies: float
     server_dies: float
-    # Whether each piece comes with its digest.
+    # Whether each piece has its digest.
     checks: bool
-    # Whether the length is told with the last piece only.
+    # Whether only the last piece states the length.
     defers: bool
 
     @staticmethod
     def make(source: random.Random) -> WebPlan:
         speaks = source.choice(["tus", "tus", "ietf", "put"])
         piece = source.choice(_PIECES)
-        # A byte at a time is for short ones.
+        # Pieces of one byte are for short uploads only.
         size = source.choice([0, 1, source.randrange(2, 70_000), source.randrange(2, _LONGEST)])
         return WebPlan(
             speaks=speaks,
@@ -85,7 +86,7 @@ class WebRounds:
         self._stored = Stored(directory / "store")
         flags = ("--plaintext", "--http", "on")
         self._server = Server(transfer, directory / "store", directory / "server.log", free_port(random.Random()), flags=flags)
-        # The digest of what was acknowledged, and of what was sent and not, by path.
+        # The digests of acknowledged content and of all sent content, by path.
         self._acknowledged: dict[str, str] = {}
         self._sent: dict[str, str] = {}
 
@@ -94,7 +95,7 @@ class WebRounds:
         self._server.abandon()
 
     def play(self, number: int, plan: WebPlan, source: random.Random) -> None:
-        """One round. Raises Broken."""
+        """Plays one round. Raises Broken if a promise is broken."""
         if not self._server.starts:
             self._server.start()
         path = f"r{number}/file"
@@ -110,12 +111,12 @@ class WebRounds:
             self._tally.web["uploads sent again"] += 1
         self._look()
         self._tally.memory = max(self._tally.memory, self._server.memory)
-        # Uploads that nobody goes on with stay open, each with both of its files.
+        # Uploads that are never continued stay open, each with two files.
         kept = len(self._server.unfinished)
         self._tally.descriptors = max(self._tally.descriptors, self._server.rest(_SPARE_DESCRIPTORS + kept) - kept)
 
     def end(self) -> None:
-        """After the last round everything is read once more, from a server that has just started."""
+        """After the last round, reads everything once more, from a server that has just started."""
         self._fell("server")
         self._look(afresh=True)
         self._server.stop()
@@ -131,7 +132,8 @@ class WebRounds:
             self._look()
 
     def _look(self, afresh: bool = False) -> None:
-        """What was acknowledged is there; nothing else is, but for what was sent whole and not acknowledged."""
+        """Checks that every acknowledged file is in place, and no other file except completely sent and unacknowledged
+        ones."""
         stored = self._stored.look(afresh)
         for path, found in stored.items():
             if path not in self._sent:
@@ -144,7 +146,7 @@ class WebRounds:
 
 
 class _Upload:
-    """One file on its way, until it is acknowledged."""
+    """One file that is sent until it is acknowledged."""
 
     def __init__(
         self,
@@ -158,13 +160,13 @@ class _Upload:
         self._server, self._plan, self._path, self._content = server, plan, path, content
         self._source, self._fell = source, fell
         self._address = ""
-        # What the server has told last: it may never tell less.
+        # The offset that the server reported last. It may never report less.
         self._told = 0
         self._kills = 0
         self._waits = 0
         self.requests = 0
         self.offsets = 0
-        # Whether it was begun anew without knowing what became of it.
+        # Whether the upload was repeated without knowing the result of an earlier request.
         self.is_repeated = False
 
     def run(self) -> None:
@@ -179,7 +181,7 @@ class _Upload:
         raise Broken(f"{self._path!r} has come to no end after {self.requests} requests: {self._told} of {self._plan.size}")
 
     def _expect_time(self, answer: Answer) -> None:
-        """Raises Ended when the server asks to come again: what a client that is gone has sent is being completed."""
+        """Raises Ended if the server asks for a retry: it is completing content that a killed client has sent."""
         if answer.status != 503 or "retry-after" not in answer.fields or self._waits >= _MOST_WAITS:
             return
         self._waits += 1
@@ -190,10 +192,10 @@ class _Upload:
         return Connection("127.0.0.1", self._server.port, None)
 
     def _step(self, connection: Connection) -> bool:
-        """One request, or what comes of it. Returns whether all of it is acknowledged."""
+        """Sends one request. Returns whether the whole upload is acknowledged."""
         if self._plan.speaks == "put":
             fields = {"Repr-Digest": sha256_field(self._content)} if self._plan.checks else {}
-            # What was stored and not acknowledged is not stored again.
+            # Content that was stored and not acknowledged is not stored again.
             answer = self._send(connection, "PUT", f"/{self._path}?on-conflict=skip", fields, self._content)
             return self._final(answer)
         if not self._address:
@@ -219,7 +221,8 @@ class _Upload:
         return self._plan.speaks == "tus" and self._plan.size == 0 and not self._plan.defers
 
     def _ask(self, connection: Connection) -> bool:
-        """How far it is: what was told before is still there. Returns whether it is said to be whole."""
+        """Asks for the offset, which may not be less than before. Returns whether the server reports the upload as
+        complete."""
         answer = connection.ask("HEAD", self._address, _TUS if self._plan.speaks == "tus" else _INTEROP)
         self._expect_time(answer)
         if answer.status not in (200, 204):
@@ -253,13 +256,13 @@ class _Upload:
         answer = self._send(connection, "PATCH", self._address, fields, piece)
         self._expect_time(answer)
         if answer.status == 409 and self.is_repeated:
-            # What a client that was killed had sent was still read, after the server had told how far it was, or has taken the
-            # upload over.
+            # The server was still reading content of a killed client after it had reported the offset, or has finished
+            # the upload with it.
             if "upload-offset" in answer.fields:
                 self._hear(answer)
             return False
         if answer.status == 400 and b"#completed-upload" in answer.content and self.is_repeated:
-            # The same of the last piece. What is asked next says so.
+            # The same happened with the last piece. The next question shows the result.
             return False
         if is_last:
             return self._final(answer)
@@ -272,7 +275,7 @@ class _Upload:
         return False
 
     def _was_there(self, answer: Answer) -> bool:
-        """Whether it is refused because it was stored before somebody was killed. Nobody else stores there."""
+        """Whether the request was refused because the upload was stored before a kill. No other client stores there."""
         return self.is_repeated and answer.status == 409 and json.loads(answer.content).get("result") == "skipped"
 
     def _final(self, answer: Answer) -> bool:
@@ -288,7 +291,7 @@ class _Upload:
     # Dying
 
     def _send(self, connection: Connection, method: str, target: str, fields: Fields, content: bytes) -> Answer:
-        """One request, which may be cut anywhere: in its content, or before its answer is read."""
+        """Sends one request, which may be cut off anywhere: in its content, or before its answer is read."""
         chance = self._source.random()
         if self._kills < _MOST_KILLS and chance < self._plan.client_dies + self._plan.server_dies:
             self._kills += 1

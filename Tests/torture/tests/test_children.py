@@ -10,7 +10,7 @@ import children
 
 
 class SignalTests(unittest.TestCase):
-    """In another process, because all of a process shares the signals."""
+    """Runs in another process, because all threads of a process share the signals."""
 
     PROGRAM = """
 import signal, subprocess, sys, children
@@ -29,7 +29,7 @@ for number in numbers:
 """
 
     def test_a_child_has_the_default(self) -> None:
-        """And what was ignored does not end the process that starts it."""
+        """An ignored signal also does not end the process that starts the child."""
         command = [sys.executable, "-c", self.PROGRAM]
         done = subprocess.run(command, cwd=Path(children.__file__).parent, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, "-1\n-2\n-15\n"), done.stderr)

@@ -43,7 +43,8 @@ class MediumTests(unittest.TestCase):
                 with self.assertRaises(OSError):
                     os.fsync(out.fileno())
                 medium.mend()
-                # The kernel has told of it once, and memory has what the disk does not.
+                # The kernel has reported the failure once, and the page cache still has the content that the disk has
+                # lost.
                 os.fsync(out.fileno())
             self.assertEqual(file.read_bytes(), data)
             medium.remount()

@@ -37,7 +37,7 @@ class TreeTests(unittest.TestCase):
         shutil.copystat(self.path / "a", self.path / "b")
         one, other = Tree(self.path / "a"), Tree(self.path / "b")
         for path in one.look():
-            # A hard link is copied as a file.
+            # copytree copies a hard link as a separate file.
             if one.look()[path].first not in ("", path) and path != "zz other name":
                 place = self.path / "b" / path
                 place.unlink()

@@ -42,7 +42,7 @@ class MailboxTests(unittest.TestCase):
         self.box.promise("a.txt", "one", "x:1")
         self.box.send("a.txt", "two", 3)
         self.assert_problem("who does not have it", [row("delivered")], {"a.txt": "two"})
-        # What has no digest that is known can be any of that size.
+        # A delivery with an unknown digest matches any content with its size.
         self.assert_fine([row("queued"), row("delivered", digest="x:2", delivery="d2")], {"a.txt": "two"})
 
     def test_a_loss_is_found(self) -> None:

@@ -42,7 +42,7 @@ class PowerDiskTests(unittest.TestCase):
             (disk.directory / "behind").touch()
             disk.commit()
             for _ in range(2):
-                # The image stays as it was.
+                # The image is unchanged.
                 disk.boot(image)
                 self.assertTrue((disk.directory / "before").exists())
                 self.assertFalse((disk.directory / "behind").exists())

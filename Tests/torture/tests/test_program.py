@@ -37,7 +37,7 @@ class ClientTests(unittest.TestCase):
     def test_tells_what_it_said_by_now(self) -> None:
         client = self.client("import os, signal\nos.write(1, b'a\\n' * 70000)\nsignal.pause()")
         self.addCleanup(client.abandon)
-        # A pipe takes no more at once.
+        # A pipe holds less than the whole output.
         self.assertTrue(client.wait_for(0, lines=1))
         deadline = time.monotonic() + PATIENCE
         while len(client.said()) < 140_000 and time.monotonic() < deadline:
@@ -69,7 +69,7 @@ class ServerTests(unittest.TestCase):
             while log.stat().st_size == before:
                 pass
             server.freeze()
-            # As many looks as take longer than a line.
+            # This many checks take longer than the server needs to write a line.
             self.assertEqual(len({log.stat().st_size for _ in range(20_000)}), 1)
             server.kill()
             self.assertFalse(server.runs)

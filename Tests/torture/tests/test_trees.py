@@ -26,7 +26,7 @@ class GroveTests(unittest.TestCase):
     def test_the_seed_decides(self) -> None:
         for seed in range(6):
             for one, other in zip(self.looks("a", seed), self.looks("b", seed), strict=True):
-                # A folder has the time of its last change, unless it was given one.
+                # The time of a folder is that of the last change in it, unless the folder was given one.
                 problems = [problem for problem in differences(one, other) if "modified" not in problem]
                 self.assertEqual(problems, [])
 
