@@ -1,1 +1,1 @@
-"""Puts faults into the sources by hand, one at a time, and looks whether the tests notice each."""
+"""Places hand-written faults in the sources, one at a time, and checks that the tests notice each."""

@@ -16,12 +16,12 @@ from .placing import PlacingError
 from .suites import End, Run, Suites
 from .tally import Tally
 
-# Lines of a suite that fails with no mutant.
+# Number of output lines to show of a suite that fails without a mutant.
 _SHOWN = 30
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit status: 0 when all chosen mutants were noticed or are explained."""
+    """Returns the exit status: 0 if all chosen mutants were noticed or are explained."""
     options = Options.parse(arguments)
     try:
         mutants = listing.read(Path(__file__).parent / "list")
@@ -70,7 +70,7 @@ def _run(options: Options, mutants: Sequence[Mutant]) -> int:
 
 
 def _tell_sound(suite: str, run: Run) -> bool:
-    """Whether a suite passes with no mutant; says so when it doesn't."""
+    """Whether a suite passes without a mutant. Prints the reason if it does not."""
     if run.end is End.PASSED and run.tests > 0:
         return True
     reason = run.end.value if run.tests else f"{run.end.value}, and it has no tests"

@@ -1,4 +1,4 @@
-"""The copy of the project that has the mutants in it."""
+"""The copy of the project that contains the mutants."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .placing import SWITCH, SWITCH_FILE, place
 
 _LEFT_OUT = {".build", ".git", "storage", "__pycache__"}
 
-# A mutant may leave a value unused, or a variable unchanged.
+# A mutant may leave a value unused or a variable unchanged, which is a warning.
 _STRICT = ".treatAllWarnings(as: .error),"
 
 
 def update(project: Path, copy: Path, mutants: Sequence[Mutant]) -> None:
-    """Makes the copy what the project is, with all mutants. Files that are so already stay untouched, so that only what
-    changed is built again.
+    """Updates the copy to the project's state with all mutants. Files that are already equal stay untouched, so that
+    the build compiles only what changed.
 
-    Raises PlacingError when a mutant doesn't fit its file.
+    Raises PlacingError if a mutant does not fit its file.
     """
     wanted = {path: _content(project, path, mutants) for path in _files(project)}
     for mutant in mutants:

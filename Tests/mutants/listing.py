@@ -1,14 +1,14 @@
-"""Reads the list: blocks of lines `name: value`, apart from each other by empty lines.
+"""Reads the list: blocks of lines `name: value`, separated by empty lines.
 
     [17] Sources/TransferStore/Publishing/Publisher.swift
-    promise: a name is synced before it is told
+    promise: a name is synced before it is acknowledged
     after: func publish(
     statement: try sync(directory)
     becomes: _ = directory
     suite: TransferStoreTests.PublisherTests
 
-`after` and `becomes` may be missing; `unnoticeable` says why no test can notice the fault. A line that begins with a space
-goes on with the line above it, one that begins with # is a comment.
+`after` and `becomes` are optional; `unnoticeable` says why no test can notice the fault. A line that begins with a space
+continues the line above it, and a line that begins with # is a comment.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _OTHERS = ("after", "expression", "statement", "becomes", "unnoticeable")
 
 
 class ListError(Exception):
-    """The list is not as it has to be."""
+    """The list has an invalid form."""
 
 
 def read(directory: Path) -> list[Mutant]:
     """All entries of all files of a directory, by number.
 
-    Raises ListError when one is wrong, or a number is there twice.
+    Raises ListError if an entry is invalid, or a number is used twice.
     """
     found: dict[int, Mutant] = {}
     for path in sorted(directory.glob("*.txt")):
@@ -82,7 +82,7 @@ def _entry(lines: list[str], name: str) -> Mutant:
 
 
 def _is_none(expression: str) -> bool:
-    """Whether it is a list, which would become a tuple beside its mutant, or no whole expression."""
+    """Whether the text is a list, which would become a tuple beside its mutant, or an incomplete expression."""
     depth = 0
     for character in expression:
         depth += (character in "([{") - (character in ")]}")

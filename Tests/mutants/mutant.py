@@ -1,4 +1,4 @@
-"""One fault that a person could make, as the list says it."""
+"""One fault that a programmer could make, as described in the list."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 
 class Kind(enum.Enum):
-    """What is replaced."""
+    """The kind of code that a mutant replaces."""
 
-    # A value becomes another one.
+    # An expression is replaced by another one.
     EXPRESSION = "expression"
-    # A statement becomes another one, or is left out.
+    # A statement is replaced by another one or removed.
     STATEMENT = "statement"
 
 
@@ -20,23 +20,23 @@ class Mutant:
     """One entry of the list."""
 
     number: int
-    # Below the root of the project.
+    # Relative to the root of the project.
     file: str
     kind: Kind
-    # Spaces and line ends count as one space.
+    # A sequence of spaces and line ends counts as one space.
     original: str
-    # Empty for a statement that is left out.
+    # Empty if the statement is removed.
     replacement: str
-    # Text in front of the original, which is the first one behind it; empty where the original is there once.
+    # Text in front of the original: the first occurrence behind this text is meant. Empty if the original occurs once.
     after: str
     # A filter of the test runner.
     suite: str
-    # What the fault breaks.
+    # The promise that the fault breaks.
     promise: str
-    # Why no test can notice it; empty for one that has to be noticed.
+    # Why no test can notice the fault. Empty if a test must notice it.
     excuse: str = ""
 
     @property
     def title(self) -> str:
-        """What is shown of it."""
+        """The description of the mutant in the output."""
         return f"{self.number:4} {self.file.removeprefix('Sources/')}: {self.promise}"

@@ -1,4 +1,4 @@
-"""What can be chosen on the command line."""
+"""The options of the command line."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .mutant import Mutant
 
 PROJECT = Path(__file__).resolve().parents[2]
 
-# Seconds in which a suite has to notice a mutant.
+# Seconds in which a suite must notice a mutant.
 LIMIT = 60.0
 
 
 @dataclass(frozen=True)
 class Options:
-    """The choices of one run."""
+    """The options of one run."""
 
-    # Numbers and patterns of files; nothing takes all.
+    # Numbers and patterns of files; an empty list chooses all mutants.
     chosen: Sequence[str]
     directory: Path
     jobs: int
-    # Overrides the suite of each mutant.
+    # Replaces the suite of each mutant, if not empty.
     suite: str
     limit: float
     builds: bool
@@ -37,16 +37,16 @@ class Options:
 
     @property
     def build(self) -> Path:
-        """Where the copy is built."""
+        """The folder in which the copy is built."""
         return self.directory / "build"
 
     def chooses(self, mutant: Mutant) -> bool:
-        """Whether a mutant is to be run."""
+        """Whether a mutant is chosen."""
         return not self.chosen or any(_matches(choice, mutant) for choice in self.chosen)
 
     @staticmethod
     def parse(arguments: Sequence[str]) -> Options:
-        """Reads the command line; ends the program when it is wrong."""
+        """Reads the command line. Ends the program if the command line is wrong."""
         found = _parser().parse_args(arguments)
         return Options(
             chosen=[choice for argument in found.mutants for choice in argument.split()],

@@ -1,4 +1,4 @@
-"""Puts mutants behind a switch in the text of a source file, beside what was there."""
+"""Inserts mutants into the text of a source file, each behind a switch and beside the original code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .mutant import Kind, Mutant
 
-# The target that has the switch, which all others import.
+# The target that contains the switch; all other targets import it.
 SWITCH_TARGET = "TransferSystem"
 SWITCH_FILE = f"Sources/{SWITCH_TARGET}/MutantSwitch.swift"
 
@@ -36,9 +36,9 @@ class _Span:
 
 
 def place(text: str, mutants: Sequence[Mutant]) -> str:
-    """The text with all of these mutants of one file in it, none of them on.
+    """The text with all these mutants of one file inserted and switched off.
 
-    Raises PlacingError for the first one whose line isn't there any more, or is there more than once.
+    Raises PlacingError for the first mutant whose original is missing or occurs several times.
     """
     spans = sorted((_span(text, mutant) for mutant in mutants), key=lambda span: (span.start, -span.end))
     placed = _replaced(text, 0, len(text), spans)
@@ -66,12 +66,12 @@ def _span(text: str, mutant: Mutant) -> _Span:
 
 
 def _is_in_text(before: str) -> bool:
-    """Whether what comes next is in a text of several lines, and not what is inserted into one."""
+    """Whether the next character is inside a multi-line string, and not inside an interpolation."""
     return before.count('"""') % 2 == 1 and "\\(" not in before.rpartition("\n")[2]
 
 
 def _found(text: str, fragment: str, start: int) -> list[re.Match[str]]:
-    """Where a fragment is, however it is spread over lines."""
+    """The occurrences of a fragment, whatever its line breaks."""
     pattern = re.compile(r"\s+".join(re.escape(word) for word in fragment.split()))
     return list(pattern.finditer(text, start))
 
@@ -81,7 +81,7 @@ def _times(count: int) -> str:
 
 
 def _replaced(text: str, start: int, end: int, spans: Sequence[_Span]) -> str:
-    """Part of the text; `spans` are those in it, outer ones before inner ones."""
+    """The text from `start` to `end` with the mutants of `spans` inserted; outer spans come before inner ones."""
     pieces: list[str] = []
     position = start
     index = 0

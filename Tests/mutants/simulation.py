@@ -1,5 +1,6 @@
-"""The command line of the other half: builds the simulator over the mutants, and lets it look for each of those that are holes
-in what is promised about data and crashes."""
+"""The second command line: builds the simulator over the mutants, and makes it search for each mutant that breaks a
+promise about data and crashes.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +21,14 @@ from .mutant import Mutant
 from .options import PROJECT
 from .placing import PlacingError
 
-# Of the list of all mutants, those that are such holes.
+# The mutants of the list that break such a promise.
 _HOLES = (
     *(1, 4, 7, 9, 21, 22, 23, 29, 31, 40, 51, 58, 59, 60, 68, 75, 76, 77, 78, 80, 81, 82),
     *(101, 102, 104, 107, 108, 110, 111, 116, 117, 118, 123, 126, 127, 128, 131, 138, 140),
     *(145, 146, 149, 155, 156, 158, 165, 167, 171, 172, 173, 402),
 )
 
-# Those that a run of the whole cannot show, and why. The suites of their parts notice them.
+# Mutants that a simulated run cannot show, and why. The suites of the affected parts notice them.
 _HIDDEN = {
     52: "the row of a file that was healed is about another file, and only costs a question",
     87: "whether the parts begin at 0 and have no gap is asked before their digests are (MultipartUpload.complete)",
@@ -38,35 +39,35 @@ _HIDDEN = {
     166: "a batch that lets a doubted directory be remembered has synced the name of it",
 }
 
-# Those that a run could show, and hardly ever does: what has to come together, and the suite that notices them.
+# Mutants that a simulated run shows only rarely: the required coincidence, and the suite that notices the mutant.
 _RARE = {
     104: "needs four files that are found and a new directory in one batch, and syncfs to fail just between its syncs; "
     "BatchFailureTests notices it",
     126: "needs another batch's syncfs to fail between two syncs of a batch; CommitterTests notices it",
 }
 
-# Seconds in which a hole has to be found.
+# Seconds in which the simulator must find a mutant.
 _LIMIT = 60
 
 
 @dataclass(frozen=True)
 class Look:
-    """What came of looking for one hole."""
+    """The result of the search for one mutant."""
 
     mutant: Mutant
     is_found: bool
     seconds: float
-    # What the simulator said of it first.
+    # The first finding that the simulator printed.
     words: str
 
     @property
     def excuse(self) -> str:
-        """Why it may not be found; empty for one that has to be."""
+        """Why the mutant need not be found. Empty if it must be found."""
         return self.mutant.excuse or _RARE.get(self.mutant.number, "")
 
     @property
     def line(self) -> str:
-        """What is shown."""
+        """The description of the result in the output."""
         end = f"found after {self.seconds:.1f} s: {self.words}" if self.is_found else f"NOT FOUND in {self.seconds:.0f} s"
         if not self.is_found and self.excuse:
             end += f": {self.excuse}"
@@ -74,7 +75,7 @@ class Look:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit status: 0 when all chosen holes were found or are explained."""
+    """Returns the exit status: 0 if all chosen mutants were found or are explained."""
     options = _parser().parse_args(arguments)
     directory = PROJECT / ".build" / "mutants"
     here = Path(__file__).parent

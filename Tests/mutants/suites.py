@@ -1,4 +1,4 @@
-"""Runs suites of the test program, with a mutant or without."""
+"""Runs suites of the test program, with or without a mutant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import children
 children.have_default_signals()
 
 _FAILED = re.compile(r"✘ Test (\S+|\".*\")(?:\(.*\))? (?:with .* test cases? )?failed after")
-# Of a thread that no test knows.
+# The runner does not know the test of an issue on a thread that the test started.
 _ISSUE = re.compile(r"✘ Test «unknown» recorded an issue at (\w[^:\s]*)")
 _COUNT = re.compile(r"Test run with (\d+) tests?")
 
@@ -36,13 +36,13 @@ class End(enum.Enum):
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one run."""
+    """The result of one run."""
 
     end: End
     seconds: float
-    # Tests that the runner says it ran; 0 where it came to no end.
+    # Number of tests that the runner reports; 0 if the run did not complete.
     tests: int
-    # Tests, or files of tests where the runner does not know which one it was.
+    # Failed tests, or files of tests if the runner does not know the test.
     failed: Sequence[str]
     output: str
 
@@ -56,7 +56,7 @@ class Suites:
         self._limit = limit
 
     def run(self, suite: str, mutant: int = 0) -> Run:
-        """Runs the tests that a filter matches. A mutant's run ends by the time limit at the latest."""
+        """Runs the tests that match a filter, and ends the run at the time limit."""
         scratch = tempfile.mkdtemp(prefix="mutant-")
         started = time.monotonic()
         try:
@@ -70,7 +70,7 @@ class Suites:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _start(self, suite: str, mutant: int, scratch: str, log: int) -> subprocess.Popen[bytes]:
-        # Some tests are another user for a moment.
+        # Some tests run as another user for a moment.
         os.chmod(scratch, 0o755)
         environment = dict(os.environ, TMPDIR=scratch, SWIFT_BACKTRACE="enable=no", TRANSFER_MUTANT=str(mutant))
         return subprocess.Popen(
@@ -90,7 +90,7 @@ class Suites:
         except subprocess.TimeoutExpired:
             return None
         finally:
-            # Also what the tests have started.
+            # Also kills processes that the tests have started.
             try:
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -99,8 +99,8 @@ class Suites:
 
 
 def judge(code: int | None, seconds: float, output: str) -> Run:
-    """What an exit code, nothing for one that came too late, and the output of a run mean."""
-    # A test may print another run's words; the last ones are its own.
+    """Interprets the exit code of a run, or None after the time limit, and the output."""
+    # A test may print the summary of another run; the last one is the run's own.
     counts = _COUNT.findall(output)
     names = [name.split("(")[0].strip('"') for name in _FAILED.findall(output)] or _ISSUE.findall(output)
     failed = tuple(dict.fromkeys(names))

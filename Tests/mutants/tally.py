@@ -1,4 +1,4 @@
-"""Counts what noticed the mutants."""
+"""Counts the ways in which mutants were noticed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import Counter
 from .mutant import Mutant
 from .suites import End, Run
 
-# Names of tests that are shown of each mutant.
+# Number of test names to show for each mutant.
 _NAMES = 2
 
 
 class Tally:
-    """What came of all runs so far."""
+    """The results of all runs so far."""
 
     def __init__(self) -> None:
         self._ends: Counter[End] = Counter()
@@ -25,9 +25,9 @@ class Tally:
         return not self._unnoticed
 
     def add(self, mutant: Mutant, run: Run, usual: float = 0, shows_all: bool = False) -> str:
-        """Counts a run; returns its line.
+        """Counts a run. Returns the line about it.
 
-        - usual: seconds that the suite takes with no mutant: where that is much, the time limit says little.
+        - usual: seconds that the suite takes without a mutant: if they are many, the time limit says little.
         """
         if run.end is not End.PASSED:
             self._ends[run.end] += 1

@@ -1,1 +1,1 @@
-"""Runs every long proof within a given time, resumes what was interrupted, and writes docs/proofs.md."""
+"""Runs every long proof within a given time, resumes interrupted proofs, and writes docs/proofs.md."""

@@ -1,4 +1,4 @@
-"""The command line: runs the proofs, lists them, or says which rows are old."""
+"""The command line: runs the proofs, lists them, or reports which rows are old."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .runner import Runner
 from .state import Busy, State
 from .table import Table, TableError, duration
 
-# As a shell says of a command that was interrupted.
+# The exit status that a shell reports for an interrupted command.
 _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit status: 0 without findings, 1 with some, 2 if something cannot be run."""
+    """Returns the exit status: 0 without findings, 1 with findings, 2 if a proof cannot run."""
     options = Options.parse(arguments, [proof.key for proof in PROOFS])
     history = History(PROJECT)
     state = State(options.directory, options.state)
@@ -60,7 +60,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _begin(options: Options, arguments: Sequence[str]) -> int:
-    """Starts the same run in a session of its own."""
+    """Starts the same run in a separate session."""
     options.directory.mkdir(parents=True, exist_ok=True)
     log = options.directory / "log"
     command = [sys.executable, "-m", "proofs", *(argument for argument in arguments if argument != "--background")]

@@ -14,7 +14,7 @@ from .proof import Item, Next, Progress, Proof, Settings, one_after_the_other
 
 PROJECT = Path(__file__).resolve().parents[2]
 
-# What the simulator runs: the intake with everything below it.
+# The code that the simulator runs: the intake and everything below it.
 _INTAKE = tuple(
     f"Sources/Transfer{name}"
     for name in (
@@ -23,22 +23,22 @@ _INTAKE = tuple(
     )
 )
 
-# What both programs are made of.
+# The sources of both programs.
 _PROGRAM = ("Sources", "Package.swift")
 
-# Seconds of a part of a long run: so much is lost at most when a run is ended.
+# Seconds of one part of a long run, which is the most that an interruption loses.
 _PART = 600
 
-# Steps of the simulator, from fresh seeds.
+# Steps of the simulator, with seeds that were never used.
 _STEPS = 100_000_000
 
-# Mutants at once: each part builds and runs the suites without a mutant first.
+# Number of mutants in one part, which first builds them and runs their suites without a mutant.
 _MUTANTS_AT_ONCE = 25
 
-# Of the mutants that were tried before, so many are drawn and tried again.
+# Number of mutants that are drawn from those tried before, and tried again.
 _DRAWN = 150
 
-# Rounds of torture, and of each part. Eight rounds share a directory.
+# Rounds of torture in total, and in each part. Eight rounds share a directory.
 _ROUNDS = 2000
 _ROUNDS_AT_ONCE = 200
 _OTHER_ROUNDS_AT_ONCE = 24
@@ -51,7 +51,7 @@ _FAILED_TEST = r"^✘ (Test .*) failed after|^(?:FAIL|ERROR): (.*)"
 
 
 def _single(command: Sequence[str]) -> Next:
-    """For a proof that is one command."""
+    """The items of a proof that consists of one command."""
     return one_after_the_other(lambda progress, older, settings: [Item("all", command)])
 
 
@@ -68,13 +68,13 @@ def _fuzz_items(progress: Progress, older: str, settings: Settings) -> list[Item
 
 
 def numbers(text: str) -> set[int]:
-    """The mutants that a row says were tried."""
+    """The mutants that a row lists as tried."""
     found = re.search(r"tried so far: ([0-9 -]+)", text)
     return _numbers(found[1].split() if found else [])
 
 
 def _numbers(words: Sequence[str]) -> set[int]:
-    """What `ranges` has written."""
+    """Reads the output of `ranges`."""
     found: set[int] = set()
     for word in words:
         first, _, last = word.partition("-")
@@ -94,8 +94,8 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def _mutant_items(progress: Progress, older: str, settings: Settings) -> list[Item]:
-    """First those that the table does not have, then some of the others, drawn by the seed of the proof. Parts are named by their mutants:
-    the list may be another one when a later run goes on."""
+    """First the mutants that the table does not list as tried, then some of the others, drawn by the seed of the proof.
+    The name of a part lists its mutants, because the list may differ when a later run continues."""
     listed = {mutant.number: mutant for mutant in listing.read(PROJECT / "Tests" / "mutants" / "list")}
     tried = numbers(older) & set(listed)
     others = sorted(tried)
@@ -104,7 +104,7 @@ def _mutant_items(progress: Progress, older: str, settings: Settings) -> list[It
     for kind, chosen in (("new", set(listed) - tried), ("drawn", set(drawn))):
         done = (result.name.partition(" ")[2] for result in progress.results if result.name.startswith(kind))
         chosen -= {number for words in done for number in _numbers(words.split())}
-        # Those of one suite stand together, so that it runs without a mutant once.
+        # Mutants of one suite are adjacent, so that the suite runs only once without a mutant.
         ordered = sorted(chosen, key=lambda number: (listed[number].suite, number))
         for start in range(0, len(ordered), _MUTANTS_AT_ONCE):
             part = ordered[start:start + _MUTANTS_AT_ONCE]
@@ -127,7 +127,7 @@ _SIMULATED = {
     "uploads acknowledged": r"(\d+) uploads acknowledged.*, trace",
     "seeds that break a promise": r"(\d+) seeds break a promise, trace",
 }
-# A line of the table at the end: how many, and what kind.
+# A line of the final table: the number of findings and their kind.
 _SIMULATED_FINDING = r"^(\d+\t.*)$|^transfer-simulate: (.*)$"
 
 
@@ -136,8 +136,8 @@ def _simulate(settings: Settings, *arguments: str) -> list[str]:
 
 
 def _simulator(progress: Progress, older: str, settings: Settings) -> Item | None:
-    """Parts until there are enough steps. No two have a seed in common: a part takes far fewer seeds than lie between them, and one that
-    is run again, because it had found something, has its own."""
+    """Runs parts until there are enough steps. No two parts share a seed: a part uses far fewer seeds than lie between
+    them, and a part that is repeated because of a finding gets new ones."""
     if progress.total("steps") >= _STEPS or any(result.counts.get("steps", 0) == 0 for result in progress.results):
         return None
     part = next(number for number in itertools.count() if not progress.has(f"part-{number + 1}"))
@@ -154,7 +154,7 @@ def _other_rounds(parts: int) -> list[str]:
 
 def _torture_items(progress: Progress, older: str, settings: Settings) -> list[Item]:
     other = _other_rounds(1)
-    # Each part has a seed of its own, because the rounds with a failing disk are the same for all of a seed.
+    # Each part has its own seed, because the rounds with a failing disk depend on the seed alone.
     return [
         Item(f"part-{part + 1}", ["make", "torture", f"ROUNDS={_ROUNDS_AT_ONCE}", f"SEED={progress.seed + part}", *other])
         for part in range(_ROUNDS // _ROUNDS_AT_ONCE)

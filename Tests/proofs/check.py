@@ -1,4 +1,4 @@
-"""Says which rows of the table are old."""
+"""Reports which rows of the table are old."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .table import OLD, Table
 
 
 def lines(proofs: Sequence[Proof], table: Table, history: History) -> list[str]:
-    """A line for each thing that a person should know; none if all rows are young."""
+    """A line for each fact that a maintainer should know; empty if all rows are recent."""
     found = []
     missing = [proof.key for proof in proofs if proof.key not in table.rows]
     if missing:

@@ -1,4 +1,4 @@
-"""What git says of the commits of rows."""
+"""Asks git about the commits of rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 class History:
-    """The history of the project. All questions have an answer where there is no git, or only a part of the history."""
+    """The history of the project. All methods also work without git, or with only a part of the history."""
 
     def __init__(self, project: Path) -> None:
         self._project = project
 
     def _git(self, *arguments: str) -> subprocess.CompletedProcess[str] | None:
-        """Runs git; returns nil if it is not installed."""
+        """Runs git. Returns None if git is not installed."""
         try:
             return subprocess.run(
                 ["git", *arguments], cwd=self._project, capture_output=True, text=True, errors="replace", check=False
@@ -23,12 +23,12 @@ class History:
             return None
 
     def head(self) -> str | None:
-        """The commit of the sources; nil without a repository."""
+        """The commit of the sources; None without a repository."""
         found = self._git("rev-parse", "--short=10", "HEAD")
         return found.stdout.strip() if found and found.returncode == 0 else None
 
     def is_changed(self, paths: Sequence[str]) -> bool:
-        """Whether files differ from the commit, or are in none."""
+        """Whether files differ from the commit, or are in no commit."""
         found = self._git("status", "--porcelain", "--", *paths)
         return found is None or found.returncode != 0 or bool(found.stdout.strip())
 
@@ -38,7 +38,7 @@ class History:
         return found is not None and found.returncode == 0
 
     def age(self, commit: str, paths: Sequence[str]) -> int | None:
-        """Commits behind this one that touch the paths; nil if the history does not have it."""
+        """The number of later commits that touch the paths; None if the history does not contain the commit."""
         known = self._git("cat-file", "-e", f"{commit}^{{commit}}")
         if known is None or known.returncode != 0:
             return None

@@ -1,4 +1,4 @@
-"""What can be chosen on the command line."""
+"""The options of the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Options:
-    """The choices of one run."""
+    """The options of one run."""
 
     choice: Choice
     settings: Settings
@@ -30,7 +30,7 @@ class Options:
 
     @staticmethod
     def parse(arguments: Sequence[str], keys: Sequence[str]) -> Options:
-        """Reads the command line; ends the program when it is wrong."""
+        """Reads the command line. Ends the program if the command line is wrong."""
         parser = _parser()
         found = parser.parse_args(arguments)
         only: dict[str, list[str]] = {}

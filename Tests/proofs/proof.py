@@ -1,4 +1,4 @@
-"""What a proof is: commands that are run one after the other, and what is read from their output."""
+"""A proof: commands that run one after the other, and the results that are read from their output."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-# Seconds after which a command is ended: none of them takes that long, and one that hangs keeps the others from being run.
+# Seconds after which a command is ended. None takes that long, and one that hangs would block the others.
 LIMIT = 4 * 3600.0
 
-# How terminals are told to change colours.
+# The control sequences that change colours on a terminal.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
-# Findings of one command that are named in the table.
+# Number of findings of one command that the table quotes.
 _NAMED = 4
 
 
 @dataclass(frozen=True)
 class Item:
-    """One command of a proof. A run that was ended goes on with the first one that has no result."""
+    """One command of a proof. An interrupted run continues with the first command that has no result."""
 
     name: str
     command: Sequence[str]
@@ -28,25 +28,25 @@ class Item:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one item."""
+    """The result of one item."""
 
     name: str
-    # The exit status; nil if the time limit ended it.
+    # The exit status; None if the time limit ended the command.
     status: int | None
     seconds: float
-    # What is counted, by label, and what is named: numbers of mutants.
+    # The counts by label, and the names found, such as numbers of mutants.
     counts: Mapping[str, int]
     names: Sequence[str]
     findings: Sequence[str]
-    # Of the sources that it ran on.
+    # The commit of the sources that the command ran on.
     commit: str = ""
 
 
 @dataclass
 class Progress:
-    """How far a proof is."""
+    """The progress of a proof."""
 
-    # Of its first part.
+    # The commit of the first part.
     commit: str
     seed: int
     command: str
@@ -54,7 +54,7 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """All commands so far."""
+        """The duration of all commands so far."""
         return sum(result.seconds for result in self.results)
 
     def has(self, name: str) -> bool:
@@ -62,22 +62,22 @@ class Progress:
         return any(result.name == name for result in self.results)
 
     def total(self, label: str) -> int:
-        """A count of all items so far."""
+        """The sum of a count over all items so far."""
         return sum(result.counts.get(label, 0) for result in self.results)
 
     @property
     def last_commit(self) -> str:
-        """Of its last part."""
+        """The commit of the last part."""
         return self.results[-1].commit if self.results else self.commit
 
     def go_on(self, commit: str) -> None:
-        """Goes on with other sources: what has found something is run again, because they may have its mend."""
+        """Continues with other sources. Parts with findings are run again, because the sources may contain the fix."""
         self.results = [result for result in self.results if not result.findings]
         self.commit = self.results[0].commit if self.results else commit
 
     @property
     def names(self) -> list[str]:
-        """All that was named so far."""
+        """All names found so far."""
         return [name for result in self.results for name in result.names]
 
     @property
@@ -88,16 +88,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class Settings:
-    """How the commands of the proofs are to be run."""
+    """Settings for the commands of the proofs."""
 
-    # Seconds for each fuzz target, hole, and run of the simulator; nil takes what each proof has.
+    # Seconds for each fuzz target, hole, and run of the simulator; None uses each proof's default.
     each: int | None
     jobs: int
-    # Of what is drawn by chance.
+    # Seed of all random choices.
     seed: int
 
 
-# Gets how far the proof is, its older row in the table (empty if there is none) and the settings. Returns nil at its end.
+# A function of the progress of the proof, its older row in the table (or an empty text) and the settings. Returns
+# None at the end of the proof.
 Next = Callable[[Progress, str, Settings], "Item | None"]
 
 
@@ -106,24 +107,25 @@ class Proof:
     """One row of the table."""
 
     key: str
-    # What it shows.
+    # The statement that the proof supports.
     title: str
-    # Paths whose commits make its row older.
+    # Paths whose commits make the row older.
     covers: Sequence[str]
-    # What to type for the same.
+    # The command that a user types for the proof.
     command: Callable[[Settings], str]
     next: Next
-    # Labels, and expressions whose first group is a number: all that match are added up. Without a group, matches are counted.
+    # Labels, and expressions whose first group is a number: the numbers of all matches are added up. Without a group,
+    # matches are counted.
     counts: Mapping[str, str] = field(default_factory=dict)
-    # An expression whose first group names something that was looked at.
+    # An expression whose first group is a name of something that was examined.
     named: str = ""
-    # An expression with groups, one of which is what a failed command says of a finding.
+    # An expression with groups, one of which is a failed command's description of a finding.
     finding: str = ""
-    # Text behind the counts, from what was named and the figures of the older row.
+    # Text after the counts, made from the names found and the figures of the older row.
     more: Callable[[Progress, str], str] = lambda progress, older: ""
 
     def judge(self, item: Item, status: int | None, seconds: float, output: str, log: str, commit: str = "") -> Result:
-        """Reads what a command said. One that has failed has at least one finding."""
+        """Reads the output of a command. A failed command has at least one finding."""
         output = _COLOUR.sub("", output)
         counts = {}
         for label, expression in self.counts.items():
@@ -146,7 +148,7 @@ class Proof:
         return [f"{item.name} {end}, see {log}"]
 
     def figures(self, progress: Progress, older: str) -> str:
-        """The cell of the table."""
+        """The cell of the table with the figures."""
         parts = [f"{progress.total(label):,} {label}" for label in self.counts
                  if any(label in result.counts for result in progress.results)]
         more = self.more(progress, older)

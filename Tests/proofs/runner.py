@@ -16,27 +16,27 @@ from .proof import Item, Progress, Proof, Result, Settings
 from .state import State
 from .table import OLD, Row, Table, duration
 
-# As a shell says of a command that it does not find.
+# The exit status that a shell reports for a command that it does not find.
 _NOT_FOUND = 127
 
-# Seconds that a command has to end what it has started, before it is killed.
+# Seconds that a command has to end its children before it is killed.
 _PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which proofs are run, and for how long."""
+    """The proofs to run, and for how long."""
 
-    # Keys, each with the items that are wanted of it; empty for all of it.
+    # Keys of proofs, each with the items to run; an empty list runs all items.
     only: Mapping[str, Sequence[str]]
-    # nil for no end.
+    # None runs without a limit.
     seconds: float | None
-    # Whether what has been proven for these sources is proven again.
+    # Whether proofs that are valid for these sources are run again.
     again: bool
 
 
 class Runner:
-    """One run."""
+    """One run of the proofs."""
 
     def __init__(
         self, project: Path, directory: Path, proofs: Sequence[Proof], table: Table, state: State, history: History,
@@ -54,9 +54,9 @@ class Runner:
         self._end: float | None = None
 
     def run(self, choice: Choice) -> int:
-        """Returns the exit status: 0 without findings, 1 with some, 2 if a proof cannot be begun.
+        """Returns the exit status: 0 without findings, 1 with findings, 2 if a proof cannot begin.
 
-        The state and the table are as good as the last item that ended, also when this ends by an exception.
+        The state and the table contain every item that has ended, also if this method ends with an exception.
         """
         self._end = None if choice.seconds is None else self._clock() + choice.seconds
         status = 0
@@ -102,7 +102,8 @@ class Runner:
         return 1 if progress.findings else 0
 
     def _progress(self, proof: Proof, commit: str, command: str) -> Progress:
-        """What is there of an earlier run with the same command, on sources whose row would not be old; or the beginning."""
+        """The progress of an earlier run with the same command, if a row for its sources would not be old; otherwise a
+        new one."""
         found = self._state.progress.get(proof.key)
         if found and found.command == command and self._is_young(found, proof):
             if not self._history.is_same(found.last_commit, proof.covers):
@@ -120,7 +121,7 @@ class Runner:
         return age is not None and age <= OLD
 
     def _next(self, proof: Proof, progress: Progress, older: str, wanted: Sequence[str]) -> Item | None:
-        """The next item that is wanted. Those in between are left for another run."""
+        """The next wanted item. Items in between are left for another run."""
         if not wanted:
             return proof.next(progress, older, self._settings)
         passed = Progress(progress.commit, progress.seed, progress.command, list(progress.results))
@@ -142,8 +143,8 @@ class Runner:
         return proof.judge(item, status, seconds, log.read_text(encoding="utf-8", errors="replace"), shown, commit)
 
     def _execute(self, item: Item, output: int) -> int | None:
-        """Returns the exit status, or nil if the limit ended the command. All processes that it has started end here, also when this
-        process is interrupted."""
+        """Returns the exit status, or None if the limit ended the command. All processes of the command end here, also
+        if this process is interrupted."""
         try:
             process = subprocess.Popen(
                 item.command, cwd=self._project, env={**os.environ, **item.environment}, stdin=subprocess.DEVNULL,
@@ -174,14 +175,14 @@ class Runner:
             figures, "; ".join(progress.findings) or "none",
         )
         self._table.put(row, [each.key for each in self._proofs])
-        # The row says what is proven now.
+        # The row now contains the result.
         del self._state.progress[proof.key]
         self._state.save()
         self._say(f"{proof.key}: {row.figures}; findings: {row.findings}")
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ends what a command has left behind, first by a signal that it can answer."""
+    """Ends the processes that a command has left, first with a signal that they can handle."""
     if process.poll() is None:
         _signal(process, signal.SIGTERM)
         try:

@@ -1,4 +1,4 @@
-"""What a run leaves for the next one: how far each proof is."""
+"""The progress of each proof, kept for the next run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class Busy(Exception):
 
 
 class State:
-    """A file with the parts that have ended of proofs that have not. One run at a time works in the directory of its logs."""
+    """A file with the completed parts of unfinished proofs. Only one run at a time works in the directory of the logs.
+    """
 
     def __init__(self, directory: Path, file: Path) -> None:
         self._directory = directory
@@ -25,7 +26,7 @@ class State:
         self.progress: dict[str, Progress] = {}
 
     def load(self) -> None:
-        """Reads what the last run has left. A file that cannot be read, or has another form, counts as empty."""
+        """Reads the file of the last run. A file that is unreadable or has another form counts as empty."""
         try:
             found = json.loads(self._file.read_text(encoding="utf-8"))
             self.progress = {
@@ -36,7 +37,7 @@ class State:
             self.progress = {}
 
     def open(self) -> None:
-        """Keeps other runs out until this process ends, and reads the file. Raises Busy when there is one."""
+        """Keeps other runs out until this process ends, and reads the file. Raises Busy if there is another run."""
         self._directory.mkdir(parents=True, exist_ok=True)
         self._lock = open(self._directory / "lock", "w", encoding="utf-8")
         try:
@@ -47,12 +48,13 @@ class State:
         self.load()
 
     def close(self) -> None:
-        """Lets others in."""
+        """Lets other runs in."""
         if self._lock is not None:
             self._lock.close()
 
     def save(self) -> None:
-        """Writes the file whole: a run that is ended leaves the old one or the new one, and none where every proof has ended."""
+        """Replaces the whole file, so that an interrupted run leaves the old or the new one. Removes the file if all
+        proofs have ended."""
         if not self.progress:
             self._file.unlink(missing_ok=True)
             return

@@ -1,4 +1,4 @@
-"""Reads and writes the table of docs/proofs.md. The text around it stays as it is."""
+"""Reads and writes the table of docs/proofs.md. The text around the table stays unchanged."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 _COLUMNS = ("proof", "command", "commit", "date", "duration", "figures", "findings")
 _HEAD = "| " + " | ".join(_COLUMNS) + " |"
 _RULE = "|" + "---|" * len(_COLUMNS)
-# Commits that touch what a proof covers, after which its row says little about the present state.
+# Number of commits to a proof's paths after which its row says little about the present state.
 OLD = 200
 
 _COMMIT = re.compile(r"[0-9a-f]{7,40}$")
 
 
 class TableError(Exception):
-    """The table is not as it has to be."""
+    """The table has an invalid form."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one proof. `command` and `commit` are without backquotes."""
+    """The last result of one proof. `command` and `commit` are without backquotes."""
 
     proof: str
     command: str
@@ -34,7 +34,7 @@ class Row:
 
     @property
     def line(self) -> str:
-        """The row as the document has it."""
+        """The row as a line of the document."""
         cells = (f"`{self.proof}`", f"`{self.command}`", f"`{self.commit}`", self.date, self.duration, self.figures,
                  self.findings)
         return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
@@ -49,11 +49,11 @@ class Table:
 
     @staticmethod
     def read(path: Path) -> Table:
-        """Raises TableError when the document has no such table, or a row that cannot be read."""
+        """Raises TableError if the document has no such table, or a row that cannot be read."""
         return Table(path, path.read_text(encoding="utf-8"))
 
     def put(self, row: Row, order: Sequence[str]) -> None:
-        """Replaces the row of a proof, and writes the document. Proofs that the order does not have stand at the end."""
+        """Replaces the row of a proof, and writes the document. Proofs that are not in the order come last."""
         self.rows[row.proof] = row
         ranks = {key: rank for rank, key in enumerate(order)}
         self.rows = dict(sorted(self.rows.items(), key=lambda entry: ranks.get(entry[0], len(ranks))))
@@ -97,7 +97,7 @@ def _escaped(cell: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """For people: the two largest units."""
+    """A duration for readers, in the two largest units."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

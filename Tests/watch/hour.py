@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Watches a directory in which a lot happens, kills everybody meanwhile, and looks at what the server has at the end.
+"""Watches a directory with many changes, kills watch and server meanwhile, and checks the server's files at the end.
 
 Tests/watch/hour.py --seconds 3600 --seed 7
 """
@@ -30,30 +30,31 @@ import children  # noqa: E402
 
 children.have_default_signals()
 
-# Seconds for which a file rests before it is sent.
+# Seconds for which a file must rest before it is sent.
 SETTLE = 0.4
-# A writer that pauses for longer may be taken for one that has ended.
+# The watch may take a writer that pauses for longer as finished.
 LONGEST_PAUSE = SETTLE / 2
-# Seconds that the rest may take when nothing happens any more. A file that was refused rests for 30 and more.
+# Seconds to wait for the remaining files after the last change. A refused file rests for 30 seconds and more.
 PATIENCE = 120.0
 MODES = ("stays", "removed", "moved")
 TEMPORARY = ".part"
-# What was taken away before it was to be removed; a witness has nothing behind its number.
+# A file that a watch has set aside to remove. A mere witness has no name after its number.
 TAKEN = re.compile(r"\.transfer-witness-([0-9a-f]{32})-(.+)", re.DOTALL)
 LISTENING = re.compile(r"listening on (\S+)\n")
 
 
 class Broken(Exception):
-    """A promise that was not kept."""
+    """A promise was not kept."""
 
 
 def digest(content: bytes) -> bytes:
-    """What stands for a content: those of an hour together are more than memory has room for."""
+    """The digest of a content. The contents of an hour do not fit into memory."""
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
 class Process:
-    """A program that is started again and again. What it says is kept in files, and whoever waits hears that there is more."""
+    """A program that is started repeatedly. Its output is kept in files, and waiting threads are notified of new
+    output."""
 
     def __init__(self, arguments: list[str], folder: Path, name: str) -> None:
         self.arguments = arguments
@@ -62,7 +63,7 @@ class Process:
         self.process: subprocess.Popen[bytes] | None = None
         self.news = threading.Condition()
         self.readers: list[threading.Thread] = []
-        # Bytes of its errors that are of earlier runs.
+        # Bytes of errors in the file that belong to earlier runs.
         self.earlier = 0
 
     def start(self) -> None:
@@ -89,7 +90,7 @@ class Process:
             self.news.notify_all()
 
     def wait_for(self, condition: Callable[[], bool]) -> bool:
-        """Looks whenever something is said, for as long as anybody has patience; returns whether it has come true."""
+        """Checks the condition at each new output, for at most PATIENCE seconds. Returns whether it became true."""
         with self.news:
             return self.news.wait_for(condition, PATIENCE)
 
@@ -116,7 +117,7 @@ class Process:
         self.ended()
 
     def check(self, within: float = 0) -> None:
-        """Waits for its end for so long, which is none that anybody has asked for."""
+        """Waits for that many seconds. Raises Broken if the program has ended, because it should not end by itself."""
         assert self.process
         if self.process.poll() is None:
             descriptor = os.pidfd_open(self.process.pid)
@@ -129,7 +130,7 @@ class Process:
 
     @property
     def has_spoken(self) -> bool:
-        """Whether this run of it has said anything: before that it may not have begun to listen to signals."""
+        """Whether the present run has printed anything: before that it may not handle signals yet."""
         return len(self.errors) > self.earlier
 
     @property
@@ -139,7 +140,7 @@ class Process:
 
     @property
     def objects(self) -> list[dict[str, object]]:
-        # A kill can cut the last line.
+        # A kill can cut off the last line.
         lines = (self.folder / f"{self.name}.out").read_bytes().split(b"\n")
         found = []
         for line in lines:
@@ -149,22 +150,22 @@ class Process:
 
 
 class Folder:
-    """The watched directory, and what of its contents the server has to have at the end."""
+    """The watched directory, and a record of the contents that the server must have at the end."""
 
     def __init__(self, path: Path, dice: random.Random, pause: Callable[[float], None]) -> None:
         self.path = path
         self.dice = dice
-        # What a slow writer does between two pieces.
+        # Called by a slow writer between two pieces.
         self.pause = pause
-        # The state of the digest of each file, which goes on when something is appended.
+        # The digest state of each file, which is continued when the file grows.
         self.live: dict[str, hashlib.blake2b] = {}
-        # What the watch took away before somebody here did; like all others the digests of contents.
+        # Digests of contents that the watch removed before this program did. All other digests are of contents, too.
         self.taken: set[bytes] = set()
-        # Everything that was ever the whole of a file.
+        # Digests of every content that was ever complete.
         self.whole: set[bytes] = set()
-        # Files whose writers have paused for longer than they should, as they are: their beginnings may have been sent.
+        # Contents of files whose writers have paused for too long: their beginnings may have been sent.
         self.paused: list[bytes] = []
-        # What was written to a file that had just been taken away: nobody can see that.
+        # Digests of contents that were appended to a file just after its removal, which the watch need not see.
         self.late: set[bytes] = set()
         self.count = 0
 
@@ -196,7 +197,7 @@ class Folder:
 
     def write_at_once(self, name: str, content: bytes) -> None:
         self.make(name)
-        # Opened anew, so that what is being read keeps its bytes.
+        # A new inode, so that a file that is being read keeps its bytes.
         self.forget(name)
         (self.path / name).write_bytes(content)
         self.settled(name, content)
@@ -238,7 +239,7 @@ class Folder:
                 file.seek(0, os.SEEK_END)
                 file.write(b" more")
                 if os.fstat(file.fileno()).st_nlink == 0 or not (self.path / name).exists():
-                    # If the watch sees it in time, the file gets its name back.
+                    # If the watch sees the change in time, the file gets its name back.
                     self.late.add(after.digest())
                     self.whole.add(after.digest())
                     return
@@ -275,7 +276,7 @@ class Folder:
 
     def remove_folder(self) -> None:
         name = self.dice.choice(("a", "moved0", "moved1", "moved2", "moved3"))
-        # Nobody can tell which of them the watch had taken.
+        # It is unknown which of these files the watch had removed.
         self.live = {key: value for key, value in self.live.items() if not key.startswith(f"{name}/")}
         for path in (self.path / name).rglob("*"):
             if path.is_file():
@@ -291,7 +292,7 @@ class Folder:
         (self.path / name).parent.mkdir(parents=True, exist_ok=True)
 
     def forget(self, name: str, removes: bool = True) -> None:
-        """Removes what is under a name, or is about to replace it."""
+        """Removes the file under a name. If not `removes`, prepares to replace it."""
         state = self.live.pop(name, None)
         if state is None:
             self.lose(name)
@@ -304,7 +305,7 @@ class Folder:
                 self.taken.add(state.digest())
 
     def lose(self, name: str) -> None:
-        """Something that had changed when the watch was about to take it is there again, and goes by somebody else's doing."""
+        """Forgets a content that the watch had put back because the file had changed: this program removes it now."""
         try:
             self.taken.discard(digest((self.path / name).read_bytes()))
         except FileNotFoundError:
@@ -316,7 +317,7 @@ class Folder:
 
 
 class Hour:
-    """One run."""
+    """One run of the test."""
 
     def __init__(self, binary: str, seconds: float, seed: int, folder: Path) -> None:
         self.seconds = seconds
@@ -334,7 +335,7 @@ class Hour:
         self.watch = Process([*self.watching, "--json"], folder, "watch")
         self.watch.start()
         self.kills = 0
-        # Digests of files that were read, by what tells them from others.
+        # Digests of files that were read, by inode, size and times.
         self.digests: dict[tuple[int, int, int, int], bytes] = {}
 
     def serve(self, address: str) -> Process:
@@ -366,7 +367,7 @@ class Hour:
         self.examine()
 
     def blow(self) -> None:
-        """Ends somebody, or lets somebody stand still."""
+        """Ends or suspends the watch or the server."""
         self.kills += 1
         match self.dice.choice(("kill watch", "stop watch", "kill server", "stop server", "hold watch", "hold server")):
             case "kill watch":
@@ -398,8 +399,8 @@ class Hour:
         process.signal(signal.SIGCONT)
 
     def settle(self) -> None:
-        """Waits until the server has all that is there."""
-        # It says each file that is stored, and what became of its source, when that has happened.
+        """Waits until the server has all present files."""
+        # The watch prints a line when a file is stored and its source is settled, so there is output to wait for.
         self.watch.wait_for(lambda: not self.missing() and (self.mode == "stays" or not self.rest()))
         self.watch.check()
         if (code := self.watch.end(signal.SIGTERM)) != 0:
@@ -423,10 +424,10 @@ class Hour:
         return [path for path in self.stored.rglob("*") if path.is_file() and ".transfer" not in path.parts]
 
     def rest(self) -> list[Path]:
-        """What is still there though it was to go."""
+        """Files that are still present although they should have been removed."""
         done = self.watched.path / "done"
         files = [path for path in self.watched.path.rglob("*") if path.is_file() and done not in path.parents]
-        # What a killed one has left beside a source goes with the next source that is removed in that directory.
+        # A killed watch leaves a witness beside a source; the next removal in that directory removes the witness.
         return [path for path in files if path.suffix != TEMPORARY and not path.name.startswith(".transfer-witness-")]
 
     def examine(self) -> None:
@@ -443,7 +444,8 @@ class Hour:
             raise Broken(f"--once afterwards ended with {once.returncode}: {once.stderr!r}")
 
     def give_back(self) -> None:
-        """Does what a watch advises of a file that a killed one was just removing: gives it its name back, or a free one."""
+        """Follows the watch's advice for a file that a killed watch was removing: gives the file its name back, or a
+        free name."""
         for path in list(self.watched.path.rglob(".transfer-witness-*")):
             if taken := TAKEN.fullmatch(path.name):
                 place = path.with_name(taken[2])
@@ -467,7 +469,7 @@ class Hour:
             seen[(plain, content)] = path
 
     def is_beginning(self, path: Path) -> bool:
-        """Whether it is the front of a file whose writer has paused for too long."""
+        """Whether the file is the beginning of one whose writer has paused for too long."""
         content = path.read_bytes()
         return any(whole.startswith(content) for whole in self.watched.paused)
 

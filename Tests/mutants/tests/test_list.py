@@ -1,4 +1,4 @@
-"""The list fits the sources that it is about."""
+"""The list fits the present sources."""
 
 from __future__ import annotations
 

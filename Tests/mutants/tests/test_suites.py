@@ -60,7 +60,7 @@ class SuitesTests(unittest.TestCase):
         self.assertFalse(Path(run.output.strip()).exists())
 
     def test_one_that_hangs_is_ended_with_its_children(self) -> None:
-        # It has time to say the number of its child, which is the last thing that it does.
+        # The limit gives the script time to print the child's number, which is the last action.
         run = self._run("tail -f /dev/null & echo $!; wait", limit=3)
         self.assertEqual(run.end, End.LATE)
         deadline = time.monotonic() + PATIENCE
@@ -69,7 +69,7 @@ class SuitesTests(unittest.TestCase):
 
     @staticmethod
     def _runs(process: str) -> bool:
-        """One that has ended may wait for the parent of all orphans."""
+        """A process that has ended may stay a zombie until init reaps it."""
         try:
             return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
         except FileNotFoundError:

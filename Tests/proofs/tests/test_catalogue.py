@@ -51,8 +51,8 @@ class CatalogueTests(unittest.TestCase):
                 self.assertIn(f"\n{words[1]}:", targets)
 
     def test_attacks_are_full_and_meet_the_release(self) -> None:
-        """A variable in front of `$(swift)` would be set for looking for the compiler alone."""
-        # This may be run by another make, and with its flags.
+        """A variable in front of `$(swift)` would only affect the search for the compiler."""
+        # This test may run inside another make, whose flags must have no effect.
         surroundings = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
         recipe = subprocess.run(
             ["make", "--no-print-directory", "-n", "attack"], cwd=PROJECT, env=surroundings, capture_output=True, text=True, check=True
@@ -133,7 +133,7 @@ class MutantTests(unittest.TestCase):
         self.assertNotEqual(first["drawn"], other["drawn"])
 
     def test_those_of_another_list_are_tried_once(self) -> None:
-        """A run that goes on with a longer list runs what it has not run."""
+        """A run that continues with a longer list runs the mutants that were not run."""
         progress = Progress("aaaaaaa", 7, "", [Result(f"new {ranges(sorted(self.listed)[5:])}", 0, 1, {}, (), ())])
         item = _proof("mutants").next(progress, "", _SETTINGS)
         self.assertEqual(set(item.command[2].split("=")[1].split() if item else []), {str(number) for number in sorted(self.listed)[:5]})
@@ -157,7 +157,7 @@ class MutantTests(unittest.TestCase):
 
 
 class OutputTests(unittest.TestCase):
-    """What the programs print, as it is."""
+    """The real output of the programs."""
 
     def test_the_simulator(self) -> None:
         result = _judge("simulator", (

@@ -25,7 +25,7 @@ _ALL = Choice(only={}, seconds=None, again=False)
 
 
 class _History(History):
-    """Without git: all paths have the same files at commits of the same letter."""
+    """A history without git: all paths have the same files at commits of the same letter."""
 
     def __init__(self) -> None:
         super().__init__(Path("/"))
@@ -47,7 +47,7 @@ class _History(History):
 
 
 def _proof(key: str, *scripts: str, finding: str = "", limit: float = 100) -> Proof:
-    """One whose items are scripts of the shell, and counts the steps that they print."""
+    """A proof whose items are shell scripts, and which counts the steps that they print."""
     items = [Item(f"part-{number + 1}", ["sh", "-c", script], {"WORD": key}, limit) for number, script in enumerate(scripts)]
     return Proof(
         key, f"{key} holds", ("Sources",), lambda settings: f"make {key}" + (f" {settings.each}" if settings.each else ""),
@@ -68,7 +68,7 @@ class RunnerTests(unittest.TestCase):
         self.said: list[str] = []
 
     def _run(self, *proofs: Proof, choice: Choice = _ALL, settings: Settings = Settings(None, 1, 7)) -> int:
-        """A run as after a new start of the program."""
+        """A run after a new start of the program."""
         state = State(self.directory / "state", self.directory / "proofs.json")
         state.open()
         self.addCleanup(state.close)
@@ -90,7 +90,7 @@ class RunnerTests(unittest.TestCase):
         return path.read_text(encoding="utf-8").split() if path.exists() else []
 
     def _passing(self, seconds: float) -> Callable[[], float]:
-        """A clock by which so much passes between two looks at it."""
+        """A clock that advances by that many seconds at each reading."""
         def clock() -> float:
             self.now += seconds
             return self.now
@@ -131,7 +131,7 @@ class RunnerTests(unittest.TestCase):
         self.addCleanup(os.close, reader)
         self._run(_proof("one", "exec 3>open; tail -f /dev/null & wait", limit=0.2))
         self.assertIn("part-1 did not end", self._rows["one"].findings)
-        # The other end is closed when the last of them has ended.
+        # The other end is closed when the last of the processes has ended.
         self.assertEqual(select.select([reader], [], [], 60), ([reader], [], []))
         self.assertEqual(os.read(reader, 1), b"")
 
@@ -184,7 +184,7 @@ class RunnerTests(unittest.TestCase):
             self.directory, self.directory / "state", proofs, Table.read(self.document), state, self.history,
             Settings(None, 1, 7), clock=self._passing(1), say=self.said.append,
         )
-        # The clock is looked at when the run and the proof begin, before the first part, and at both of its ends.
+        # The clock is read when the run and the proof begin, before the first part, and at both ends of the part.
         self.assertEqual(runner.run(Choice({}, 4, False)), 0)
         state.close()
         self.assertEqual(self._ran(), ["1"])
@@ -203,7 +203,7 @@ class RunnerTests(unittest.TestCase):
         self.assertEqual(self._ran(), ["1", "2", "2", "3"])
 
     def test_a_run_goes_on_with_later_sources(self) -> None:
-        """Its row speaks for the first of them. What has found something is run again: it may be mended."""
+        """The row names the first of the commits. Parts with findings are run again, because the cause may be fixed."""
         proof = _proof("one", "echo 1 >>ran; echo 5 steps", "echo 2 >>ran; test -e mended", "echo 3 >>ran")
         for part in ["part-1", "part-2"]:
             self._run(proof, choice=Choice({"one": [part]}, None, False))
@@ -292,7 +292,7 @@ class RunnerTests(unittest.TestCase):
 
 
 class _interrupted_by_terminations:
-    """As the program does it."""
+    """Interrupts the test on SIGTERM, as the program does."""
 
     def __enter__(self) -> None:
         def interrupt(number: int, frame: object) -> None:
