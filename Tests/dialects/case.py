@@ -1,4 +1,4 @@
-"""What the tests of all framings share: a server for each class, and a look at all of it at the end."""
+"""The base class for tests of all framings: a server for each class, and a check of all its files at the end."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .server import Server
 from .store import Content, Missing, Store, now
 from .wires import header7, jsonline, messages, sized, tagged37, text
 
-# Names that nobody has had.
+# For names of clients that were never used before.
 _numbers = itertools.count(1)
 
 EVERY = ("sized", "header7", "tagged37", "text")
 
 
 class ServedCase(unittest.TestCase):
-    """Tests against one server, which has to be well after all of them."""
+    """Tests against one server, which must be healthy after all of them."""
 
     # Framings with their options.
     classic: ClassVar[Sequence[str]] = EVERY
-    # Other arguments of the server.
+    # Further arguments of the server.
     options: ClassVar[Sequence[str]] = ()
     server: ClassVar[Server]
     store: ClassVar[Store]
@@ -66,7 +66,7 @@ class ServedCase(unittest.TestCase):
         return client
 
     def chat(self, name: str) -> jsonline.Client:
-        """Has said its name, and says no more by itself."""
+        """A client that has sent its name in a heartbeat, and sends no further heartbeats by itself."""
         client = jsonline.Client.to(self.server.port("jsonline"))
         client.name = name
         self.addCleanup(client.close)
@@ -74,11 +74,11 @@ class ServedCase(unittest.TestCase):
         return client
 
     def assert_made(self, kind: str, content: bytes, since: datetime, folder: str = "") -> None:
-        """It is there now, under a name that was made for it."""
+        """Fails unless the upload is stored now, under a name that the server made."""
         self.store.claim_made(kind, Content.of(content), since, folder)
 
     def await_made(self, kind: str, content: bytes, since: datetime, folder: str = "") -> None:
-        """It comes to be there, for a framing without answers."""
+        """Waits until the upload is stored, for a framing without answers."""
 
         def is_there() -> bool:
             try:
@@ -90,13 +90,13 @@ class ServedCase(unittest.TestCase):
         self.server.log.until(is_there, f"no upload of {kind} with {content[:40]!r} was stored")
 
     def assert_stored(self, result: messages.Result, kind: str, content: bytes, id: int, folder: str = "") -> None:
-        """The result says that it is stored, and it is there now."""
+        """Fails unless the result reports the upload as stored and the file is in place now."""
         self.assertTrue(result.is_stored and result.id == id and result.path, result)
         assert result.path is not None
         self.store.claim(os.path.join(folder, result.path), kind, Content.of(content))
 
     def assert_served(self) -> None:
-        """Somebody else is, on each framing that there is."""
+        """Fails unless the server serves another client on every framing."""
         since = now()
         framings = {choice.partition(",")[0] for choice in self.classic}
         if "sized" in framings:
@@ -122,7 +122,7 @@ class ServedCase(unittest.TestCase):
             self.assert_made("text", content, since)
 
     def _forward(self) -> None:
-        """From one to another, who never were here before."""
+        """Forwards a text between two clients that the server did not know before."""
         content = samples.text()
         with self.chat(f"one {next(_numbers)}") as one, self.chat(f"other {next(_numbers)}") as other:
             self.await_here(other)
@@ -130,7 +130,7 @@ class ServedCase(unittest.TestCase):
             self.assertEqual(other.receive(), jsonline.Forwarded(jsonline.TEXT, one.name, content))
 
     def await_here(self, client: jsonline.Client) -> None:
-        """The server knows its name: what it sends to itself comes."""
+        """Waits until the server knows the client's name: then the client receives what it sends to itself."""
         content = samples.text()
         client.say(jsonline.TEXT, client.name, content)
         self.assertEqual(client.receive(), jsonline.Forwarded(jsonline.TEXT, client.name, content))
@@ -142,7 +142,7 @@ class ServedCase(unittest.TestCase):
             self.assert_stored(client.result(), "text", content, 1)
 
     def at_once(self, count: int, work: Callable[[int], None]) -> None:
-        """Runs it in so many threads, and fails as the first of them did."""
+        """Runs `work` in that many threads, and fails with the first failure of a thread."""
         failures: list[BaseException] = []
 
         def run(number: int) -> None:

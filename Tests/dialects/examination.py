@@ -1,4 +1,4 @@
-"""Looks at everything that a server has stored through the other commands of the program."""
+"""Examines everything that a server has stored through the other commands of the program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FINDINGS = ("rotten", "changed", "missing", "unreadable", "stranger", "recent",
 
 
 class Examination:
-    """Of one server, once its clients have gone. Each method raises AssertionError for what should not be."""
+    """Examines one server after its clients have left. Each method raises AssertionError for a wrong state."""
 
     def __init__(self, test: unittest.TestCase, server: Server, store: Store) -> None:
         self._test = test
@@ -25,7 +25,7 @@ class Examination:
         self._digests: dict[str, str] = {}
 
     def run(self) -> None:
-        """Beside the running server first, then without it."""
+        """Examines the store beside the running server first, and then without it."""
         self._list()
         if self._store.uploads:
             self._pull()
@@ -55,7 +55,7 @@ class Examination:
         return self._server.path / "pulled"
 
     def _pull(self) -> None:
-        """What comes out is what went in."""
+        """Every upload can be pulled with its original content."""
         self._command("pull", "/", "--output", str(self._pulled), "--from", self._server.address)
         pulled = Store(self._pulled)
         self._test.assertEqual(
@@ -64,9 +64,9 @@ class Examination:
         )
 
     def _push_again(self) -> None:
-        """The catalog knows each upload: the same content at the same place is already stored, and has a good receipt.
+        """The catalog knows each upload: the same content at the same path is already stored, and has a good receipt.
 
-        What a client of today computes from the bytes is the digest that the server keeps.
+        A present client computes from the bytes the digest that the server keeps.
         """
         receipts = str(self._server.path / "receipts.jsonl")
         for folder, names in sorted(self._by_folder().items()):
@@ -89,14 +89,14 @@ class Examination:
         return folders
 
     def _verify(self) -> None:
-        """Everything read again is as the catalog says."""
+        """All files match the catalog when they are read again."""
         *findings, summary = self._objects("verify", "--dir", str(self._server.directory), "--json")
         self._test.assertEqual(findings, [])
         self._test.assertEqual(summary["intact"], len(self._store.uploads), summary)
         self._test.assertEqual({name: summary[name] for name in _FINDINGS}, dict.fromkeys(_FINDINGS, 0))
 
     def _end(self) -> None:
-        """It stops in order, was never unwell, and leaves nothing that belongs to nobody."""
+        """The server stops in order, was always healthy, and leaves no file without an upload."""
         self._test.assertEqual(self._server.stop(), 0, self._server.log.tail())
         self._test.assertEqual(self._server.log.strange(), [])
         self._test.assertEqual(self._server.crashes, [])

@@ -1,4 +1,4 @@
-"""What a server says on standard error, line by line, for somebody who waits for it."""
+"""The standard error of a server, line by line, for tests that wait for an event."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .wires.connection import PATIENCE
 
 Event = dict[str, Any]
 
-# How much of a log a failure shows.
+# Number of lines of the log to show in a failure.
 _SHOWN = 12
 
 
 class Silent(AssertionError):
-    """What was waited for did not come; the message has the last lines."""
+    """An expected event did not happen; the message has the last lines."""
 
 
 def _is_grave(event: Event) -> bool:
@@ -25,12 +25,12 @@ def _is_grave(event: Event) -> bool:
 
 
 class Log:
-    """Reads until the last process that writes has ended."""
+    """Reads the log until the last process that writes to it has ended."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._lines: list[bytes] = []
         self._events: list[Event] = []
-        # Lines that are no event: a crash says its reason in words.
+        # Lines that are not events: a crash prints its reason in words.
         self._words: list[str] = []
         self._is_over = False
         self._changed = threading.Condition()
@@ -55,12 +55,12 @@ class Log:
             self._changed.notify_all()
 
     def events(self, name: str) -> list[Event]:
-        """All of that name so far."""
+        """All events with that name so far."""
         with self._changed:
             return [event for event in self._events if event.get("event") == name]
 
     def until(self, happened: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-        """Looks again with each line that comes. Raises Silent when it doesn't happen."""
+        """Checks the condition again at each new line. Raises Silent if it does not become true."""
         deadline = time.monotonic() + patience
         while True:
             with self._changed:
@@ -71,14 +71,14 @@ class Log:
                 raise Silent(f"{what}; the log ends with\n{self.tail()}")
 
     def _wait(self, before: int, deadline: float) -> bool:
-        """Waits for a line behind so many. Returns False when the time is over."""
+        """Waits for more than that many lines. Returns False if the time is over."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: len(self._lines) > before or self._is_over, max(0.0, deadline - time.monotonic())
             )
 
     def finish(self) -> None:
-        """Reads what is left of a server that has ended."""
+        """Reads the rest of the log of a server that has ended."""
         self._thread.join(PATIENCE)
 
     def tail(self) -> str:
@@ -86,7 +86,7 @@ class Log:
             return b"".join(self._lines[-_SHOWN:]).decode(errors="replace")
 
     def strange(self) -> list[str]:
-        """What no healthy server says, whatever its clients do."""
+        """Lines that no healthy server writes, whatever its clients do."""
         with self._changed:
             grave = [json.dumps(event, ensure_ascii=False) for event in self._events if _is_grave(event)]
             return self._words + grave

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# Length, name and check of a chunk.
+# Bytes for length, name and checksum of a chunk.
 _AROUND = 12
-# Width, height, 8 bits, RGB, and nothing special (PNG, 11.2.1).
+# Width, height, 8 bits, RGB, and default methods (PNG, 11.2.1).
 _HEADER = struct.Struct(">IIBBBBB")
-# The front of a zlib stream that compresses nothing, and its check (RFC 1950).
+# The header of a zlib stream without compression, and the checksum's size (RFC 1950).
 _STREAM, _CHECK = b"\x78\x01", 4
-# The front of a stored block, which takes 65,535 bytes at most (RFC 1951, 3.2.4).
+# The header of a stored block, which holds 65,535 bytes at most (RFC 1951, 3.2.4).
 _BLOCK = struct.Struct("<BHH")
 _WIDEST = (65_535 - 1) // 3
 
@@ -27,7 +27,7 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Picture:
-    """Noise of so many pixels. Each row is a stored block in a chunk of its own, so the size is known beforehand."""
+    """Noise of that many pixels. Each row is a stored block in its own chunk, so the size is known in advance."""
 
     width: int
     height: int
@@ -35,7 +35,7 @@ class Picture:
 
     @classmethod
     def of_about(cls, size: int, seed: int) -> Picture:
-        """The largest with rows of full width that has no more bytes than that."""
+        """The largest picture with rows of full width and at most that many bytes."""
         one, two = cls(_WIDEST, 1, seed).size, cls(_WIDEST, 2, seed).size
         return cls(_WIDEST, 1 + (size - one) // (two - one), seed)
 
@@ -49,7 +49,7 @@ class Picture:
         yield _SIGNATURE + _chunk(b"IHDR", _HEADER.pack(self.width, self.height, 8, 2, 0, 0, 0))
         source, check = random.Random(self.seed), 1
         for row in range(self.height):
-            # No filter, then the pixels.
+            # The filter type 0, then the pixels.
             data = b"\0" + source.randbytes(3 * self.width)
             check = zlib.adler32(data, check)
             is_last = row == self.height - 1
@@ -59,12 +59,12 @@ class Picture:
 
     @property
     def content(self) -> bytes:
-        """All of it at once."""
+        """The whole file at once."""
         return b"".join(self.pieces())
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the file, without holding it."""
+        """SHA-256 of the file, computed without keeping the file in memory."""
         state = hashlib.sha256()
         for piece in self.pieces():
             state.update(piece)

@@ -1,4 +1,4 @@
-"""Content of each kind, and no two the same."""
+"""Contents of each kind, all of them different."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import struct
 
 from .pictures import Picture
 
-# What other programs may say to any port.
+# First bytes that clients of other protocols may send to any port.
 GREETINGS = (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"SSH-2.0-x\r\n")
 
 _numbers = itertools.count(1)
@@ -39,5 +39,5 @@ def location() -> bytes:
 
 
 def each_kind() -> list[tuple[str, bytes]]:
-    """One of each kind, with the server's word for it."""
+    """One content of each kind, with the server's name for the kind."""
     return [("text", text()), ("audio", audio()), ("picture", picture()), ("location", location())]

@@ -1,4 +1,4 @@
-"""The real server in a directory of its own, and the other commands of the program beside it."""
+"""The real server in its own directory, and the other commands of the program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .log import Log
 from .wires.connection import PATIENCE
 
 _PROJECT = Path(__file__).resolve().parents[2]
-# Where `transfer` keeps what is this user's.
+# Variables that name the folders in which `transfer` keeps a user's files.
 _OWN = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
 
 
@@ -25,12 +25,12 @@ children.have_default_signals()
 
 
 def binary() -> Path:
-    """What TRANSFER_BINARY names, or the debug build."""
+    """The program that TRANSFER_BINARY names, or the debug build."""
     return Path(os.environ.get("TRANSFER_BINARY") or _PROJECT / ".build/debug/transfer").resolve()
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """Nothing of the user's own is read or written, and none of his settings counts."""
+    """An environment without the user's settings, which keeps the program away from the user's files."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRANSFER_", "XDG_"))}
     return kept | {name: str(home / name.lower()) for name in _OWN} | {"TMPDIR": str(home)}
 
@@ -42,7 +42,7 @@ def _classic(choice: str) -> str:
 
 
 class Server:
-    """Started once, with the classic framings that are asked for."""
+    """A server with the given classic framings."""
 
     def __init__(self, classic: Sequence[str], options: Sequence[str] = ()) -> None:
         self._home = tempfile.TemporaryDirectory(prefix="transfer-dialects-")
@@ -59,11 +59,11 @@ class Server:
         self.log: Log
 
     def start(self) -> None:
-        """Raises Silent when it doesn't listen everywhere."""
+        """Starts the server. Raises Silent if it does not listen on all its addresses."""
         atexit.register(self.abandon)
-        # Who is told to end takes the server along, as with an interruption.
+        # A SIGTERM to the tests also ends the server, like a keyboard interrupt.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        # A session of its own, so that both of its processes can be ended together.
+        # A separate session, so that both processes of the server can be killed together.
         self._process = subprocess.Popen(
             [str(binary()), *self.arguments],
             env=self._environment,
@@ -83,7 +83,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where its own protocol is spoken."""
+        """The address for the server's own protocol."""
         return str(self.log.events("listening")[0]["address"])
 
     def port(self, framing: str) -> int:
@@ -91,7 +91,7 @@ class Server:
         return int(str(next(found)["address"]).rpartition(":")[2])
 
     def transfer(self, *arguments: str, directory: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-        """Another command of the program, as the same user."""
+        """Runs another command of the program, as the same user."""
         command = [str(binary()), *arguments]
         process = subprocess.Popen(
             command,
@@ -104,29 +104,29 @@ class Server:
         return children.finish(process, 4 * PATIENCE)
 
     def peak(self) -> int:
-        """The most bytes that the serving process ever had in memory."""
+        """The peak memory use of the serving process in bytes."""
         found = re.search(r"^VmHWM:\s+(\d+) kB$", Path(f"/proc/{self.worker}/status").read_text(), re.MULTILINE)
         return int(found[1]) << 10 if found else 0
 
     @property
     def worker(self) -> int:
-        """The process that serves, which the one that was started supervises."""
+        """The worker, which the started process supervises."""
         assert self._process is not None
         supervisor = self._process.pid
         return int(Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()[0])
 
     def stop(self) -> int:
-        """Ends it in order. Returns how it has ended."""
+        """Ends the server in order. Returns its exit status."""
         self.ask_to_stop()
         return self.wait()
 
     def ask_to_stop(self) -> None:
-        """Running uploads may end."""
+        """Asks the server to stop. Running uploads may complete."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
     def wait(self) -> int:
-        """Waits for one that ends by itself. Returns how it has ended."""
+        """Waits until the server ends by itself. Returns its exit status."""
         assert self._process is not None
         try:
             status = self._process.wait(PATIENCE)
@@ -137,7 +137,7 @@ class Server:
         return status
 
     def kill(self) -> None:
-        """Ends it without a warning; `start` begins anew in the same directory."""
+        """Kills the server; `start` starts another one in the same directory."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -146,7 +146,7 @@ class Server:
 
     @property
     def unfinished(self) -> list[str]:
-        """What it keeps of uploads that did not come to their end."""
+        """The files that the server keeps for unfinished uploads."""
         incoming = self.directory / ".transfer/incoming"
         return sorted(os.listdir(incoming)) if incoming.exists() else []
 
@@ -156,7 +156,7 @@ class Server:
         return sorted(os.listdir(reports)) if reports.exists() else []
 
     def abandon(self) -> None:
-        """Ends all of it, however it is, and leaves nothing behind."""
+        """Kills all processes of the server, whatever their state, and removes its directory."""
         atexit.unregister(self.abandon)
         if self._process is not None:
             try:

@@ -1,4 +1,4 @@
-"""What a server shows in its directory, and which upload each file belongs to."""
+"""The files that a server shows in its directory, and the upload that each file belongs to."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 # The server's own folder.
 _RESERVED = ".transfer"
 _READ = 1 << 20
-# Clocks of the same machine, cut to whole seconds.
+# Tolerance for times of one machine that are rounded to seconds.
 _SECOND = timedelta(seconds=1)
 
-# Four digits come twice in a second now and then: the later one is numbered.
+# The four random digits sometimes repeat within a second: the later name is then numbered.
 _MADE = re.compile(r"([a-z]+)-(\d{8}-\d{6})(?:-[A-Za-z0-9_-]+)?-[0-9a-f]{4}(-\d+)?(\.[a-z0-9]+)?")
 
 
@@ -27,7 +27,7 @@ class Missing(AssertionError):
 
 @dataclass(frozen=True)
 class Content:
-    """What tells content from any other."""
+    """The size and the digest of a content."""
 
     size: int
     sha256: str
@@ -48,7 +48,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Upload:
-    """What was acknowledged."""
+    """An acknowledged upload."""
 
     kind: str
     content: Content
@@ -59,7 +59,7 @@ def now() -> datetime:
 
 
 class Store:
-    """Each file belongs to one upload. Several threads may look for theirs at once."""
+    """The files by their uploads. Several threads may claim files at once."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -67,7 +67,7 @@ class Store:
         self._claiming = threading.Lock()
 
     def visible(self) -> Iterator[str]:
-        """The path of every file that is no secret of the server's."""
+        """The path of every file outside the server's own folder."""
         for parent, folders, files in os.walk(self.directory):
             if Path(parent) == self.directory:
                 folders[:] = [name for name in folders if name != _RESERVED]
@@ -79,7 +79,7 @@ class Store:
         return sorted(set(self.visible()) - set(self.uploads))
 
     def claim(self, path: str, kind: str, content: Content) -> None:
-        """The upload is said to be at that path. Raises AssertionError when it isn't."""
+        """Assigns the file at that path to the upload. Raises AssertionError if the file does not match."""
         with self._claiming:
             found = Content.at(self.directory / path) if (self.directory / path).is_file() else None
             if found != content:
@@ -88,9 +88,9 @@ class Store:
                 raise AssertionError(f"{path} belongs to {self.uploads[path]}")
 
     def claim_made(self, kind: str, content: Content, since: datetime, folder: str = "") -> str:
-        """The upload has a name that the server has made of its kind and of a moment since then.
+        """Assigns a file to an upload. The server has made the name of the kind and of a time after `since`.
 
-        Returns its path. Raises Missing when there is none, and AssertionError when it is called something else.
+        Returns the path. Raises Missing if no file has the content, and AssertionError if its name is wrong.
         """
         with self._claiming:
             path = next(self._unclaimed(content, folder), None)
@@ -101,7 +101,7 @@ class Store:
             return path
 
     def _unclaimed(self, content: Content, folder: str) -> Iterator[str]:
-        """Of that content, right in that folder."""
+        """Files with that content directly in that folder, without an upload so far."""
         place = self.directory / folder
         for name in os.listdir(place) if place.exists() else ():
             path = os.path.join(folder, name)

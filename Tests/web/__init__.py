@@ -1,1 +1,1 @@
-"""Speaks HTTP to the real server with programs that others wrote. A package `http` here would hide Python's own."""
+"""Speaks HTTP to the real server with other people's programs. A package named `http` here would hide Python's own."""

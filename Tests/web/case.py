@@ -1,4 +1,4 @@
-"""What the tests share: a server for each class, and a look at it at the end."""
+"""The base class of the tests: a server for each class, and a check of it at the end."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .wire import PATIENCE, Answer, Fields
 
 
 class WebCase(unittest.TestCase):
-    """Tests against one server, which has to be well after all of them."""
+    """Tests against one server, which must be healthy after all of them."""
 
-    # Programs without which these tests say nothing.
+    # Programs without which these tests are skipped.
     needs: ClassVar[Sequence[str]] = ()
-    # Other arguments of the server.
+    # Further arguments of the server.
     options: ClassVar[Sequence[str]] = ()
-    # Whether uploads may be left that can go on.
+    # Whether the tests may leave unfinished uploads that can continue.
     leaves_uploads: ClassVar[bool] = False
     server: ClassVar[WebServer]
 
@@ -42,14 +42,14 @@ class WebCase(unittest.TestCase):
 
     @classmethod
     def prepare(cls) -> None:
-        """What the server needs before it starts."""
+        """Prepares files that the server needs before it starts."""
 
     @classmethod
     def tearDownClass(cls) -> None:
         cls().check_the_end()
 
     def check_the_end(self) -> None:
-        """All that is stored is intact, nothing half of anything is left, and the server was never unwell."""
+        """Everything stored is intact, no partial file is left, and the server was always healthy."""
         server = self.server
         done = server.transfer("verify", "--dir", str(server.directory), "--json")
         *findings, summary = (json.loads(line) for line in done.stdout.splitlines())
@@ -63,7 +63,7 @@ class WebCase(unittest.TestCase):
     # What there is
 
     def visible(self) -> list[str]:
-        """The paths of all files that others see."""
+        """The paths of all files outside the server's own folder."""
         top = self.server.directory
         found = []
         for parent, folders, files in os.walk(top):
@@ -73,7 +73,7 @@ class WebCase(unittest.TestCase):
 
     def assert_stored(self, path: str, content: bytes) -> None:
         found = (self.server.directory / path).read_bytes()
-        # Not the contents themselves: nobody wants to read them.
+        # Compares digests, because a failure would otherwise print the contents.
         self.assertEqual((len(found), _digest(found)), (len(content), _digest(content)), path)
 
     # Clients
@@ -85,13 +85,13 @@ class WebCase(unittest.TestCase):
         return directory
 
     def run_client(self, command: Sequence[str], directory: Path | None = None, **more: str) -> str:
-        """Runs a client that has to end well. Returns what it has said."""
+        """Runs a client that must succeed. Returns its output."""
         done = self.finish(self.server.begin(command, directory or self.place(), **more))
         self.assertEqual(done.returncode, 0, f"{command[0]}: {(done.stdout + done.stderr).decode(errors='replace')[-2000:]}")
         return done.stdout.decode(errors="replace")
 
     def finish(self, client: subprocess.Popen[bytes]) -> subprocess.CompletedProcess[bytes]:
-        """Waits for a client, however it ends."""
+        """Waits for a client, whatever its exit status."""
         return children.finish(client, 2 * PATIENCE)
 
     def curl(self, *arguments: str, directory: Path | None = None) -> str:
@@ -102,12 +102,12 @@ class WebCase(unittest.TestCase):
         return {"Authorization": f"Bearer {self.server.token}"}
 
     def ask(self, method: str, target: str, fields: Fields | None = None, content: bytes | None = None) -> Answer:
-        """One request over a connection of its own."""
+        """Sends one request over a separate connection."""
         with self.server.connect() as connection:
             return connection.ask(method, target, self.authorization | (fields or {}), content)
 
     def assert_served(self, source: str = "") -> None:
-        """Somebody else is."""
+        """Fails unless the server serves another client."""
         content = made(50_000, seed=self.id())
         with self.server.connect(source=source) as connection:
             answer = connection.ask("PUT", "/served", self.authorization, content)
@@ -115,7 +115,7 @@ class WebCase(unittest.TestCase):
             self.assertEqual(connection.ask("GET", "/served", self.authorization).content, content)
 
     def assert_problem(self, answer: Answer, status: int) -> dict[str, Any]:
-        """It says no, in the form that the documentation promises. Returns what it says."""
+        """Fails unless the answer is an error in the documented form. Returns its content."""
         self.assertEqual(answer.status, status, answer.content)
         self.assertEqual(answer.fields["content-type"], "application/problem+json")
         problem: dict[str, Any] = json.loads(answer.content)
@@ -125,7 +125,7 @@ class WebCase(unittest.TestCase):
 
 
 def made(count: int, seed: str) -> bytes:
-    """Bytes that don't repeat, the same for the same seed."""
+    """Bytes without repetition; the same seed gives the same bytes."""
     return random.Random(seed).randbytes(count)
 
 

@@ -1,4 +1,4 @@
-"""What the documentation tells its readers to type or to write into files. Documents are named by their paths below docs."""
+"""The commands and files in the documentation. Documents are named by their paths below docs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _PROJECT = Path(__file__).resolve().parents[2]
 
 
 def blocks(document: str, language: str) -> list[str]:
-    """The contents of all blocks of one language."""
+    """The contents of all code blocks in one language."""
     text = (_PROJECT / "docs" / document).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def block(document: str, language: str, beginning: str) -> str:
-    """The one that begins so."""
+    """The only code block with that beginning."""
     (found,) = (text for text in blocks(document, language) if text.startswith(beginning))
     return found

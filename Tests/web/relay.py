@@ -1,4 +1,4 @@
-"""A way to the server that breaks off."""
+"""A relay to the server that cuts connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from .wire import PATIENCE
 
 
 class Relay:
-    """Passes bytes on to a port of this machine. Each of the first connections is cut when so many have gone to the server."""
+    """Passes bytes on to a port of this machine. Cuts each of the first connections after a number of bytes to the
+    server."""
 
     def __init__(self, port: int, limits: list[int]) -> None:
         self._target = port
@@ -17,20 +18,20 @@ class Relay:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.cuts = 0
-        # Bytes to the server.
+        # Number of bytes passed to the server.
         self._passed = 0
         self._changed = threading.Condition()
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def until(self, count: int) -> None:
-        """Waits until so many bytes have gone to the server."""
+        """Waits until that many bytes have gone to the server."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._passed >= count, PATIENCE):
                 raise AssertionError(f"{self._passed} bytes have gone to the server, not {count}")
 
     def close(self) -> None:
-        """Nobody comes in any more, and who is there is cut."""
+        """Accepts no more connections, and cuts the open ones."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for stream in list(self._open):
@@ -46,7 +47,7 @@ class Relay:
             try:
                 server = socket.create_connection(("127.0.0.1", self._target))
             except OSError:
-                # The server is being started again.
+                # The server is being restarted.
                 client.close()
                 continue
             self._open += [client, server]

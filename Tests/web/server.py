@@ -1,4 +1,4 @@
-"""The real server with HTTP, on a port that stays the same when it is killed and started again."""
+"""The real server with HTTP, on a port that stays the same when the server is killed and started again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HOST = "127.0.0.1"
 
 
 class WebServer(Server):
-    """With a token that lets clients in, and its certificate in a file."""
+    """A server with a token for clients, and with its certificate in a file."""
 
     token: str
 
@@ -28,7 +28,7 @@ class WebServer(Server):
         self.listening = ""
 
     def start(self) -> None:
-        """The first time also makes the token and asks for the certificate."""
+        """Starts the server. The first start also makes the token and fetches the certificate."""
         super().start()
         if self.listening:
             return
@@ -60,20 +60,21 @@ class WebServer(Server):
         return f"https://{self.listening}"
 
     def connect(self, port: int = 0, source: str = "", context: ssl.SSLContext | None = None) -> Connection:
-        """A connection over TLS, to another port when one is given, from another address of this machine when that is."""
+        """A connection over TLS. `port` and `source` replace the server's port and the client's address on this
+        machine."""
         context = context or ssl.create_default_context(cafile=self.certificate)
         context.set_alpn_protocols(["http/1.1"])
         return Connection(_HOST, port or self.web_port, context, source)
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        """For clients: they know the token and the certificate, and nothing of the user's own."""
+        """The environment of clients: with the token and the certificate, and without the user's settings."""
         known = dict(self._environment)
         known |= {"PATH": f"{binary().parent}{os.pathsep}{os.environ['PATH']}", "TOKEN": self.token}
         known |= dict.fromkeys(("CURL_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), str(self.certificate))
         return known | dict(more or {})
 
     def begin(self, command: Sequence[str], directory: Path | None = None, **more: str) -> subprocess.Popen[bytes]:
-        """Starts a client. Whoever does so waits for it or kills it."""
+        """Starts a client. The caller must wait for it or kill it."""
         return subprocess.Popen(
             command,
             env=self.environment(more),

@@ -1,4 +1,4 @@
-"""A small client of HTTP/1.1 that hears every answer, those before the final one, too."""
+"""A small HTTP/1.1 client that returns every answer, including those before the final one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Fields = dict[str, str]
 
 
 class Ended(ConnectionError):
-    """The connection ended before an answer had come whole."""
+    """The connection ended before an answer was complete."""
 
 
 @dataclass
 class Answer:
-    """One final answer, and those that came before it."""
+    """One final answer, and the interim answers before it."""
 
     status: int
     fields: Fields
@@ -31,17 +31,18 @@ class Answer:
     interim: list[Answer] = field(default_factory=list)
 
     def number(self, name: str) -> int:
-        """A field that is a number. Raises ValueError when it is none, KeyError when it is not there."""
+        """The value of a numeric field. Raises ValueError if the value is not a number, and KeyError if the field is
+        missing."""
         return int(self.fields[name])
 
 
 def sha256_field(content: bytes) -> str:
-    """As `Repr-Digest` and `Content-Digest` have it."""
+    """The digest in the form of `Repr-Digest` and `Content-Digest`."""
     return f"sha-256=:{base64.b64encode(hashlib.sha256(content).digest()).decode()}:"
 
 
 class Connection:
-    """To one server, over TLS with a context."""
+    """A connection to one server, over TLS if there is a context."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext | None, source: str = "") -> None:
         raw = socket.create_connection((host, port), PATIENCE, (source, 0) if source else None)
@@ -59,7 +60,7 @@ class Connection:
 
     @property
     def certificate(self) -> bytes:
-        """What the server has shown, in DER."""
+        """The certificate of the server, in DER."""
         assert isinstance(self._stream, ssl.SSLSocket)
         return self._stream.getpeercert(binary_form=True) or b""
 
@@ -67,7 +68,7 @@ class Connection:
         self._stream.sendall(data)
 
     def send(self, method: str, target: str, fields: Fields, content: bytes | None = None, length: int | None = None) -> None:
-        """Sends a request. With `length` it says that there is more to come than `content`."""
+        """Sends a request. With `length`, announces more bytes than `content` has."""
         lines = [f"{method} {target} HTTP/1.1", "Host: server", *(f"{name}: {value}" for name, value in fields.items())]
         if content is not None:
             lines.append(f"Content-Length: {len(content) if length is None else length}")
@@ -78,7 +79,7 @@ class Connection:
         return self.answer(method)
 
     def answer(self, method: str = "GET") -> Answer:
-        """The next final answer. Raises Ended when it doesn't come whole."""
+        """The next final answer. Raises Ended if it is incomplete."""
         interim: list[Answer] = []
         while True:
             found = self._head()

@@ -1,4 +1,4 @@
-"""Against the real server: headers and compression that may not be."""
+"""Against the real server: invalid headers and invalid compression."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 131_072
 
 class BadHeader7Tests(ServedCase):
     def assert_fault(self, stream: bytes, *codes: int) -> Result:
-        """One result, which says no; then the end. Others are served all the same."""
+        """The server sends one result with an error and closes the connection. It still serves other clients."""
         with self.header7() as client:
             client.send_what_is_taken(stream)
             result = client.result()

@@ -1,4 +1,4 @@
-"""Against the real server: messages that may not be, over both framings that carry them."""
+"""Against the real server: invalid messages, over both framings that carry messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _begin(**members: Any) -> Message:
 
 
 def _nested(depth: int, front: str = "[", back: str = "]") -> bytes:
-    """A text with a member so deep that all of it is a level deeper."""
+    """A text with a member so deep that the whole object is one level deeper."""
     return f'{{"id":1,"text":"x","more":{front * depth}0{back * depth}}}'.encode()
 
 
@@ -41,7 +41,7 @@ _NO_OBJECTS = (
 _IDS: tuple[object, ...] = (0, -1, 1.5, "1", True, [1], {}, None, 9_007_199_254_740_993, 1 << 64, 10**300)
 _SIZES: tuple[object, ...] = (-1, 1.5, "5", True, [], 1 << 63, 1 << 64)
 
-# Behind `begin` of upload 1, where `...` stands for it.
+# Pairs of a first message, or None, and a message that may not follow it.
 _OUT_OF_TURN: tuple[tuple[Message | None, Message], ...] = (
     (None, messages.chunk(1, b"x")),
     (None, messages.end(1, b"")),
@@ -60,14 +60,14 @@ _DATA = ("a", "====", "aGk=aGk=", "aG\nk=", "aGk=\n", "a-_=", "aGk\u0000", "ф╜ах
 
 
 class BadConversations:
-    """The tests of both, apart from how each makes a message of bytes."""
+    """The tests of both framings, without the encoding of messages."""
 
     class Case(ServedCase):
         def client(self) -> MessageClient:
             raise NotImplementedError
 
         def faults(self, *parts: Message) -> list[Result]:
-            """All that is answered until the server closes."""
+            """All results until the server closes the connection."""
             results = []
             with self.client() as client:
                 client.say(*parts)
@@ -78,7 +78,7 @@ class BadConversations:
                         return results
 
         def assert_fault(self, parts: Iterable[Message], *codes: int) -> Result:
-            """One result, which says no; then the end. Others are served all the same."""
+            """The server sends one result with an error and closes the connection. It still serves other clients."""
             results = self.faults(*parts)
             self.assertEqual(len(results), 1, results)
             self.assertGreaterEqual(results[0].code, 100, results)
@@ -163,7 +163,7 @@ class BadConversations:
                 self.assertEqual(client.rest(), b"")
 
         def test_more_than_the_server_takes(self) -> None:
-            """Which is no fault: the conversation goes on."""
+            """An upload above the limit is no protocol error: the conversation continues."""
             large, content = b"x" * 1_100_000, samples.text()
             with self.client() as client:
                 for id, size in enumerate((None, len(large), (1 << 63) - 1), start=1):

@@ -1,4 +1,4 @@
-"""Against the real server: what no uploader of that kind may send."""
+"""Against the real server: invalid uploads in the framing `sized`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class BadSizedTests(ServedCase):
     options = ("--max-upload", "1M")
 
     def assert_failed(self, client: sized.Client, type: int) -> None:
-        """It is answered in the framing's own way of saying no, and nothing follows."""
+        """The server sends the framing's answer for a failure and closes the connection."""
         self.assertEqual(client.answer(), sized.failed(type))
         self.assertEqual(client.rest(), b"")
 
@@ -43,7 +43,7 @@ class BadSizedTests(ServedCase):
             self.assert_failed(client, 9)
 
     def test_heads_of_another_kind_of_machine(self) -> None:
-        """Big-endian numbers are absurd little-endian ones."""
+        """Big-endian numbers are absurd when read as little-endian."""
         with self.sized() as client:
             client.send(bytes.fromhex("0000000d 00000001") + b"hello")
             self.assert_failed(client, 0x0100_0000)

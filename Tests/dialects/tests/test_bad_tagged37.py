@@ -1,4 +1,4 @@
-"""Against the real server: headers that may not be, and lengths that are nobody's."""
+"""Against the real server: invalid headers, and lengths that match no way of counting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SKIPPED = 1 << 20
 
 class BadTagged37Tests(ServedCase):
     def assert_fault(self, stream: bytes) -> None:
-        """One result, which says no; then the end. Others are served all the same."""
+        """The server sends one result with an error and closes the connection. It still serves other clients."""
         with self.tagged37() as client:
             client.send_what_is_taken(stream)
             result = client.result()
@@ -45,7 +45,7 @@ class BadTagged37Tests(ServedCase):
 
     def test_lengths_between_characters_and_bytes(self) -> None:
         units, count = tagged37.units(_CHINESE), len(_CHINESE.encode())
-        # One less than code units is the number of characters.
+        # `units - 1` is the number of characters.
         for length in (units - 1, units + 1, count - 1, count + 1):
             with self.subTest(length):
                 self.assert_fault(tagged37.header(SIZE + length, Function.TEXT) + _CHINESE.encode())
@@ -71,7 +71,7 @@ class BadTagged37Tests(ServedCase):
                 self.assert_fault(word * (_SKIPPED // len(word) + 100))
 
     def test_messages_without_a_header(self) -> None:
-        """They are skipped as anything else is."""
+        """Such messages are skipped like all other bytes between messages."""
         words = "behind them"
         with self.tagged37() as client:
             client.send(_JSON * 3)

@@ -1,4 +1,4 @@
-"""Against the real server: clients of `jsonline` that send to one another, and what waits for those who are away."""
+"""Against the real server: clients of `jsonline` that send to one another, and messages for absent clients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dialects.wires.connection import PATIENCE, Connection, Ended
 from dialects.wires.jsonline import PICTURE, TEXT, Client, Forwarded
 
 _CROWD = 50
-# Bytes of a picture as those programs take them.
+# Size in bytes of a picture that those programs send.
 _LARGE = 20_000_000
 
 
@@ -33,7 +33,7 @@ class ChatCase(ServedCase):
         return sum(event["to"] == to for event in self.server.log.events("delivered"))
 
     def await_delivered(self, client: Client, count: int) -> None:
-        """The client says that it is there until the server believes that it has all of it."""
+        """Sends heartbeats until the server considers that many messages as delivered to the client."""
         deadline = time.monotonic() + PATIENCE
         while self.delivered(client.name) < count:
             self.assertLess(time.monotonic(), deadline, self.server.log.tail())
@@ -44,7 +44,7 @@ class ChatCase(ServedCase):
                 continue
 
     def introduce(self, *names: str) -> None:
-        """They were here once, and nothing waits for them."""
+        """Makes the names known to the server, without messages waiting for them."""
         for name in names:
             with self.chat(name) as client:
                 self.await_here(client)
@@ -63,7 +63,7 @@ class ForwardingTests(ChatCase):
             self.assertEqual(ann.receive(), forwarded("ben", TEXT, b"x"))
 
     def test_large_pictures_at_once_and_in_pieces(self) -> None:
-        """Two senders, one of whom sends both of his glued together."""
+        """Three senders, one of which sends two messages glued together."""
         bodies = {f"sender {number}": Picture.of_about(_LARGE, number).content for number in range(3)}
         with self.chat("taker") as taker:
             self.await_here(taker)
@@ -117,7 +117,7 @@ class ForwardingTests(ChatCase):
             self.await_here(client)
 
     def test_what_is_for_nobody(self) -> None:
-        """The sender is told in words; without a name it is a file."""
+        """A message to an unknown name is answered with a text; a message without a target is stored as a file."""
         since, content = now(), samples.text()
         with self.chat("lost") as client:
             client.say(TEXT, "whoever", content)
@@ -141,7 +141,7 @@ class AwayTests(ChatCase):
             self.await_delivered(away, 4)
 
     def test_again_until_it_is_known_to_have_arrived(self) -> None:
-        """Who goes before another heartbeat may not have it."""
+        """A client that leaves before its next heartbeat may not have received the message."""
         self.introduce("hasty")
         body = samples.picture(100, 100)
         with self.chat("patient") as patient:
@@ -190,7 +190,7 @@ class NameTests(ChatCase):
                 self.assert_served()
 
     def test_names_are_bytes(self) -> None:
-        """A letter with its accent, and the letter and then the accent."""
+        """The names are a letter with an accent, and the same letter followed by a combining accent."""
         with self.chat("\u00e9") as composed, self.chat("e\u0301") as parts:
             self.await_here(composed)
             self.await_here(parts)
@@ -270,9 +270,9 @@ class SilenceTests(ChatCase):
             self.await_here(talking)
 
     def test_who_takes_nothing_is_dropped(self) -> None:
-        """Heartbeats alone are not enough, and others are served meanwhile."""
+        """Heartbeats do not keep a client that reads nothing connected, and other clients are served meanwhile."""
         stream = socket.socket()
-        # Before connecting: it says how much the other side may send (tcp(7)).
+        # Set before connecting, because it limits how much the server may send (tcp(7)).
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         stream.connect(("127.0.0.1", self.server.port("jsonline")))
         self.addCleanup(stream.close)
@@ -289,7 +289,7 @@ class SilenceTests(ChatCase):
 
 
 class LostServerTests(unittest.TestCase):
-    """A server that is killed at any moment loses nothing that it had in a mailbox."""
+    """A server that is killed at any moment loses no message in a mailbox."""
 
     def setUp(self) -> None:
         self.server = Server(("jsonline",))
@@ -307,7 +307,7 @@ class LostServerTests(unittest.TestCase):
         return len(self.server.log.events("stored"))
 
     def take(self, client: Client, until: Callable[[], bool]) -> set[bytes]:
-        """What comes before the server has gone."""
+        """The messages that arrive before the server is killed."""
         got: set[bytes] = set()
         try:
             while not until():

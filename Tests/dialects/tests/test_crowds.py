@@ -1,4 +1,6 @@
-"""Against the real server: clients that go, say nothing, or are too many, and those beside them."""
+"""Against the real server: clients that leave, that stay silent, or that are too many, and their effect on other
+clients.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _CROWD = 100
 
 
 def _halves() -> dict[str, list[bytes]]:
-    """The front of an upload in each framing: within a head, behind it, and within the content."""
+    """Beginnings of an upload in each framing: within the header, after it, and within the content."""
     content = samples.picture(200, 200)
     whole = sized.upload(Type.PICTURE, content)
     parts = list(messages.upload(1, content, name="half.png"))[:-1]
@@ -39,7 +41,7 @@ def _says_stored(framing: str, answer: bytes) -> bool:
 
 
 class LostClientTests(ServedCase):
-    """Half an upload is none: the look at all that is stored, and at what is left, comes at the end."""
+    """Half an upload is not stored. The check of all files at the end shows that nothing is left."""
 
     def test_who_closes_in_the_middle(self) -> None:
         for framing, streams in _halves().items():
@@ -77,7 +79,8 @@ class LostClientTests(ServedCase):
 
 class SilenceCase(ServedCase):
     def assert_dropped(self, streams: dict[str, list[bytes]]) -> None:
-        """Each of those who send no more than that, with what its framing has for it, while others are served."""
+        """Sends only these beginnings, and checks that the server closes each connection with the framing's answer
+        while it serves other clients."""
         for framing, fronts in streams.items():
             with self.subTest(framing), contextlib.ExitStack() as stack:
                 clients = [stack.enter_context(Connection.to(self.server.port(framing))) for _ in fronts]
@@ -93,7 +96,7 @@ class SilenceCase(ServedCase):
 
 
 class SilentClientTests(SilenceCase):
-    """Inside an upload nobody keeps a connection by saying nothing."""
+    """A client that is silent inside an upload loses its connection."""
 
     options = ("--silence-timeout", "3s")
 
@@ -110,7 +113,8 @@ class SilentClientTests(SilenceCase):
         )
 
     def test_beside_a_heart_that_beats(self) -> None:
-        """Between uploads, the 15 bytes every now and then are all that there is: for longer than a client may be silent."""
+        """Between uploads, heartbeats of 15 bytes keep a connection open for longer than a client may be silent inside
+        an upload."""
         content = samples.text()
         end = time.monotonic() + 4
         with self.tagged37() as client:
@@ -126,7 +130,7 @@ class SilentClientTests(SilenceCase):
 
 
 class IdleClientTests(SilenceCase):
-    """Between uploads a connection may be idle, but not for ever."""
+    """Between uploads a connection may be idle for a limited time."""
 
     options = ("--idle-timeout", "3s")
 
@@ -154,7 +158,7 @@ class IdleClientTests(SilenceCase):
 
 
 class CrowdTests(ServedCase):
-    """Many more than the server serves at a time."""
+    """Many more clients than the server serves at a time."""
 
     options = ("--max-connections", "32", "--log-level", "debug")
 
@@ -172,7 +176,7 @@ class CrowdTests(ServedCase):
             with self.subTest(framing):
                 with self.crowd(framing, streams[-1]):
                     pass
-                # Until it has noticed that they are gone, the server is full of those who have begun.
+                # Until the server notices that the clients have left, these uploads fill it.
                 self._await_crowd(before)
                 self._await_nobody()
                 self.assert_served()
@@ -192,7 +196,7 @@ class CrowdTests(ServedCase):
 
     @contextlib.contextmanager
     def crowd(self, framing: str, stream: bytes) -> Iterator[None]:
-        """They stay until the end of the block, those who are let in and not turned away since."""
+        """Connections that stay until the end of the block, unless the server refuses or closes them."""
         with contextlib.ExitStack() as stack:
             for _ in range(_CROWD):
                 client = stack.enter_context(Connection.to(self.server.port(framing)))
@@ -200,11 +204,11 @@ class CrowdTests(ServedCase):
             yield
 
     def _await_crowd(self, before: int) -> None:
-        """Until all have been let in, and some turned away for them."""
+        """Waits until the whole crowd has been accepted, which forces the server to drop some connections."""
         self.server.log.until(lambda: self._let_in() >= before + _CROWD, "not all were let in")
 
     def _await_nobody(self) -> None:
-        """Until the server has no connection any more."""
+        """Waits until the server has no connections."""
         deadline, count = time.monotonic() + PATIENCE, None
         while count != 0 and time.monotonic() < deadline:
             done = self.server.transfer("status", "--json", "--dir", str(self.server.directory))

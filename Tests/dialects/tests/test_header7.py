@@ -1,4 +1,4 @@
-"""Against the real server: what only `header7` has."""
+"""Against the real server: features that only `header7` has."""
 
 from __future__ import annotations
 

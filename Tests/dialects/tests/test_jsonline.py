@@ -18,7 +18,7 @@ class JSONLineTests(unittest.TestCase):
         self.addCleanup(self.peer.close)
 
         self._heard = bytearray()
-        # A socket holds little that nobody reads.
+        # For large messages, because a socket holds little unread data.
         self._hearing = threading.Thread(target=self._hear, daemon=True)
 
     def _hear(self) -> None:
@@ -26,7 +26,7 @@ class JSONLineTests(unittest.TestCase):
             self._heard += data
 
     def _sent(self) -> bytes:
-        """All that the client has sent when it is closed."""
+        """Closes the client, and returns all bytes that it has sent."""
         self.client.close()
         if not self._hearing.is_alive():
             self._hear()

@@ -1,4 +1,4 @@
-"""Against the real server: a picture that nobody ever holds whole."""
+"""Against the real server: a picture that no process ever holds completely in memory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dialects.wires.sized import Type
 _MEGABYTE = 1_000_000
 _LARGE = 200 if os.environ.get("DIALECTS_LARGE") == "1" else 8
 _SIZES = (7, 1 << 20, 64, 1 << 10, 7, 1 << 16, 7, 7, 1_460)
-# Much less than the large picture, and more than a server needs for pieces that are under way.
+# Much less than the large picture, and more than a server needs for the pieces in transit.
 _ROOM = 64 * _MEGABYTE
-# Of this process: a row of the picture and some pieces.
+# The memory of this process: a row of the picture and some pieces.
 _OWN_ROOM = 8 * _MEGABYTE
 
 

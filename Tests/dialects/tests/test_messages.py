@@ -29,7 +29,7 @@ _NO_NAMES = (
 
 
 class Conversations:
-    """The tests of both, and what the tests of each begin with."""
+    """The tests of both framings, and their common steps."""
 
     class Case(ServedCase):
         def client(self) -> MessageClient:
@@ -163,7 +163,7 @@ class Conversations:
                 self.assert_only_goodbye(client)
 
         def assert_only_goodbye(self, client: MessageClient) -> None:
-            """The server may say goodbye too, and then closes."""
+            """The server may also say goodbye, and then closes the connection."""
             try:
                 self.assertEqual(client.receive().function, Function.GOODBYE)
             except EOFError:
@@ -191,13 +191,14 @@ class Conversations:
 
 
 class FolderTests(ServedCase):
-    """Uploads of one listener go to a folder of its own."""
+    """Uploads of one listener go to the listener's folder."""
 
     classic = ("header7,folder=old", "tagged37,folder=deep/er", "sized,folder=old", "text")
     options = ("--classic-folder", "others")
 
     def test_paths_begin_with_it(self) -> None:
-        """The server's do. What a client is told is below its own folder, as for any other client."""
+        """The server's paths include the folder. The paths reported to a client are relative to the folder, as for any
+        client."""
         for client, folder in ((self.header7(), "old"), (self.tagged37(), "deep/er")):
             content = samples.text()
             with self.subTest(folder), client:

@@ -1,4 +1,4 @@
-"""Against the real server: what `--classic` takes, and that nothing is spoken without it."""
+"""Against the real server: the values of `--classic`, and no classic framing without the flag."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class OptionTests(unittest.TestCase):
 
 
 class ListenerTests(ServedCase):
-    """Each listener has bounds of its own."""
+    """Each listener has its own limits."""
 
     classic = ("sized,max-upload=1000,folder=small", "header7,quota=15000,folder=little", "tagged37", "text")
 

@@ -23,7 +23,7 @@ class ServiceTests(unittest.TestCase):
         self.store = Store(self.server.directory)
 
     def begun(self, content: bytes) -> list[MessageClient]:
-        """Two clients in the middle of their uploads, of which the server knows."""
+        """Two clients in the middle of uploads that the server has begun."""
         clients: list[MessageClient] = []
         for number, kind in enumerate((header7.Client, tagged37.Client)):
             client = kind.to(self.server.port(("header7", "tagged37")[number]))

@@ -1,4 +1,4 @@
-"""Against the real server: the uploader of texts, audio, pictures and places."""
+"""Against the real server: the program that uploads texts, audio, pictures and locations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES = {type.kind: type for type in Type}
 
 class SizedTests(ServedCase):
     def assert_answered(self, client: sized.Client, kind: str, content: bytes) -> None:
-        """Stored is said of what is there at that moment."""
+        """When the answer arrives, the upload is already stored."""
         self.assertEqual(client.answer(), sized.stored(_TYPES[kind]))
         self.assert_made(kind, content, self.since)
 
@@ -116,7 +116,7 @@ class ContentTotalTests(ServedCase):
                 self.assert_made(kind, content, since)
 
     def test_glued_short_ones(self) -> None:
-        """Totals below 8, which would be faults in the other reading."""
+        """Totals below 8, which would be invalid for the first program."""
         since = now()
         with self.sized() as client:
             contents = [b"x" * count for count in range(10)]
@@ -134,11 +134,11 @@ class ContentTotalTests(ServedCase):
 
 
 class SilentServerTests(ServedCase):
-    """The second program reads no answers, and an option spares it them."""
+    """The second program reads no answers, and an option switches them off."""
 
     classic = ("sized,total=content,answer=no",)
 
-    # What the usual check would wait for never comes.
+    # The usual check would wait for an answer that never comes.
     def test_nothing_is_answered(self) -> None:
         since, uploads = now(), samples.each_kind()
         with self.sized() as client:

@@ -1,4 +1,4 @@
-"""Against the real server: what only `tagged37` has."""
+"""Against the real server: features that only `tagged37` has."""
 
 from __future__ import annotations
 

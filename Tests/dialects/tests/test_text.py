@@ -1,4 +1,4 @@
-"""Against the real server: the C strings."""
+"""Against the real server: the framing of C strings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TextTests(ServedCase):
         self.since = now()
 
     def assert_left(self, client: text.Client) -> None:
-        """Nothing was ever answered, and the server has closed."""
+        """The server has closed the connection without any answer."""
         self.assertEqual(client.rest(), b"")
 
     def test_texts_with_rubbish_behind_them(self) -> None:

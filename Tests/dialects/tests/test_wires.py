@@ -1,4 +1,4 @@
-"""What the clients send and read, byte for byte as the descriptions have it."""
+"""The bytes that the clients send and read, as in the descriptions of the framings."""
 
 from __future__ import annotations
 

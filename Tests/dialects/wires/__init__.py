@@ -1,1 +1,1 @@
-"""Clients of the classic framings, written from their descriptions and from nothing in the server."""
+"""Clients of the classic framings, written from their descriptions and without the server's code."""

@@ -1,4 +1,4 @@
-"""A TCP connection, as all clients have one."""
+"""A TCP connection, the base of all clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .cuts import Cut, whole
 PATIENCE = 180.0
 
 _READ = 1 << 16
-# On, for zero seconds: closing sends a reset (socket(7)).
+# Enabled with zero seconds: close sends a reset (socket(7)).
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -21,11 +21,11 @@ _Client = TypeVar("_Client", bound="Connection")
 
 
 class Ended(EOFError):
-    """The server has closed where something was still to come; the message says what came."""
+    """The server has closed the connection too early; the message has the bytes read so far."""
 
 
 class Connection:
-    """Whole reads, and writes in whatever pieces."""
+    """Reads exact counts of bytes, and writes in any pieces."""
 
     def __init__(self, stream: socket.socket) -> None:
         stream.settimeout(PATIENCE)
@@ -33,9 +33,9 @@ class Connection:
 
     @classmethod
     def to(cls: type[_Client], port: int) -> _Client:
-        """Connects to this machine."""
+        """Connects to a port of this machine."""
         stream = socket.create_connection(("127.0.0.1", port), PATIENCE)
-        # Pieces travel as they are written.
+        # Pieces are sent as they are written.
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return cls(stream)
 
@@ -48,7 +48,7 @@ class Connection:
         self.close()
 
     def fileno(self) -> int:
-        """For select(2)."""
+        """Lets select(2) wait for the connection."""
         return self._stream.fileno()
 
     def send(self, data: bytes, cut: Cut = whole) -> None:
@@ -56,18 +56,18 @@ class Connection:
             self._stream.sendall(piece)
 
     def send_what_is_taken(self, data: bytes, cut: Cut = whole) -> None:
-        """Of a peer who may close before he has read all of it."""
+        """Sends to a peer that may close the connection before it has read everything."""
         try:
             self.send(data, cut)
         except (BrokenPipeError, ConnectionResetError):
             return
 
     def finish(self) -> None:
-        """Says that nothing more will come, and can still read."""
+        """Ends sending; reading is still possible."""
         self._stream.shutdown(socket.SHUT_WR)
 
     def read(self, count: int) -> bytes:
-        """Exactly so many bytes. Raises Ended when the connection ends before."""
+        """Reads exactly that many bytes. Raises Ended if the connection ends before."""
         data = bytearray()
         while len(data) < count:
             piece = self._stream.recv(count - len(data))
@@ -77,7 +77,8 @@ class Connection:
         return bytes(data)
 
     def rest(self) -> bytes:
-        """All that comes until the other side closes. A reset is an end too: what was read before it counts."""
+        """All bytes until the other side closes the connection. A reset also ends the bytes; those read before count.
+        """
         data = bytearray()
         try:
             while piece := self._stream.recv(_READ):
@@ -87,7 +88,7 @@ class Connection:
         return bytes(data)
 
     def reset(self) -> None:
-        """Goes without a word, as a process that is killed with bytes unread."""
+        """Resets the connection, like a process that is killed with unread bytes."""
         self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._stream.close()
 

@@ -1,4 +1,4 @@
-"""Ways to cut a stream into what is sent at once. No reader may tell one from the other."""
+"""Ways to cut a stream into the pieces of single writes. A reader must not depend on them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Iterator
 
 Cut = Callable[[bytes], Iterator[bytes]]
 
-# Long enough for many headers to come glued, short enough for many to be cut.
+# Long enough for several headers in one piece, and short enough to cut many.
 _LONGEST = 512
 
 
 def whole(data: bytes) -> Iterator[bytes]:
-    """All at once."""
+    """The whole stream in one piece."""
     yield data
 
 
 def every(count: int) -> Cut:
-    """Pieces of so many bytes, the last one perhaps of fewer."""
+    """Pieces of that many bytes; the last one may be shorter."""
 
     def cut(data: bytes) -> Iterator[bytes]:
         for start in range(0, len(data), count):
@@ -28,7 +28,7 @@ def every(count: int) -> Cut:
 
 
 def anywhere(seed: int, longest: int = _LONGEST) -> Cut:
-    """Pieces of up to so many bytes; the same seed cuts the same way."""
+    """Pieces of up to that many bytes; the same seed gives the same pieces."""
 
     def cut(data: bytes) -> Iterator[bytes]:
         source = random.Random(seed)
@@ -42,7 +42,7 @@ def anywhere(seed: int, longest: int = _LONGEST) -> Cut:
 
 
 def regrouped(stream: Iterable[bytes], *counts: int) -> Iterator[bytes]:
-    """The same stream in pieces of each of these sizes, again and again; never more than one is in memory."""
+    """The same stream in pieces of each of these sizes, repeatedly; never more than one piece is in memory."""
     sizes = itertools.cycle(counts)
     size, kept = next(sizes), bytearray()
     for data in stream:

@@ -14,7 +14,7 @@ _VERSION = 1
 
 
 def frame(function: int, body: bytes, compression: int = 0, version: int = _VERSION) -> bytes:
-    """The header and the body as it travels, also such as may not be."""
+    """The header and the body as they are sent, which may be invalid."""
     return _HEADER.pack(version, function, compression, len(body)) + body
 
 
@@ -32,7 +32,7 @@ def encode(message: Message, compressed: bool = False) -> bytes:
 
 
 class Client(MessageClient):
-    """A client that compresses everything, or nothing."""
+    """A client that compresses all bodies, or none."""
 
     def __init__(self, stream: socket.socket, compressed: bool = False) -> None:
         super().__init__(stream)

@@ -25,7 +25,7 @@ _LONGEST_HEAD = 1 << 16
 
 @dataclass(frozen=True)
 class Forwarded:
-    """A message of another client, or of the server itself."""
+    """A message from another client, or from the server itself."""
 
     type: str
     source: str
@@ -33,13 +33,14 @@ class Forwarded:
 
 
 def encode(type: str, name: str, target: str, body: bytes, member: str = "CinentID") -> bytes:
-    """A message of a client; `member` has its name, and is spelt so by those programs."""
+    """A message of a client; `member` is the name of the member with the client's name, in the spelling of those
+    programs."""
     head = pretty({"type": type, member: name, "targetID": target, "size": str(len(body))})
     return head.encode() + END + body
 
 
 class Client(Connection):
-    """A client with a name, whose heartbeats come between its messages and never inside one."""
+    """A client with a name, whose heartbeats are sent between its messages and never inside one."""
 
     def __init__(self, stream: socket.socket, name: str = "") -> None:
         super().__init__(stream)
@@ -48,7 +49,7 @@ class Client(Connection):
         self._beats = 0
 
     def beat(self) -> None:
-        """The first one tells the server who this is."""
+        """Sends a heartbeat. The first one tells the server the client's name."""
         type = HEARTBEATS[self._beats % len(HEARTBEATS)]
         self._beats += 1
         self.say(type, "", b"")
@@ -78,12 +79,12 @@ class Client(Connection):
                 return
 
     def receive(self) -> Forwarded:
-        """The next message. Raises Ended when there is none."""
+        """The next message. Raises Ended if the connection ends before."""
         head = json.loads(self._read_head())
         return Forwarded(head["type"], head["sourceClient"], self.read(int(head["size"])))
 
     def _read_head(self) -> bytes:
-        """Byte by byte, because the body stands right behind it."""
+        """Reads byte by byte, because the body follows immediately."""
         head = bytearray()
         while not head.endswith(END):
             if len(head) > _LONGEST_HEAD:

@@ -12,16 +12,16 @@ from typing import Any
 from .connection import Connection
 from .cuts import Cut, whole
 
-# Bytes of content whose Base64 fits into a body of `header7` that is not compressed, with room for the rest of it.
+# Bytes of content whose Base64 fits into an uncompressed body of `header7` beside the other members.
 CHUNK = 46_080
-# The longest chunk that there may be.
+# The longest chunk that the server accepts.
 LONGEST_CHUNK = 48 << 10
 
 Object = dict[str, Any]
 
 
 class Function(IntEnum):
-    """What a message is."""
+    """The function code of a message."""
 
     PING = 3
     PONG = 4
@@ -36,7 +36,7 @@ class Function(IntEnum):
 
 @dataclass(frozen=True)
 class Message:
-    """One message. A body that is no object is sent as it is."""
+    """One message. A body of bytes is sent unchanged."""
 
     function: int
     body: Object | bytes | None = None
@@ -44,7 +44,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of an upload, or of the conversation where the id is 0."""
+    """The result of an upload, or of the conversation if the ID is 0."""
 
     id: int
     code: int
@@ -75,7 +75,7 @@ def text(id: int, text: str, **members: Any) -> Message:
 
 
 def upload(id: int, content: bytes, piece: int = CHUNK, digest: str | None = "", **members: Any) -> Iterator[Message]:
-    """All messages of one upload, with so many bytes in each chunk.
+    """All messages of one upload, with that many bytes in each chunk.
 
     An empty `digest` stands for the right one, and None for no digest at all; `members` are those of `begin`.
     """
@@ -93,17 +93,17 @@ def end(id: int, content: bytes, digest: str | None = "") -> Message:
 
 
 class MessageClient(Connection):
-    """What both clients do with messages, each in a form of its own."""
+    """A client for messages, without their encoding."""
 
     def encode(self, message: Message) -> bytes:
         raise NotImplementedError
 
     def receive(self) -> Message:
-        """The next message. Raises Ended when there is none."""
+        """The next message. Raises Ended if the connection ends before."""
         raise NotImplementedError
 
     def say(self, *messages: Message, cut: Cut = whole) -> None:
-        """Sends them glued, and cut as one stream."""
+        """Sends the messages glued together, and cut as one stream."""
         self.send(b"".join(map(self.encode, messages)), cut)
 
     def result(self) -> Result:

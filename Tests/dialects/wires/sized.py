@@ -1,4 +1,4 @@
-"""`sized`: total and type of 4 bytes each, then the content; three numbers come back."""
+"""`sized`: total and type of 4 bytes each, then the content; the answer is three numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANSWER = struct.Struct("<iii")
 
 
 class Type(IntEnum):
-    """What the content is."""
+    """The type of the content."""
 
     TEXT = 1
     AUDIO = 2
@@ -24,13 +24,13 @@ class Type(IntEnum):
 
     @property
     def kind(self) -> str:
-        """As the server calls it."""
+        """The server's name for the type."""
         return self.name.lower()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for one upload."""
+    """The answer to one upload."""
 
     total: int
     type: int
@@ -46,22 +46,22 @@ def failed(type: int) -> Answer:
 
 
 def head(total: int, type: int) -> bytes:
-    """The front of an upload, also one that may not be."""
+    """The header of an upload, which may be invalid."""
     return _HEAD.pack(total, type)
 
 
 def upload(type: int, content: bytes) -> bytes:
-    """Of the first program, whose total counts the 8 bytes of the front."""
+    """An upload of the first program, whose total counts the 8 bytes of the header."""
     return head(_HEAD.size + len(content), type) + content
 
 
 def content_upload(type: int, content: bytes) -> bytes:
-    """Of the second program, whose total counts the content alone."""
+    """An upload of the second program, whose total counts the content alone."""
     return head(len(content), type) + content
 
 
 class Client(Connection):
-    """The first program."""
+    """A client like the first program."""
 
     def upload(self, type: int, content: bytes, cut: Cut = whole) -> None:
         self.send(upload(type, content), cut)

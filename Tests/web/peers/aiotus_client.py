@@ -1,4 +1,4 @@
-"""A program that uploads with aiotus: SERVER NAME CHUNK FILE... Several files become one."""
+"""A program that uploads with aiotus: SERVER NAME CHUNK FILE... Several files are uploaded as one."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ _create = creation.create
 
 
 async def _create_absolute(session, endpoint, *arguments, **options):  # type: ignore[no-untyped-def]
-    """aiotus 1.1 takes a Location with a path alone for one below the endpoint; RFC 9110, section 10.2.2, has it otherwise."""
+    """aiotus 1.1 resolves a Location that is only a path below the endpoint, unlike RFC 9110, section 10.2.2."""
     return yarl.URL(endpoint).join(await _create(session, endpoint, *arguments, **options))
 
 

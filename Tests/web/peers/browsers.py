@@ -1,4 +1,4 @@
-"""Browsers without a window, each with a profile in a directory of its own."""
+"""Browsers without a window, each with a profile in its own directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
 class Browser(ABC):
-    """Takes the commands of WebDriver (W3C)."""
+    """A browser that takes the commands of WebDriver (W3C)."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -30,7 +30,7 @@ class Browser(ABC):
     def open(self, url: str) -> None: ...
 
     def visit(self, url: str) -> None:
-        """Opens what a browser may keep in place of showing it."""
+        """Opens a URL that a browser may download instead of showing."""
         self.open(url)
 
     @abstractmethod
@@ -39,30 +39,30 @@ class Browser(ABC):
 
     @abstractmethod
     def find(self, selector: str) -> str:
-        """The first element. Raises AssertionError when there is none."""
+        """The first matching element. Raises AssertionError if no element matches."""
 
     @abstractmethod
     def type(self, element: str, text: str) -> None:
-        """Into a field for files: the paths of files, one a line."""
+        """Types into an element. A field for files takes the paths of files, one per line."""
 
     @abstractmethod
     def click(self, element: str) -> None:
-        """Waits for the page that it leads to."""
+        """Clicks an element, and waits for the page that it leads to."""
 
     @abstractmethod
     def complaints(self) -> list[str]:
-        """Errors that the console has told of since it was asked last."""
+        """Errors that the console has shown since the last call."""
 
 
 def trust(authority: Path, database: Path) -> None:
-    """Has a browser with this database of certificates take those of an authority."""
+    """Makes a browser with this certificate database accept the certificates of an authority."""
     database.mkdir(parents=True)
     for arguments in (["-N", "--empty-password"], ["-A", "-n", "authority", "-t", "C,,", "-i", str(authority)]):
         subprocess.run(["certutil", "-d", f"sql:{database}", *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
 class _Program:
-    """One that chooses its port itself, and says when it listens there."""
+    """A program that chooses its port itself, and prints it when it listens."""
 
     def __init__(self, command: list[str], sentence: bytes, directory: Path, environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -76,7 +76,7 @@ class _Program:
         assert self._process.stdout is not None
         self._pipe = self._process.stdout
         self.port = self._told_port(sentence)
-        # What it says later is nobody's, but must not fill the pipe.
+        # Later output is ignored, but must not fill the pipe.
         self._reader = threading.Thread(target=self._pipe.read)
         self._reader.start()
 
@@ -99,19 +99,19 @@ class _Program:
 
 
 class Chromium(Browser):
-    """By its driver, over HTTP."""
+    """Chromium, controlled by its driver over HTTP."""
 
     needs = ("chromium", "chromedriver")
 
     def __init__(self, directory: Path, environment: dict[str, str], authority: Path | None = None) -> None:
-        """With an authority, no other certificate is accepted."""
+        """With an authority, the browser accepts no other certificates."""
         directory.mkdir()
         if authority:
             trust(authority, directory / ".pki" / "nssdb")
         self._session = ""
         self._driver = _Program(["chromedriver", "--port=0"], b"successfully on port", directory, environment)
         arguments = ["--headless=new", f"--user-data-dir={directory / 'profile'}", "--lang=en", "--disable-gpu"]
-        # Root has no sandbox there.
+        # The sandbox does not work for root.
         arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
         chosen: dict[str, Any] = {
             "acceptInsecureCerts": authority is None,
@@ -158,11 +158,11 @@ class Chromium(Browser):
 
 
 class Firefox(Browser):
-    """By Marionette, which it speaks itself: lengths and JSON over TCP."""
+    """Firefox, controlled by its built-in Marionette protocol: lengths and JSON over TCP."""
 
     needs = ("firefox-esr",)
 
-    # What is in the way of a page that is opened by a program.
+    # Settings that remove dialogs and pages which would disturb automated tests.
     _PREFERENCES = (
         ("marionette.port", 0),
         ("intl.accept_languages", "en"),
@@ -172,7 +172,7 @@ class Firefox(Browser):
     )
 
     def __init__(self, directory: Path, environment: dict[str, str], authority: Path | None = None) -> None:
-        """With an authority, no other certificate is accepted."""
+        """With an authority, the browser accepts no other certificates."""
         self._profile = directory / "profile"
         if authority:
             trust(authority, self._profile)
@@ -200,7 +200,7 @@ class Firefox(Browser):
         self._ask("WebDriver:Navigate", url=url)
 
     def visit(self, url: str) -> None:
-        # What is kept never ends loading as a page.
+        # A download never completes loading as a page.
         self._ask("WebDriver:SetTimeouts", pageLoad=2000)
         try:
             self.open(url)

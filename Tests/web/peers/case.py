@@ -1,4 +1,4 @@
-"""What tests with programs share that have to be installed."""
+"""The base class of tests with programs that must be installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLIENTS = Path(__file__).parent
 
 
 class PeerCase(WebCase):
-    """Tests against one server, with a package for Python where one is named."""
+    """Tests against one server, with a package for Python if one is named."""
 
     package: ClassVar[str] = ""
 
@@ -29,7 +29,7 @@ class PeerCase(WebCase):
         super().setUpClass()
 
     def command(self, program: str, *arguments: str | int) -> list[str]:
-        """One of the programs beside this file."""
+        """The command of one of the programs beside this file."""
         return [sys.executable, str(_CLIENTS / f"{program}.py"), *map(str, arguments)]
 
     def begin(self, program: str, *arguments: str | int, **more: str) -> subprocess.Popen[bytes]:
@@ -42,7 +42,7 @@ class PeerCase(WebCase):
 
 
 def lines_until(client: subprocess.Popen[bytes], count: int) -> list[bytes]:
-    """Waits until a client has said so many lines."""
+    """Waits until a client has printed that many lines."""
     assert client.stdout is not None
     lines = [client.stdout.readline() for _ in range(count)]
     if not all(lines):

@@ -1,4 +1,4 @@
-"""Proxies in front of the server, configured as the documentation says it."""
+"""Proxies in front of the server, configured as in the documentation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from web.wire import PATIENCE, Connection
 
 
 class Proxy:
-    """One program with TLS of its own in front of the server's Unix socket."""
+    """A proxy with its own TLS in front of the server's Unix socket."""
 
     def __init__(self, server: WebServer, name: str, buffers: bool) -> None:
         self.directory = server.path / f"{name}-{'buffers' if buffers else 'passes'}"
         self.directory.mkdir(mode=0o755)
-        # Handed over listening: whoever connects waits until the program answers, and nobody else can take the port.
+        # The socket already listens when the proxy gets it: clients wait until the proxy answers, and no other program
+        # can take the port.
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = listener.getsockname()[1]
         self._key, self.certificate = self.directory / "files.key", self.directory / "files.pem"
@@ -32,7 +33,7 @@ class Proxy:
             "nginx": ["nginx", "-p", str(self.directory), "-e", "errors", "-c", str(configuration)],
             "haproxy": ["haproxy", "-db", "-q", "-f", str(configuration)],
         }
-        # nginx takes sockets from whoever started it by this variable, and knows them by their addresses.
+        # nginx inherits sockets through this variable, and recognizes them by their addresses.
         variables = os.environ | {"NGINX": f"{listener.fileno()};"}
         with (self.directory / "said").open("wb") as said, listener:
             self._process = subprocess.Popen(
@@ -59,7 +60,7 @@ class Proxy:
             block = block.replace("proxy_request_buffering off;", "proxy_request_buffering on;")
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         places = " ".join(f"{kind}_temp_path {self.directory}/{kind};" for kind in kinds)
-        # The socket is the user's own.
+        # Only the user may access the server's socket.
         user = "user root;" if os.geteuid() == 0 else ""
         return f"{user} daemon off; pid {self.directory}/pid;\nevents {{}}\nhttp {{ access_log off; {places}\n{block}}}\n"
 
@@ -92,5 +93,5 @@ class Proxy:
 
 
 def environment(certificate: Path) -> dict[str, str]:
-    """For clients that ask the proxy."""
+    """The environment of clients that connect to the proxy."""
     return dict.fromkeys(("CURL_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), str(certificate))

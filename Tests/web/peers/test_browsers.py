@@ -1,4 +1,4 @@
-"""Against the real server: browsers, which show folders, send forms, and run nothing that was pushed."""
+"""Against the real server: browsers, which show folders, send forms, and run no pushed content."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from web.peers.case import PeerCase
 
 
 class Cases:
-    """Not found as tests by themselves."""
+    """Hides the base class, so that it is not collected as a test."""
 
     class BrowserCase(PeerCase):
-        """In a browser that takes the certificate because it was told to, as after a look at its fingerprint."""
+        """Tests in a browser that accepts the certificate, as after a comparison of the fingerprint."""
 
         kind: ClassVar[type[Chromium | Firefox]]
         browser: ClassVar[Browser]
@@ -32,7 +32,7 @@ class Cases:
 
         @classmethod
         def sign_in(cls) -> None:
-            """By a link for one browser, whose page has one button."""
+            """Signs in by a link for one browser, whose page has one button."""
             server = cls.server
             url = f"https://localhost:{server.web_port}"
             command = ["access", "pair", "--web", "--dir", str(server.directory), "--name", cls.__name__, "--url", url]
@@ -52,7 +52,7 @@ class Cases:
             return found
 
         def assert_quiet(self) -> None:
-            """No error in the console, but for the icon that every browser asks for."""
+            """The console has no errors, except for the icon that every browser requests."""
             self.assertEqual([line for line in self.browser.complaints() if "/favicon.ico" not in line], [])
 
         def test_a_form_is_sent(self) -> None:
@@ -103,7 +103,7 @@ class FirefoxTests(Cases.BrowserCase):
 
 
 class AuthorityTests(WebCase):
-    """A certificate of an authority that browsers know is taken without a question."""
+    """A browser accepts a certificate of an authority that it knows without a warning."""
 
     needs = ("openssl", "certutil")
 

@@ -1,4 +1,4 @@
-"""Against the real server: what comes through nginx and HAProxy as the documentation configures them."""
+"""Against the real server: requests through nginx and HAProxy as the documentation configures them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INTEROP = {"Upload-Draft-Interop-Version": "8"}
 
 
 class Proxies:
-    """Not a class of tests by itself."""
+    """Hides the base class, so that it is not collected as a test."""
 
     class Case(PeerCase):
         program: ClassVar[str] = ""
@@ -75,7 +75,7 @@ class Proxies:
                 made_at = way.ask("POST", "/.transfer/tus/", fields, b"")
                 self.assertEqual(made_at.status, 201)
                 address = made_at.fields["location"]
-            # A client goes in the middle of a piece.
+            # A client disconnects in the middle of a piece.
             piece = version | {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
             gone = self.proxy.connect()
             gone.send("PATCH", address, piece, content[:3_000_000], length=_LENGTH)
@@ -102,7 +102,7 @@ class Proxies:
             self.told_early(begun)
 
         def told_early(self, begun: Answer) -> None:
-            """What becomes of a 104 is the proxy's: nothing depends on it."""
+            """A proxy may forward a 104 or drop it: no client depends on it."""
             self.assertTrue(all(answer.status in (100, 104) for answer in begun.interim))
 
 

@@ -1,21 +1,21 @@
-"""Against the real server: clients that do everything slowly to hold what others need."""
+"""Against the real server: clients that do everything slowly to occupy resources that others need."""
 
 from __future__ import annotations
 
 from web.peers.case import PeerCase
 
-# Another address of this machine: who is slow uses up what his own address may have.
+# Another address of this machine, because the slow clients use up the limit for their own address.
 _OTHER = "127.0.0.2"
 _SECONDS = "15"
 
 
 class SlowTests(PeerCase):
     needs = ("slowhttptest",)
-    # It has no way to show a token.
+    # slowhttptest has no option for a token.
     options = ("--open",)
 
     def check(self, *arguments: str) -> None:
-        """Others are served all the time."""
+        """The server serves other clients all the time."""
         known = ["-c", "200", "-r", "100", "-l", _SECONDS, "-i", "2", "-p", "5"]
         url = f"{self.server.url}/slow"
         slow = self.server.begin(["slowhttptest", *known, *arguments, "-u", url], self.place())

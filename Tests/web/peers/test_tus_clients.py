@@ -1,4 +1,5 @@
-"""Against the real server: clients of tus 1.0.0 that others wrote, whose connection breaks, who are killed, and whose server is."""
+"""Against the real server: other people's clients of tus 1.0.0, with broken connections and kills of client and server.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _CHUNK = 1 << 20
 
 
 class UploadCase(PeerCase):
-    """For the clients: files that they upload, not always to the end."""
+    """Files for the clients to upload. Some uploads stay unfinished."""
 
     leaves_uploads = True
 

@@ -1,4 +1,4 @@
-"""A program that uploads with tuspy: SERVER FILE NAME CHUNK STORE [CHECKSUM]. Run again, it goes on where it was."""
+"""A program that uploads with tuspy: SERVER FILE NAME CHUNK STORE [CHECKSUM]. A second run continues the upload."""
 
 import os
 import sys

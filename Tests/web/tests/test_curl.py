@@ -27,7 +27,8 @@ class CurlTests(WebCase):
             self.assertEqual((place / f"back-{name}").read_bytes(), content)
 
     def test_nobody_waits_for_a_word_that_does_not_come(self) -> None:
-        """curl would send after the time-out; what comes before it was asked for."""
+        """Without an answer, curl would send only after its time-out, so content that arrives earlier was requested by
+        the server."""
         content = made(3_000_000, "expected")
         (self.place() / "f").write_bytes(content)
         # Longer than any client may take here.
@@ -84,7 +85,7 @@ class CurlTests(WebCase):
         self.assertFalse((self.server.path / "out").exists())
 
     def begin(self, relay: Relay, name: str) -> subprocess.Popen[bytes]:
-        """A long upload, slowly, of which some has come."""
+        """Starts a slow upload of a long file, and waits until some content has arrived."""
         (self.place() / "f").write_bytes(bytes(40_000_000))
         known = ["-sS", "--limit-rate", "2M", "-u", f"me:{self.server.token}"]
         client = self.server.begin(["curl", *known, "-T", "f", f"https://127.0.0.1:{relay.port}/{name}"], self.place())

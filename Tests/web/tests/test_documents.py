@@ -1,4 +1,4 @@
-"""Against the real server: what the documentation tells its readers to type, as it stands."""
+"""Against the real server: the commands in the documentation, unchanged."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class DocumentTests(WebCase):
     _photo = made(_LENGTH, "photo")
 
     def shell(self, text: str) -> str:
-        """Runs it as a reader would, who has another address and the token."""
-        # A token of ours is not taken from a URL, where others could read it.
+        """Runs commands as a reader would, with this server's address and the token."""
+        # The server accepts no token in a URL, where others could read it.
         for name in ("nas.local:5288", "files.example.com", "dav.example.com"):
             text = text.replace(name, self.server.listening)
         return self.run_client(["bash", "-euo", "pipefail", "-c", text], self._work, **self._own)
 
     @property
     def _own(self) -> dict[str, str]:
-        """The reader's own, who is not the one that runs the server and has not heard of its key."""
+        """The reader's environment. The reader does not run the server and does not know its key."""
         names = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
         return {"TRANSFER_TOKEN": self.server.token} | dict.fromkeys(names, str(self._work))
 
@@ -68,7 +68,7 @@ class DocumentTests(WebCase):
                 check(self.shell(line))
 
     def _checks(self) -> list[tuple[Callable[[], None], Callable[[str], None]]]:
-        """For each line what is there before it, and what is to be true after it."""
+        """For each line, the preparation before it and the check after it."""
         photo, files = self._work / "photo.png", self.server.directory
         return [
             (lambda: self.write("photo.png", self._photo), self._check_put),
@@ -116,7 +116,7 @@ class DocumentTests(WebCase):
         self.assertIn("retry:", self.shell(f"{line} --max-time 3 || true"))
 
     def test_the_commands_for_push(self) -> None:
-        """The other server of these is one of ours here."""
+        """Another Transfer server takes the place of the other server in these commands."""
         self.write("holiday/a.jpg", made(70_000, "holiday"))
         self.write("photo.png", self._photo)
         self.write("dav.token", self.server.token.encode())

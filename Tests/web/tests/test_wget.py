@@ -8,7 +8,7 @@ from web.case import WebCase, made
 
 
 class WgetTests(WebCase):
-    """It offers no protocol in TLS, so the documentation tells how it gets the certificate that has names."""
+    """wget offers no protocol in TLS, so the documentation explains how it gets the certificate with names."""
 
     needs = ("wget",)
 
