@@ -11,7 +11,7 @@ bash = $(share)/bash-completion/completions
 zsh = $(share)/zsh/site-functions
 fish = $(share)/fish/vendor_completions.d
 
-# The compiler is looked for when it is needed; SWIFT=/path/to/swift takes another one.
+# The compiler is searched for when it is needed; SWIFT=/path/to/swift names another one.
 swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
@@ -37,7 +37,7 @@ test: ## run all tests
 	@scripts/bootstrap.sh --tests
 	scripts/run-tests.sh
 
-# TESTS="test_proxies" takes only these.
+# TESTS="test_proxies" runs only these tests.
 test-http: build ## try HTTP with clients, proxies and a browser that others wrote; TESTS to choose
 	@scripts/bootstrap.sh --http
 	scripts/test-http.sh $(TESTS)
@@ -45,10 +45,11 @@ test-http: build ## try HTTP with clients, proxies and a browser that others wro
 test-tsan: bootstrap ## run all tests under the thread sanitizer
 	TRANSFER_SUITES_AT_ONCE=1 TRANSFER_ATTACK=light TRANSFER_WIRE_AT_ONCE=3 TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
 
-# ROUNDS (200), SEED and FIRST choose what happens, CUTS (a tenth) and FIRST_CUT the same of rounds with power cuts, DELIVERIES (as
-# many) and FIRST_DELIVERY of those in which files are sent to people, WEB (as many) and FIRST_WEB of those over HTTP, SYNCS (as
-# many) and FIRST_SYNC of those in which trees are made the same, MACHINES (as many) and FIRST_MACHINE of those in which two machines
-# sync one folder, NEIGHBOURS (a fifth) and FIRST_NEIGHBOUR of those beside a user who changes names in the folder, DIR where (.build/torture); KEEP=1 leaves the directory of a failure.
+# ROUNDS (200), SEED and FIRST choose the rounds. Further kinds of rounds have a count and a first number: CUTS (a
+# tenth) and FIRST_CUT for power cuts, DELIVERIES (as many) and FIRST_DELIVERY for files sent to people, WEB (as many)
+# and FIRST_WEB for HTTP, SYNCS (as many) and FIRST_SYNC for syncs of trees, MACHINES (as many) and FIRST_MACHINE for
+# two machines that sync one folder, NEIGHBOURS (a fifth) and FIRST_NEIGHBOUR for a user who changes names in the
+# folder. DIR names the directory (.build/torture); KEEP=1 keeps the directory of a failure.
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
 	@scripts/bootstrap.sh --tests
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
@@ -60,33 +61,34 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 		$(if $(NEIGHBOURS),--neighbours $(NEIGHBOURS)) $(if $(FIRST_NEIGHBOUR),--first-neighbour $(FIRST_NEIGHBOUR)) \
 		$(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
 
-# MUTANTS="3 17" takes only these, MUTANTS="1-99" or "TransferStore" those of a range or of files whose paths have that.
+# MUTANTS="3 17" runs only these mutants, MUTANTS="1-99" a range, and MUTANTS="TransferStore" those in files with that
+# in their paths.
 mutants: bootstrap ## put faults into a copy of the sources, run the suites that have to notice; MUTANTS to choose
 	PYTHONPATH=Tests python3 -m mutants $(MUTANTS)
 
-# SECONDS (600), the SEED to begin with, and JOBS that run at once (2); without a seed, what comes is new each time. KEEP_GOING=1
-# goes on after a failure, looks for no fewer steps of any, and counts their kinds.
+# SECONDS (600), the first SEED, and JOBS to run at once (2). Without a seed, every run is different. KEEP_GOING=1
+# continues after a failure, does not shorten failing runs to fewer steps, and counts the kinds of failures.
 simulate: bootstrap ## simulate the intake on a disk that fails and loses power, and check every promise; SECONDS, SEED, JOBS
 	scripts/simulate.sh --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),2) $(if $(SEED),--seed $(SEED)) \
 		$(if $(KEEP_GOING),--keep-going --quick)
 
-# HOLES="22 901" looks for these only, SECONDS (60) for each, JOBS (2) at once.
+# HOLES="22 901" looks only for these holes, SECONDS (60) for each, JOBS (2) at once.
 simulate-holes: bootstrap ## put holes into a copy of the sources and let the simulator find each; HOLES, SECONDS, JOBS
 	PYTHONPATH=Tests python3 -m mutants.simulation $(HOLES) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(JOBS),--jobs $(JOBS))
 
-# SECONDS (60) for each target; TARGET="frames paths" takes only those.
+# SECONDS (60) for each target; TARGET="frames paths" runs only these targets.
 fuzz: bootstrap ## run every fuzz target; SECONDS for each (60), TARGET to choose
 	scripts/fuzz.sh $(or $(SECONDS),60) $(TARGET)
 
-# HOURS or SECONDS to begin commands for (until all have ended), ONLY="fuzz:frames simulator", SEED of what is drawn, EACH (seconds
-# of each fuzz target, hole and part of a simulation), JOBS (simulators at once), AGAIN=1 for what is proven already, BACKGROUND=1,
-# LIST=1 to see what there is and how far it is.
+# HOURS or SECONDS in which commands may begin (default: until all have ended), ONLY="fuzz:frames simulator", SEED of
+# random choices, EACH (seconds of each fuzz target, hole and part of a simulation), JOBS (simulators at once), AGAIN=1
+# to repeat valid proofs, BACKGROUND=1, and LIST=1 to list the proofs and their progress.
 proofs: bootstrap ## run every long proof, go on where the last run ended, write docs/proofs.md; HOURS, ONLY, BACKGROUND, LIST
 	@PYTHONPATH=Tests python3 -m proofs $(if $(HOURS),--hours $(HOURS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(ONLY),--only "$(ONLY)") $(if $(SEED),--seed $(SEED)) $(if $(EACH),--each $(EACH)) $(if $(JOBS),--jobs $(JOBS)) \
 		$(if $(AGAIN),--again) $(if $(BACKGROUND),--background) $(if $(LIST),--list)
 
-# The release binary, because it is what has to hold; the tests around it are a debug build.
+# Attacks the release binary, which users run; the tests themselves are a debug build.
 attack: build ## flood the release binary and race symbolic links, in full
 	$(swift) build --build-tests
 	export TRANSFER_ATTACK=full TRANSFER_BINARY="$(CURDIR)/.build/release/transfer" && \
@@ -99,8 +101,8 @@ bench-micro: bootstrap ## measure parts, compare allocations with thresholds; UP
 	$(swift) build -c release --static-swift-stdlib --product MicroBenchmarks
 	scripts/run-micro-benchmarks.sh $(if $(UPDATE),--update)
 
-# Builds only when there is no binary, so that `sudo make install` after `make build` compiles nothing as root. The binary
-# itself knows its manual pages and completions.
+# Builds only if there is no binary, so that `sudo make install` after `make build` compiles nothing as root. The binary
+# itself generates its manual pages and completions.
 install: | $(binary) ## install to PREFIX (/usr/local) below DESTDIR, with manual pages and completions
 	install -D -m 0755 $(binary) "$(installed)"
 	install -d "$(pages)" "$(bash)" "$(zsh)" "$(fish)"
@@ -124,7 +126,7 @@ install-service: install ## install a systemd unit and the user that it runs as 
 	if [ ! -e "$(settings)" ]; then install -D -m 0644 packaging/config.toml "$(settings)"; fi
 	sed -i 's|=/usr/local/bin/|=$(PREFIX)/bin/|' "$(units)/transfer.service"
 
-# What somebody has written into the configuration stays.
+# A configuration file with changes stays.
 uninstall: ## remove what install and install-service put there, but for a configuration that was changed
 	if [ -x "$(installed)" ]; then \
 		for page in $$("$(installed)" man --names); do rm -f "$(pages)/$$page.1"; done; \
@@ -133,7 +135,7 @@ uninstall: ## remove what install and install-service put there, but for a confi
 	rm -f "$(installed)" "$(units)/transfer.service" "$(units)/transfer.socket" "$(users)/transfer.conf"
 	if cmp -s packaging/config.toml "$(settings)"; then rm -f "$(settings)"; fi
 
-# Two runs on the same binary give the same file. SOURCE_DATE_EPOCH is when everything in it was last changed.
+# Two runs with one binary give equal files. SOURCE_DATE_EPOCH is the modification time of everything in the package.
 deb: build ## make a Debian package, .build/transfer_VERSION_ARCHITECTURE.deb
 	scripts/make-deb.sh $(binary) ".build/transfer_$$(scripts/version.sh)_$$(dpkg --print-architecture).deb"
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Measures what clients of jsonline cost a server that only says each second that they are there.
+"""Measures what clients of jsonline that only send a heartbeat each second cost a server.
 
 usage: Benchmarks/chat.py [--transfer PATH] [--clients N] [--seconds N] [--dir DIR]
 
-Prints the server's processor time per second, in parts of one core, its memory, and how long a picture takes from one of the
-clients to another meanwhile. The clients share one process, whose time is not counted. It needs two descriptors for each client.
+Prints the server's processor time per second as a fraction of one core, the server's memory, and how long a picture takes
+from one of the clients to another meanwhile. The clients share one process, whose time is not counted and which needs two
+descriptors for each client.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def head(type: str, name: str, target: str, size: int) -> bytes:
-    """As the programs write it, line by line."""
+    """The head as the programs write it, line by line."""
     members = {"type": type, "CinentID": name, "targetID": target, "size": str(size)}
     return ("{\n" + ",\n".join(f'  "{key}" : "{value}"' for key, value in members.items()) + "\n}\r\n").encode()
 
@@ -48,12 +49,12 @@ class Server:
         self.worker = int(children[0]) if children else self.process.pid
 
     def seconds(self) -> float:
-        """Of all its threads, in user mode and in the kernel (proc(5))."""
+        """Processor time of all its threads, in user mode and in the kernel (proc(5))."""
         fields = Path(f"/proc/{self.worker}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def switches(self) -> int:
-        """How often its threads have waited."""
+        """Number of times that its threads have waited."""
         total = 0
         for task in Path(f"/proc/{self.worker}/task").iterdir():
             for line in (task / "status").read_text().splitlines():
@@ -79,13 +80,13 @@ def connect(port: int, count: int) -> list[tuple[socket.socket, bytes]]:
         beat = head("heartA", f"phone-{number:05}", "", 0)
         client.sendall(beat)
         clients.append((client, beat))
-        # Servers let few wait at once that have not said who they are.
+        # Servers let only a few clients wait that have not sent their names.
         time.sleep(0.003)
     return clients
 
 
 def beat(clients: list[tuple[socket.socket, bytes]], seconds: int) -> float:
-    """Each once a second, spread over it. Returns how many a second there were."""
+    """Sends a heartbeat for each client once a second, evenly spread. Returns the number of heartbeats a second."""
     started, sent = time.monotonic(), 0
     for _ in range(seconds):
         second = time.monotonic()

@@ -3,8 +3,9 @@
 
 usage: Benchmarks/mail.py [--transfer PATH] [--people N] [--deliveries N] [--runs N] [--dir DIR]
 
-Prints how long a push to all people takes and what the server stores of it; and, in turn within each run, how long a `receive` of
-all deliveries takes beside a `pull` of the same files, medians. With TLS and durable. DIR is a directory in memory, /dev/shm by default.
+Prints how long a push to all people takes and how much the server stores for it. Also prints medians of a `receive` of all
+deliveries and of a `pull` of the same files, in turn within each run. All transfers use TLS and are durable. DIR is a
+directory in memory, /dev/shm by default.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Bench:
         self.store = directory / "store"
         keys = [f"{self.command('bob', 'key').split()[0]} {self.command('bob', 'key').split()[1]} bob"]
         keys += [f"{' '.join(self.command('alice', 'key').split()[:2])} alice"]
-        # Whoever only gets something need not have a key that works.
+        # A recipient that never connects does not need a working key.
         keys += [f"ed25519 {base64.b64encode(os.urandom(32)).decode()} p{number:04}" for number in range(people)]
         folder = self.store / ".transfer"
         folder.mkdir(parents=True, mode=0o700)
@@ -87,7 +88,7 @@ class Bench:
         self.command("alice", *self.to("push", str(files)))
         times: dict[str, list[float]] = {"push --for": [], "receive": [], "pull": []}
         for run in range(runs):
-            # Other files than in the run before, as far as the server can tell.
+            # New modification times make the files look different from those of the run before.
             for path in files.iterdir():
                 os.utime(path, (run, run))
             times["push --for"].append(self.timed("alice", *self.to("push", str(files), "--for", "bob")))

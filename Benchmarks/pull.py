@@ -3,8 +3,8 @@
 
 usage: Benchmarks/pull.py [--transfer PATH] [--runs N] [--dir DIR]
 
-Prints medians of wall time for each, plaintext and with TLS. DIR is a directory in memory, /dev/shm by default; about 5 GiB are
-needed there. Everything in it is removed at the end.
+Prints medians of wall time for each, in plaintext and with TLS. DIR is a directory in memory, /dev/shm by default, with
+about 5 GiB free. Everything in it is removed at the end.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures syncs of a tree with all kinds of entries beside rsync, in turn within one run, and lets rsync judge them.
+"""Measures syncs of a tree with all kinds of entries beside rsync, in turn within one run. rsync checks the results.
 
 usage: Benchmarks/sync.py [--transfer PATH] [--files N] [--runs N] [--dir DIR]
 
-Prints medians of wall time. Ends with 1 if rsync -aHXn --checksum finds any difference between the tree, its copy on the server and
-the one that came back. DIR is best one on a disk: file systems in memory may have no extended attributes.
+Prints medians of wall time. Exits with 1 if rsync -aHXn --checksum finds any difference between the tree, its copy on the
+server and the copy that was fetched back. DIR should be on a disk: file systems in memory may have no extended attributes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_file(place: Path, source: random.Random) -> None:
     place.write_bytes(source.randbytes(source.choice(SIZES)))
     place.chmod(source.choice([0o644, 0o600, 0o755, 0o444, 0o664]))
     if source.random() < 0.02:
-        # Also with permissions that let nobody write.
+        # The file may have permissions without write access.
         mode = place.stat().st_mode
         place.chmod(0o600)
         os.setxattr(place, f"user.k{source.randint(0, 3)}", source.randbytes(source.randint(0, 50)))

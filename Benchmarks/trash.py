@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures what a trash costs where files are overwritten: pushes that replace small files and large ones, with and without a trash, in
-turn within one run.
+"""Measures the cost of a trash when files are overwritten: pushes that replace small and large files, with and without a
+trash, in turn within one run.
 
 usage: Benchmarks/trash.py [--transfer PATH] [--small N] [--large N] [--runs N] [--dir DIR]
 
-Prints medians of wall time. DIR is best one on a disk: in memory nothing is synced.
+Prints medians of wall time. DIR should be on a disk: in memory nothing is synced.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALL, LARGE = 4_000, 16 << 20
 
 
 def make_files(top: Path, count: int, size: int, source: random.Random) -> None:
-    """Other content each time, of another size: nothing is there already, and nothing has to be compared."""
+    """Content and sizes differ in each run, so that no file is stored already and none is compared."""
     for number in range(count):
         folder = top / f"d{number % 20}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -69,10 +69,10 @@ def main() -> None:
                 files = top / name
                 shutil.rmtree(files, ignore_errors=True)
                 make_files(files, count, size, source)
-                # Who is first pays for what the page cache has to write.
+                # The first program pays for the writes that are pending in the page cache, so the order alternates.
                 for flag in flags if run % 2 else reversed(flags):
                     seconds = push(options.transfer, files, servers[flag])
-                    # In the first run nothing is replaced.
+                    # The first run replaces nothing.
                     if run:
                         times.setdefault((name, flag), []).append(seconds)
             for name in ("trash", "no-trash"):

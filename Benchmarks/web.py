@@ -5,12 +5,12 @@ usage: Benchmarks/web.py [--transfer PATH] [--runs N] [--only put,get,small,tus,
 
     put    a file by one `curl -T`; nginx digests nothing and syncs nothing
     get    the same file by curl, from both
-    small  10,000 files of 4 KiB by one curl, 8 connections at once that are kept
-    tus    the file in pieces of 8 MiB by tus, and by one PUT, both by the same client in Python
-    idle   memory of the server for each of 2,000 connections that wait after an answer
+    small  10,000 files of 4 KiB by one curl over 8 persistent connections at once
+    tus    the file in pieces of 8 MiB by tus, and by one PUT, both by one client in Python
+    idle   memory of the server for each of 2,000 connections that are idle after an answer
 
-Prints medians and what the server took of them. DIR is a directory in memory, /dev/shm by default: name one on a real file system to
-bring the disk in. Needs curl, and nginx for the first three.
+Prints medians of the time and of the processor time. DIR is a directory in memory, /dev/shm by default; name one on a
+real file system to include the disk. Needs curl, and nginx for the first three.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETS = ["put", "get", "small", "tus", "idle"]
 
 
 def unverified() -> ssl.SSLContext:
-    """Both servers have certificates of their own making."""
+    """Both servers have self-made certificates."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
@@ -62,7 +62,7 @@ class Transfer:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def workers(self) -> list[int]:
-        """A supervisor and what it has started."""
+        """The process IDs of a supervisor and its children."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return [self.process.pid, *map(int, children)]
 
@@ -116,7 +116,7 @@ def curl(*arguments: str) -> None:
 
 
 def timed(body: Callable[[], None]) -> tuple[float, float]:
-    """Seconds that it takes, and those of all cores."""
+    """The seconds of a call, and the processor seconds of all cores."""
     def busy() -> float:
         fields = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]))
         return sum(fields[index] for index in (0, 1, 2, 5, 6)) / os.sysconf("SC_CLK_TCK")
@@ -224,14 +224,14 @@ class Bench:
             client.request("HEAD", "/")
             client.getresponse().read()
             clients.append(client)
-        # The server keeps less of whoever has been silent for two seconds.
+        # The server frees some memory of a connection that has been silent for two seconds.
         time.sleep(5)
         print(f"idle   {(self.memory() - before) / IDLE / 1024:.1f} KiB for each of {IDLE} connections")
         for client in clients:
             client.close()
 
     def memory(self) -> int:
-        """Bytes of memory that are the server's own."""
+        """Bytes of memory that only the server uses."""
         total = 0
         for worker in self.transfer.workers():
             for line in Path(f"/proc/{worker}/status").read_text().splitlines():

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Starts a server on a free port of this machine, pushes a picture, a text and a small directory to it, and compares
-# every stored file with its source. Then a program that speaks an older wire sends the picture, where there is Python to run
-# one. At the end alice sends the picture to bob, who is away, and bob fetches it. Can be repeated: the second time the server
-# has everything already.
+# every stored file with its source. Then a program that speaks an older wire format sends the picture, if Python is
+# installed to run it. At the end alice sends the picture to bob, who is away, and bob fetches it. The demo can be
+# repeated: the second time the server has everything already.
 #
 # TRANSFER and STORAGE name another binary and another directory to store in.
 set -euo pipefail
@@ -22,8 +22,8 @@ fail() {
 }
 
 work=$(mktemp -d)
-# Nobody's own key or list of known servers is read or changed. Server and client are the same user's, so they know one
-# another.
+# The demo neither reads nor changes the user's own key and list of known servers. Server and client belong to one user,
+# so they know each other.
 export XDG_CONFIG_HOME=$work/config
 log=$work/server.log
 server=
@@ -45,7 +45,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Prints a command as it could be typed.
+# Prints a command as a user could type it.
 show() {
     local word
     printf '$ transfer'
@@ -69,7 +69,7 @@ make_sources() {
     : >holiday/empty
 }
 
-# Sets `address` to where the server listens, as its log says.
+# Sets `address` to the address in the server's log.
 start_server() {
     local port tenths
     mkdir -p "$storage"
@@ -103,15 +103,16 @@ push() {
     "$transfer" push "$@" --to "$address" || fail "the push failed with status $?"
 }
 
-# Prints the value of a text field of one line of JSON, or fails when the line has no such field.
+# Prints the value of a text field in one line of JSON. Fails if the line has no such field.
 json_text() {
     local pattern="\"$1\" ?: ?\"((\\\\.|[^\"\\\\])*)\""
     [[ $2 =~ $pattern ]] || return 1
     printf '%s' "${BASH_REMATCH[1]//\\\//\/}"
 }
 
-# Pushes once more, as JSON, and compares what is stored with its source. The server has everything already and says
-# where. Arguments: how many uploads to expect, the source file (empty: as the line says), then the push's arguments.
+# Pushes once more, as JSON, and compares the stored files with their sources. The server has everything already and
+# reports the paths. Arguments: the expected number of uploads, the source file (if empty, the one that the line names),
+# then the push's arguments.
 compare() {
     local expected=$1 named_source=$2 lines line result source stored
     shift 2
@@ -129,7 +130,7 @@ compare() {
     ((count == expected)) || fail "$expected uploads were expected, $count were acknowledged"
 }
 
-# An old program sends the picture: the bytes of its wire, and what comes back (docs/reference/dialects.md).
+# Sends the picture like an old program: the bytes of the old wire format, and the answer (docs/reference/dialects.md).
 push_from_an_old_program() {
     local stored
     printf '\nAn old program, which speaks the wire "sized", sends demo.png:\n'
@@ -148,14 +149,15 @@ PYTHON
     printf '  identical  %s\n' "${stored#"$storage"/}"
 }
 
-# Runs a command as somebody with a key of his own. Arguments: who, then the command's.
+# Runs a command as a user with a separate key. Arguments: the user, then the command's arguments.
 as() {
     local who=$1
     shift
     XDG_CONFIG_HOME=$work/$who "$transfer" "$@"
 }
 
-# Alice sends the picture to bob, who is away. He comes, fetches it and signs for it; she sees that he has it.
+# Alice sends the picture to bob, who is away. Bob returns, fetches the picture and signs a receipt; alice sees that he
+# has it.
 send_to_somebody_who_is_away() {
     local who
     printf '\nalice and bob are let in, each with a key:\n'

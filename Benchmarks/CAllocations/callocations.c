@@ -1,6 +1,6 @@
-// An executable's own malloc takes the place of the C library's, in the program and in every library that it loads
-// (glibc manual, "Replacing malloc"). Each replacement counts and hands over to glibc's allocator, whose functions are
-// also exported under these names; so memory may be released by glibc's free, which is not replaced.
+// An executable's own malloc replaces the C library's malloc, in the program and in every library that it loads (glibc
+// manual, "Replacing malloc"). Each replacement counts the call and passes it to glibc's allocator, whose functions are
+// also exported under these names. Therefore glibc's free, which is not replaced, can release the memory.
 
 #include "callocations.h"
 
@@ -17,7 +17,7 @@ static _Atomic uint64_t allocations;
 
 uint64_t callocations_count(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
 
-// A sanitizer has an allocator of its own, which must not be replaced; then nothing is counted.
+// A sanitizer has its own allocator, which must not be replaced. Nothing is counted then.
 #if !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
 
 static void count_one(void) { atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed); }

@@ -1,6 +1,6 @@
-/// Why nothing was measured, or that a threshold was exceeded.
+/// The reason why nothing was measured, or an exceeded threshold.
 struct BenchmarkFailure: Error, CustomStringConvertible {
-    /// A sentence that says what to do.
+    /// A sentence that tells the user what to do.
     let description: String
 
     init(_ description: String) {

@@ -4,7 +4,7 @@ import TransferCodec
 struct CodecBenchmark {
     private static let frameSize = 256 << 10
 
-    /// The client's.
+    /// The compression level of the client.
     private static let level = 1
 
     private let text = Sample.log(frameSize)

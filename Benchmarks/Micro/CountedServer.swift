@@ -4,12 +4,12 @@ import TransferIO
 import TransferServer
 import TransferTestSupport
 
-/// A server in a process of its own, which says on demand how much it has allocated so far.
+/// A server in a separate process, which reports on request how many allocations it has made so far.
 ///
-/// The process is this program again. It prints its port, then answers each line on standard input with a line, and
-/// ends with its standard input.
+/// The process runs this program again. It prints its port, then answers each line on standard input with a line, and
+/// ends when its standard input ends.
 final class CountedServer {
-    /// What the program is started with to be the server; the directory follows.
+    /// The argument that makes the program a server; the directory follows it.
     static let argument = "--serve"
 
     let port: Int
@@ -40,7 +40,7 @@ final class CountedServer {
         waitpid(process, nil, 0)
     }
 
-    /// Allocations of the server since it was started.
+    /// Number of allocations since the server was started.
     func allocations() throws -> UInt64 {
         _ = write(questions, "\n", 1)
         guard let line = Self.line(from: answers), let count = UInt64(line) else {
@@ -65,9 +65,9 @@ final class CountedServer {
 // MARK: The server's process
 
 extension CountedServer {
-    /// Serves until standard input ends.
+    /// Serves clients until standard input ends.
     static func run(in directory: String) async throws {
-        // Lines are formatted and written as by `transfer serve`, and seen by nobody.
+        // The server formats and writes log lines like `transfer serve`, and /dev/null takes them.
         let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
         let endpoint = Endpoint.internet(host: "127.0.0.1", port: 0)
         var configuration = ServerConfiguration(directory: directory, endpoints: [endpoint])

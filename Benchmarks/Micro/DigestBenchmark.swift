@@ -15,7 +15,7 @@ struct DigestBenchmark {
         }
     }
 
-    /// The same on a thread that has compressed before. Code that leaves the upper halves of vector registers in use
+    /// The rate on a thread that has compressed before. Code that leaves the upper halves of vector registers in use
     /// makes all SSE code after it several times slower.
     func rateAfterCodec() -> Figure {
         Figure(name: "XXH3-128 of 4 KiB, after inflating", value: rate(of: .xxh128, 4 << 10), unit: "GB/s")

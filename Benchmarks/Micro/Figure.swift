@@ -4,7 +4,7 @@ struct Figure: CustomStringConvertible {
     let value: Double
     let unit: String
 
-    /// Where the value ends, so that all stand in one column.
+    /// The column in which all values end.
     private static let column = 64
 
     var description: String {
@@ -15,7 +15,7 @@ struct Figure: CustomStringConvertible {
 }
 
 extension Double {
-    /// The number with so many digits behind the point.
+    /// The number with that many decimals.
     func rounded(toPlaces places: Int) -> String {
         guard places > 0 else { return String(Int(rounded())) }
         var scale = 1

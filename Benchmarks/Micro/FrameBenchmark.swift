@@ -3,12 +3,12 @@ import TransferCodec
 import TransferModel
 import TransferProtocol
 
-/// Frames in memory: what the parser and the encoder cost for each message and each upload.
+/// Frames in memory: the cost of the parser and the encoder for each message and each upload.
 struct FrameBenchmark {
     private static let contentSize = 4096
     private static let uploads = 1000
 
-    /// As in the client: content of a long upload in one frame.
+    /// Like the client, which sends the content of a long upload in frames of this size.
     private static let payloadSize = 256 << 10
 
     private let small: [UInt8]
@@ -27,7 +27,7 @@ struct FrameBenchmark {
         self.long = long
     }
 
-    /// What an upload takes beside its content: both messages of the client, and the server's.
+    /// The messages of an upload: two from the client, and one from the server.
     private static func messages(_ digest: Digest) -> [Message] {
         let id = UploadID.random()
         let begin = Begin(
@@ -93,7 +93,7 @@ struct FrameBenchmark {
         }
     }
 
-    /// Into one buffer that is used again, as the sessions do.
+    /// Encodes into one buffer that is used repeatedly, as the sessions do.
     private func encode(_ uploads: Int) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1024)

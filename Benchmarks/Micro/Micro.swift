@@ -1,8 +1,8 @@
 import Glibc
 
-/// Measures the parts of the program, and counts the heap allocations that a small upload costs each side.
+/// Measures parts of the program, and counts the heap allocations of a small upload on each side.
 ///
-/// Exits with 1 when there are more allocations than the file of thresholds allows.
+/// Exits with 1 if there are more allocations than the file of thresholds allows.
 @main
 struct Micro {
     static let usage = "usage: micro-benchmarks THRESHOLDS [--update]"
@@ -38,7 +38,7 @@ struct Micro {
         }
     }
 
-    /// Unbuffered, so that each figure appears as soon as it is there.
+    /// Writes without a buffer, so that each figure appears as soon as it is measured.
     private static func write(_ text: String, to descriptor: Int32) {
         _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }

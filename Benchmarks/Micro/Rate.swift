@@ -1,14 +1,14 @@
 import TransferSystem
 
-/// Measures how much of something is done in a second.
+/// Measures how often something happens in a second.
 enum Rate {
-    /// Nanoseconds of one round; long enough that starting and ending it do not show.
+    /// Nanoseconds of one round; long enough that its start and its end do not matter.
     private static let round: Int64 = 200_000_000
 
-    /// Rounds after the first, which warms up and does not count; odd, for the median.
+    /// Number of rounds after the first, which only warms up; odd, for the median.
     private static let rounds = 5
 
-    /// The median over a few rounds of `amount` times the calls of `body` in a second.
+    /// `amount` times the number of calls of `body` in a second, as the median over several rounds.
     static func perSecond(_ amount: Double, _ body: () throws -> Void) rethrows -> Double {
         var rates: [Double] = []
         for _ in 0...rounds {
@@ -25,7 +25,7 @@ enum Rate {
     }
 }
 
-/// Makes the compiler believe that the value is needed.
+/// Keeps the compiler from removing the computation of the value.
 @inline(never)
 func keep<T>(_ value: T) {
     withExtendedLifetime(value) {}

@@ -2,7 +2,7 @@ import TransferKeys
 import TransferModel
 import TransferReceipts
 
-/// Giving receipts for a batch of small uploads, and what the client does with them.
+/// Issues receipts for a batch of small uploads, and decodes and verifies them as the client does.
 struct ReceiptBenchmark {
     private static let batch = 256
 
@@ -25,7 +25,7 @@ struct ReceiptBenchmark {
         let (decoder, verifier) = (ReceiptDecoder(), ReceiptVerifier())
         var batches = [encoded, other]
         let verified = try Rate.perSecond(size) {
-            // The same batch twice would be known already.
+            // The verifier would already know the receipts of a repeated batch.
             batches.swapAt(0, 1)
             for bytes in batches[0] { try verifier.verify(decoder.decode(bytes)) }
         }

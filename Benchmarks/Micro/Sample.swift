@@ -1,6 +1,6 @@
 import TransferTestSupport
 
-/// Content to measure with; the same in every run.
+/// Content for the measurements, identical in every run.
 enum Sample {
     /// Bytes that cannot be compressed.
     static func random(_ count: Int) -> [UInt8] {
@@ -8,7 +8,7 @@ enum Sample {
         return generator.bytes(count)
     }
 
-    /// Lines of a log, whose words come from a vocabulary of a few thousand.
+    /// Lines of a log, with words from a vocabulary of a few thousand.
     static func log(_ count: Int) -> [UInt8] {
         var generator = SplitMix64(seed: 7)
         let vocabulary = (0..<4000).map { _ in word(&generator) }

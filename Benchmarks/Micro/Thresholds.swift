@@ -1,13 +1,14 @@
 import Glibc
 
-/// How many heap allocations an upload may cost, as checked in: a file with a line for each figure, its value first.
+/// The allowed numbers of heap allocations for an upload, from a file in the repository with one line for each figure,
+/// its value first.
 struct Thresholds {
     static let unit = "allocations/upload"
 
-    /// Above a threshold by more than this part of it is too much. Counts of two runs differ by less.
+    /// Fraction by which a figure may exceed its threshold. Counts of two runs differ by less.
     private static let tolerance = 0.05
 
-    /// What rounding the thresholds to two digits may take away.
+    /// Largest effect of rounding the thresholds to two decimals.
     private static let rounding = 0.005
 
     private var limits: [String: Double] = [:]
@@ -16,7 +17,7 @@ struct Thresholds {
         for figure in figures { limits[figure.name] = figure.value }
     }
 
-    /// Reads what `write` wrote.
+    /// Reads a file written by `write`.
     init(path: String) throws {
         guard let stream = fopen(path, "r") else {
             throw BenchmarkFailure("Cannot read \(path); make bench-micro UPDATE=1 writes it.")
@@ -42,7 +43,7 @@ struct Thresholds {
         }
     }
 
-    /// - Throws: when a figure exceeds its threshold or has none.
+    /// - Throws: if a figure exceeds its threshold or has none.
     func check(_ figures: [Figure]) throws {
         let excess = figures.compactMap { figure -> String? in
             guard let limit = limits[figure.name] else { return "\(figure.name): there is no threshold." }

@@ -4,15 +4,15 @@ import TransferClient
 import TransferModel
 import TransferTestSupport
 
-/// Counts what an upload of 4 KiB costs each side. Client and server are a process each, so that nothing of one is
-/// counted for the other, and talk over a real socket about real files.
+/// Counts the allocations of an upload of 4 KiB on each side. Client and server are separate processes, so that each
+/// count has only one side, and communicate over a real socket about real files.
 enum UploadBenchmark {
     private static let contentSize = 4096
     private static let files = 4000
     private static let filesInDirectory = 200
 
-    /// What arrives at once is a matter of luck, and waiting more often can only add allocations. So the least of these
-    /// rounds counts; in six runs on a busy machine it differed by 0.6 %.
+    /// The number of bytes that arrive together varies, and additional waits can only add allocations. Therefore the
+    /// smallest count of these rounds is used; in six runs on a busy machine it differed by 0.6 %.
     private static let rounds = 5
 
     static func allocations() async throws -> [Figure] {
@@ -25,7 +25,7 @@ enum UploadBenchmark {
         var least = (client: Double.infinity, server: Double.infinity)
         for round in 0...rounds {
             let (client, atServer) = try await push(directory.path("source"), to: address, round, server)
-            // The first round makes what is made once: threads, buffers, tables.
+            // The first round also creates threads, buffers and tables, which later rounds reuse.
             guard round > 0 else { continue }
             least = (min(least.client, client), min(least.server, atServer))
         }
@@ -63,7 +63,7 @@ enum UploadBenchmark {
             if number % filesInDirectory == 0 { mkdir(directory, 0o700) }
             let file = open("\(directory)/file-\(number)", O_WRONLY | O_CREAT | O_EXCL, 0o600)
             defer { close(file) }
-            // No two have the same content, though nobody looks.
+            // All contents differ, although no code depends on that.
             var bytes = content
             withUnsafeBytes(of: number) { bytes.replaceSubrange(0..<$0.count, with: $0) }
             let written = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }

@@ -1,4 +1,5 @@
-"""Pushes the same files with this project's program and with others, in turn, and reports what each took.
+"""Pushes the same files with this project's program and with others, in turn, and reports the time and the resources
+that each used.
 
-Only the standard library is used. `make bench` is how to run it; CONTRIBUTING.md tells more.
+Only the standard library is used. `make bench` runs the benchmarks; CONTRIBUTING.md has more about them.
 """

@@ -1,4 +1,4 @@
-"""What all sets share: the choices, the program, where to work, and what was found so far."""
+"""The common data of all sets: the options, the program, the directories, and the results so far."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Bench:
     options: Options
     program: Program
     directory: Path
-    """Where files come from and go to; in memory, unless it was chosen otherwise."""
+    """The directory for sources and targets; in memory unless the user chose another one."""
 
     disk: Path | None
     """A directory on a real file system."""
@@ -36,7 +36,7 @@ class Bench:
     @staticmethod
     @contextmanager
     def open(options: Options) -> Iterator[Bench]:
-        """Makes the directories; stops all processes and removes all directories in the end, however that comes."""
+        """Makes the directories. At the end, also after an error, stops all processes and removes all directories."""
         program = Program(options.transfer)
         parents = [
             options.directory or workspace.default_parent(),
@@ -58,11 +58,12 @@ class Bench:
 
     @property
     def source(self) -> Path:
-        """A directory for the files to push; not there until a corpus is made."""
+        """A directory for the files to push. It does not exist until a corpus is made."""
         return self.directory / "source"
 
     def place(self, corpus: Corpus, target: Path | None = None, route: Route | None = None) -> Place:
-        """Where peers push this corpus: to a new directory beside it and over loopback, unless that is given."""
+        """The place where peers push this corpus: to a new directory beside it and over loopback, unless `target` and
+        `route` are given."""
         target = target or self.directory / "target"
         scratch = self.directory / "servers"
         for path in (target, scratch):
@@ -80,7 +81,7 @@ class Bench:
         self.results.skipped[name] = reason
 
     def end_set(self) -> None:
-        """Stops what still runs and removes all files of a set."""
+        """Stops all processes and removes all files of a set."""
         self.processes.stop_all()
         for path in self.directory.iterdir():
             if path != self.processes.logs:

@@ -1,4 +1,4 @@
-"""Files to push. Each maker fills an empty directory."""
+"""Files to push. Each function fills an empty directory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 _MEBIBYTE = 1 << 20
 
-# The same words in every run.
+# The seed makes the words of every run equal.
 _SEED = 7
 
-# SOI and the start of a JFIF segment: what programs recognise a JPEG picture by.
+# SOI and the start of a JFIF segment, by which programs recognise a JPEG picture.
 _JPEG_START = bytes.fromhex("ffd8ffe000104a46494600010100000100010000")
 
 
@@ -39,7 +39,7 @@ class Corpus:
 
     @cached_property
     def entries(self) -> list[str]:
-        """What stands in the directory itself: files and directories, as one names them to push all."""
+        """The files and directories at the top, which a user would name to push everything."""
         return sorted(entry.path for entry in os.scandir(self.root))
 
 
@@ -49,7 +49,7 @@ def one_file(root: Path, size: int) -> Corpus:
 
 
 def equal_files(root: Path, count: int, size: int) -> Corpus:
-    """Files of random bytes, none of which compresses. After 256 MiB the bytes come again."""
+    """Files of random bytes, none of which compresses. The bytes repeat after 256 MiB."""
     root.mkdir(parents=True)
     pool = os.urandom(min(count * size, 256 * _MEBIBYTE))
     position = 0
@@ -64,7 +64,8 @@ def equal_files(root: Path, count: int, size: int) -> Corpus:
 
 
 def photos(root: Path, count: int = 400, smallest: int = 2_000_000, step: int = 1000) -> Corpus:
-    """Files of a few megabytes that look like pictures and do not compress; each by `step` larger than that before."""
+    """Files of a few megabytes that look like pictures and do not compress. Each is `step` bytes larger than the one
+    before."""
     root.mkdir(parents=True)
     for number in range(count):
         size = smallest + number * step

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""A description of the machine on which the figures were measured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .workspace import filesystem
 
-# The command that tells a version, and where in its output that stands.
+# Commands that print a version, with expressions that find it in the output.
 _VERSIONS = {
     "rsync": (["rsync", "--version"], r"version (\S+)"),
     "nginx": (["nginx", "-v"], r"nginx/(\S+)"),
@@ -24,7 +24,7 @@ _VERSIONS = {
 
 
 def describe(program: str, directory: Path, disk: Path | None) -> list[tuple[str, str]]:
-    """Names and values, in the order in which they are shown."""
+    """Names and values, in the order of the report."""
     return [
         ("processor", f"{_processor()}, {os.cpu_count()} cores"),
         ("memory", f"{_memory_gibibytes():.0f} GiB"),
@@ -37,12 +37,12 @@ def describe(program: str, directory: Path, disk: Path | None) -> list[tuple[str
 
 
 def _other_programs() -> list[str]:
-    """Those that are there, each with its version."""
+    """The installed programs, each with its version."""
     return [f"{name} {_version(name)}" for name, (command, _) in _VERSIONS.items() if shutil.which(command[0])]
 
 
 def first_compression_of_rsync() -> str:
-    """What `rsync -z` uses between two equal versions: the first method in its list."""
+    """The compression of `rsync -z` between two equal versions: the first method in its list."""
     lines = _output(["rsync", "--version"]).splitlines()
     for line, following in zip(lines, lines[1:]):
         if line.strip() == "Compress list:":

@@ -1,4 +1,4 @@
-"""What one run took: seconds of the clock, seconds of processors, bytes over loopback."""
+"""The cost of one run: seconds of the clock, seconds of processors, bytes over loopback."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from types import TracebackType
 
 @dataclass(frozen=True)
 class Sample:
-    """One run."""
+    """The measurements of one run."""
 
     wall: float
     """Seconds from the start of the client to its end."""
 
     cpu: float
-    """Seconds of all processors of the machine together, whoever used them."""
+    """Processor seconds of all programs on the machine."""
 
     wire: int = 0
     """Bytes over loopback in both directions, headers included."""
 
 
 class Stopwatch:
-    """Measures what happens inside a `with` block."""
+    """Measures the code inside a `with` block."""
 
     sample: Sample
 
@@ -44,8 +44,8 @@ def busy_seconds() -> float:
 
 
 def busy_ticks(stat: str) -> int:
-    """User, nice, system, interrupts and soft interrupts of the first line of /proc/stat (proc(5)); neither idling nor
-    waiting for disks, and not what the host took."""
+    """User, nice, system, interrupts and soft interrupts of the first line of /proc/stat (proc(5)). Excludes idle time,
+    waits for disks, and time taken by the host."""
     user, nice, system, _idle, _iowait, irq, softirq = (int(field) for field in stat.split()[1:8])
     return user + nice + system + irq + softirq
 

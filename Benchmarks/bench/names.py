@@ -1,4 +1,4 @@
-"""The names of peers and of works in the report, where requirements and the chart ask for one of them."""
+"""Names of peers and of works in the report that the requirements and the charts refer to."""
 
 NETCAT = "nc"
 NETCAT_TAR = "nc with tar"
@@ -24,5 +24,5 @@ FAR_BIG = "one file of 60 MB"
 
 
 def far_set(link: str) -> str:
-    """The set that measures over this link."""
+    """The name of the set that measures over this link."""
     return f"far-{link}"

@@ -1,4 +1,4 @@
-"""What can be chosen on the command line."""
+"""The options of the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUNS = 5
 
 @dataclass(frozen=True)
 class Options:
-    """The choices of one run."""
+    """The options of one run."""
 
     sets: list[str]
     runs: int
@@ -34,7 +34,8 @@ class Options:
 
     @staticmethod
     def parse(arguments: list[str], known: list[str], on_request: Collection[str] = ()) -> Options:
-        """Reads the command line; ends the program when it is wrong. Sets `on_request` run only when they are named."""
+        """Reads the command line. Ends the program if the command line is wrong. Sets `on_request` run only if they are
+        named."""
         parser = _parser(known, on_request)
         found = parser.parse_args(arguments)
         default = [name for name in known if name not in on_request]
@@ -42,7 +43,7 @@ class Options:
         runs = found.runs or (QUICK_RUNS if found.quick else RUNS)
         if runs < 1:
             parser.error("--runs must be at least 1")
-        # Only a complete run may replace the report that is checked in.
+        # Only a complete run may replace the report in the repository.
         is_complete = set(default) <= set(sets)
         output = found.output or (PROJECT / "docs" if is_complete else PROJECT / ".build" / "benchmarks")
         return Options(sets, runs, found.dir, found.disk, found.transfer.resolve(), output.resolve(), arguments)

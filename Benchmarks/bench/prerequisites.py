@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-# The command, and the Debian package that brings it.
+# Commands, and the Debian packages that contain them.
 PACKAGES = {
     "rsync": "rsync",
     "nginx": "nginx",
@@ -21,16 +21,16 @@ PACKAGES = {
     "time": "time",
 }
 
-# Daemons live here, and not everybody has these on the PATH.
+# Directories of daemons, which are not on every user's PATH.
 _SYSTEM_DIRECTORIES = "/usr/local/sbin:/usr/sbin:/sbin"
 
 
 class MissingCommands(Exception):
-    """Something is not installed and could not be; the message says what."""
+    """A command is missing and could not be installed; the message names it."""
 
 
 def install_missing() -> None:
-    """Makes all commands available; installs packages on Debian and its relatives."""
+    """Makes all commands available. Installs packages on Debian and its derivatives."""
     os.environ["PATH"] = f"{os.environ.get('PATH', '')}:{_SYSTEM_DIRECTORIES}"
     missing = _missing()
     if not missing:

@@ -1,4 +1,4 @@
-"""Other programs: started in sessions of their own, so that each can be ended with all that it started."""
+"""Other programs, started in separate sessions, so that each can be ended with all its children."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-# Seconds.
+# All durations are in seconds.
 _START_PATIENCE = 180.0
 _STOP_PATIENCE = 10.0
 _POLL = 0.005
@@ -21,20 +21,20 @@ _LISTENING = "0A"
 
 
 class CommandFailed(Exception):
-    """A program ended with an error or did not start; the message has its last words."""
+    """A program ended with an error or did not start; the message has its last output."""
 
 
 class TookTooLong(Exception):
-    """A program had not ended when its time was over, and was ended."""
+    """A program exceeded its time limit and was ended."""
 
     def __init__(self, limit: float) -> None:
-        """`limit` is the time that it had, in seconds."""
+        """`limit` is the time limit in seconds."""
         super().__init__(f"over {limit:g} s")
         self.limit = limit
 
 
 class Process:
-    """One program that runs, with everything that it says on standard error in a file."""
+    """One running program, whose standard error goes to a file."""
 
     def __init__(self, popen: subprocess.Popen[bytes], command: Sequence[str], log: Path) -> None:
         self.popen = popen
@@ -47,12 +47,12 @@ class Process:
 
     @property
     def log(self) -> str:
-        """What it has said so far."""
+        """The program's standard error so far."""
         return self._log.read_text(errors="replace")
 
     def finish(self, limit: float | None = None) -> None:
-        """Waits for its end. Raises CommandFailed when it failed, and subprocess.TimeoutExpired when it has not ended
-        after `limit` seconds."""
+        """Waits for the program to end. Raises CommandFailed if it failed, and subprocess.TimeoutExpired if it has not
+        ended after `limit` seconds."""
         status = self.popen.wait(limit)
         if status != 0:
             raise self.failure(f"ended with status {status}")
@@ -65,11 +65,13 @@ class Process:
         return CommandFailed(f"{Path(self.command[0]).name} {what}: {last}")
 
     def wait_until_listening(self, port: int) -> None:
-        """Waits until somebody listens on the port, without connecting to it: some serve only one connection."""
+        """Waits until a process listens on the port, without connecting to the port: some servers accept only one
+        connection."""
         self.wait_until(lambda: _listens(self.pid, port), f"did not listen on port {port}")
 
     def wait_until(self, happened: Callable[[], bool], otherwise: str) -> None:
-        """Waits a few seconds. Raises CommandFailed when it does not happen or the program ends."""
+        """Waits until the condition holds. Raises CommandFailed if it does not become true in time, or the program
+        ends."""
         deadline = time.monotonic() + _START_PATIENCE
         while not happened():
             if self.popen.poll() is not None or time.monotonic() > deadline:
@@ -92,7 +94,7 @@ class Processes:
         stdout: IO[bytes] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Process:
-        """Starts a program and goes on. Raises CommandFailed when it cannot be started."""
+        """Starts a program without waiting. Raises CommandFailed if it cannot be started."""
         self._started += 1
         log = self.logs / f"{self._started}.log"
         with log.open("wb") as errors:
@@ -118,8 +120,8 @@ class Processes:
         environment: Mapping[str, str] | None = None,
         limit: float | None = None,
     ) -> None:
-        """Runs a program to its end. Raises CommandFailed when it failed, and TookTooLong when it was ended because it
-        ran for more than `limit` seconds."""
+        """Runs a program to its end. Raises CommandFailed if it failed, and TookTooLong if it exceeded `limit` seconds
+        and was ended."""
         process = self.start(command, stdin=stdin, environment=environment)
         try:
             process.finish(limit)
@@ -129,7 +131,7 @@ class Processes:
         self._forget(process)
 
     def stop(self, process: Process) -> None:
-        """Ends a program and all that it started; first politely. One that was stopped already is left alone."""
+        """Ends a program and all its children, first with SIGTERM. A program that was stopped already is ignored."""
         if process not in self._running:
             return
         _signal(process, signal.SIGTERM)
@@ -143,7 +145,7 @@ class Processes:
         self._forget(process)
 
     def stop_all(self) -> None:
-        """Ends everything, the youngest first: clients before the servers that wait for them."""
+        """Ends all programs, the youngest first: clients before the servers that wait for them."""
         for process in reversed(list(self._running)):
             self.stop(process)
 
@@ -159,14 +161,14 @@ def _signal(process: Process, number: signal.Signals) -> None:
 
 
 def _wait_for_children(process: Process) -> None:
-    """Killing only orders the end: until it comes, a child still writes and listens."""
+    """Waits until killed children have ended: until then, they can still write and listen."""
     deadline = time.monotonic() + _STOP_PATIENCE
     while _has_running_members(process.pid) and time.monotonic() < deadline:
         time.sleep(_POLL)
 
 
 def _has_running_members(group: int) -> bool:
-    """Whether a process of the group has not ended. One that nobody has waited for yet has, but is still a member."""
+    """Whether a process of the group has not ended. A zombie has ended, but is still a member."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -176,7 +178,7 @@ def _has_running_members(group: int) -> bool:
 
 def _is_running_member(stat: Path, group: int) -> bool:
     try:
-        # The name in parentheses may have anything in it; state, parent and group come behind (proc_pid_stat(5)).
+        # The name in parentheses may contain any character; state, parent and group follow it (proc_pid_stat(5)).
         state, _, of_group, *_ = stat.read_text(errors="replace").rpartition(")")[2].split()
     except (OSError, ValueError):
         return False
@@ -184,7 +186,7 @@ def _is_running_member(stat: Path, group: int) -> bool:
 
 
 def _listens(pid: int, port: int) -> bool:
-    """Looks in the network namespace of the process."""
+    """Whether a process listens on the port in the network namespace of `pid`."""
     try:
         text = Path(f"/proc/{pid}/net/tcp").read_text()
     except OSError:

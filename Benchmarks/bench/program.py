@@ -1,4 +1,4 @@
-"""The project's program, and what this build of it can do."""
+"""The project's program, and the features of this build."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Program:
 
     @property
     def has_tls(self) -> bool:
-        """Whether it can encrypt."""
+        """Whether the program can encrypt."""
         return self.has_flag("push", "trust-new")
 
     @property
     def serve_tls(self) -> list[str]:
-        """What a server takes that encrypts and lets everybody in."""
+        """The flags of a server that encrypts and admits every client."""
         return ["--open"] if self.has_flag("serve", "open") else []
 
     def _output(self, *arguments: str) -> str:

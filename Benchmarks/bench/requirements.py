@@ -1,4 +1,4 @@
-"""What the project has promised itself, and whether this run kept it."""
+"""The performance goals of the project, and whether a run meets them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Requirement:
 
     text: str
     measure: Callable[[Results], float]
-    """Raises Missing when the run did not measure it."""
+    """Raises Missing if the run did not measure the figure."""
 
     bound: float
     unit: str = "×"
     is_upper: bool = False
-    """Whether the figure must not be above the bound; otherwise it must not be below."""
+    """Whether the bound is an upper bound; otherwise it is a lower bound."""
 
     @property
     def limit(self) -> str:
@@ -36,7 +36,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A requirement, and what was measured of it; nothing when this run did not."""
+    """A requirement and the measured figure; None if this run did not measure it."""
 
     requirement: Requirement
     measured: float | None
@@ -66,7 +66,7 @@ def verdicts(results: Results) -> list[Verdict]:
 
 
 def _speed(comparison: str, of: str, against: str) -> Callable[[Results], float]:
-    """How many times as fast as another program; Missing when either has no figure."""
+    """The ratio to the speed of another program. Raises Missing if either has no figure."""
 
     def measure(results: Results) -> float:
         found = results.comparison(comparison)
@@ -76,7 +76,7 @@ def _speed(comparison: str, of: str, against: str) -> Callable[[Results], float]
 
 
 def _speed_against_fastest(comparison: str, of: str, others: list[str]) -> Callable[[Results], float]:
-    """How many times as fast as the fastest of others. All of them must have been measured."""
+    """The ratio to the speed of the fastest of several programs. All of them must have been measured."""
 
     def measure(results: Results) -> float:
         found = results.comparison(comparison)
@@ -86,7 +86,7 @@ def _speed_against_fastest(comparison: str, of: str, others: list[str]) -> Calla
 
 
 def _steps_against_rsync(step: str) -> Callable[[Results], float]:
-    """How many times as fast as rsync in a step of the set of trees."""
+    """The ratio to the speed of rsync in a step of the set of trees."""
 
     def measure(results: Results) -> float:
         found = results.grid("trees").work(step)
@@ -96,7 +96,7 @@ def _steps_against_rsync(step: str) -> Callable[[Results], float]:
 
 
 def _share_of_line(link: str, work: str) -> Callable[[Results], float]:
-    """Percent of the line rate. 0 when it took too long."""
+    """Percent of the line rate. 0 if the program took too long."""
 
     def measure(results: Results) -> float:
         grid = results.grid(names.far_set(link))
@@ -109,7 +109,7 @@ def _share_of_line(link: str, work: str) -> Callable[[Results], float]:
 
 
 def _least_lead(link: str) -> Callable[[Results], float]:
-    """How many times as fast as the fastest other program, in the work in which that is least."""
+    """The smallest ratio to the speed of the fastest other program over all works."""
     return lambda results: min(
         work.speed_against_fastest(names.TRANSFER_TLS) for work in results.grid(names.far_set(link)).works
     )
@@ -124,7 +124,7 @@ def _figure(name: str) -> Callable[[Results], float]:
 
 
 def _worst_spread(results: Results) -> float:
-    """Of the file systems on which sizes were measured, the one with the larger differences."""
+    """The largest spread over all file systems on which sizes were measured."""
     spreads = [value for name, value in results.figures.items() if name.startswith("sizes.")]
     if not spreads:
         raise Missing("sizes")

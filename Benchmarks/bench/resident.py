@@ -10,24 +10,24 @@ from .processes import CommandFailed
 
 
 def serving_process(supervisor: int) -> int:
-    """The process that serves: the one that was started only supervises it, where the program has such a thing."""
+    """The process that serves. The process that was started may be only its supervisor."""
     children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
     return int(children[0]) if children else supervisor
 
 
 def resident(pid: int) -> int:
-    """What it takes now."""
+    """The present resident memory of a process."""
     return _status(pid, "VmRSS")
 
 
 def peak(pid: int) -> int:
-    """The most that it took at any time, or since `forget_peak`."""
+    """The peak memory of a process since its start or since `forget_peak`."""
     return _status(pid, "VmHWM")
 
 
 def forget_peak(pid: int) -> None:
-    """Lets the peak begin again with what the process takes now (proc(5), clear_refs). Raises CommandFailed where the
-    kernel has no such thing."""
+    """Resets the peak to the present memory of the process (proc(5), clear_refs). Raises CommandFailed if the kernel
+    does not support that."""
     try:
         Path(f"/proc/{pid}/clear_refs").write_text("5")
     except OSError as error:
@@ -35,15 +35,15 @@ def forget_peak(pid: int) -> None:
 
 
 def reporting(report: Path) -> list[str]:
-    """Put before the command of a program, this writes its peak to a file in the end.
+    """A prefix for a command that writes the peak memory of the program to a file when the program ends.
 
-    Not wait4(2): what that tells includes the memory of the process that forked, which is this one.
+    wait4(2) cannot replace it, because its figure includes the memory of the process that forked, which is this one.
     """
     return ["time", "--format=%M", f"--output={report}"]
 
 
 def reported(report: Path) -> int:
-    """What such a command has written."""
+    """Reads the file of such a command."""
     return int(report.read_text().split()[-1])
 
 
@@ -51,18 +51,18 @@ class Peaks:
     """The peaks of a server and its clients in several works."""
 
     def __init__(self, report: Path) -> None:
-        """`report` is a file for what is said of the clients."""
+        """`report` is a file for the peak memory of a client."""
         self.found: dict[str, tuple[int, int]] = {}
-        """Of each work, the most that server and client have taken."""
+        """The peaks of server and client in each work."""
 
         self.client_in = reporting(report)
-        """What is put before the command of a client."""
+        """A prefix for the commands of the client."""
 
         self._report = report
 
     @contextmanager
     def during(self, work: str, supervisor: int) -> Iterator[None]:
-        """Notes the peaks of the block, in which one client runs."""
+        """Records the peaks of the block, in which one client runs."""
         server = serving_process(supervisor)
         forget_peak(server)
         yield

@@ -1,4 +1,4 @@
-"""What was measured, before anybody judges or draws it."""
+"""The measurements, before they are judged or drawn."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Series:
 
     name: str
     promise: str
-    """What the program has made sure of when it ends with success."""
+    """The guarantee that the program gives when it ends with success."""
 
     samples: list[Sample] = field(default_factory=list)
     failure: str | None = None
     over: float | None = None
-    """The seconds in which a run has not ended; nothing when all have."""
+    """The time limit in seconds that a run has exceeded; None if all runs ended in time."""
 
     @property
     def is_in(self) -> bool:
-        """Whether it has neither failed nor taken too long."""
+        """Whether no run has failed or taken too long."""
         return self.failure is None and self.over is None
 
     @property
@@ -41,7 +41,7 @@ class Series:
 
     @property
     def wire(self) -> int:
-        """Bytes on the wire in the run with the least: what else is sent over loopback can only add."""
+        """Bytes on the wire in the run with the fewest bytes: other traffic over loopback can only add to them."""
         return min(sample.wire for sample in self.samples)
 
     @property
@@ -52,7 +52,7 @@ class Series:
 
 
 def _shortest(series: Series) -> float:
-    """Seconds that the program takes, or at least those that it had. Raises Missing when it has failed."""
+    """Seconds that the program takes, or its time limit if it exceeded that. Raises Missing if it has failed."""
     if series.over is not None:
         return series.over
     if not series.samples:
@@ -70,25 +70,26 @@ class Comparison:
     series: list[Series]
     notes: list[str] = field(default_factory=list)
     shows_wire: bool = False
-    """Whether it is of interest how many bytes were sent."""
+    """Whether the report shows the number of bytes sent."""
 
     def named(self, name: str) -> Series:
-        """The program's series. Raises Missing when it has none or has failed."""
+        """The program's series. Raises Missing if it has none or has failed."""
         for series in self.series:
             if series.name == name and series.samples:
                 return series
         raise Missing(name)
 
     def speed_against_fastest(self, name: str) -> float:
-        """How many times as fast as the fastest of all others. Of those that took too long it is known how fast they
-        were at most. 0 when the program took too long itself. Raises Missing when one has failed, or none is there."""
+        """The ratio to the speed of the fastest other program. A program that took too long counts with the speed that
+        it cannot exceed. 0 if the program itself took too long. Raises Missing if a program has failed, or there is no
+        other one."""
         others = [series for series in self.series if series.name != name]
         if not others:
             raise Missing(name)
         return min(_shortest(other) for other in others) * self.throughput(name) / self.size
 
     def throughput(self, name: str) -> float:
-        """Bytes of content a second; 0 of a program that took too long."""
+        """Bytes of content a second; 0 if the program took too long."""
         if any(series.name == name and series.over is not None for series in self.series):
             return 0
         return self.size / self.named(name).wall
@@ -99,7 +100,7 @@ class Comparison:
 
 @dataclass
 class Table:
-    """Figures that no other program is compared with."""
+    """Figures without a comparison to other programs."""
 
     title: str
     header: list[str]
@@ -113,14 +114,14 @@ class Grid:
 
     title: str
     works: list[Comparison]
-    """What was done, by the titles; the programs stand in the same order in each."""
+    """The works by their titles; the programs have the same order in each."""
 
     notes: list[str] = field(default_factory=list)
     line_rate: float | None = None
-    """Bytes a second that fit through the network, where that is the limit."""
+    """Bytes a second that the network can carry, if that is the limit."""
 
     def work(self, title: str) -> Comparison:
-        """Raises Missing when it was not measured."""
+        """The comparison with that title. Raises Missing if it was not measured."""
         for work in self.works:
             if work.title == title:
                 return work
@@ -132,14 +133,14 @@ Section = Comparison | Grid | Table
 
 @dataclass
 class Results:
-    """Everything that one run of the benchmarks has found."""
+    """Everything that one run of the benchmarks has measured."""
 
     command: str
     runs: int
     machine: list[tuple[str, str]]
     sections: dict[str, list[Section]] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
-    """Single figures that requirements are about."""
+    """Single figures that requirements refer to."""
 
     skipped: dict[str, str] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
@@ -148,27 +149,27 @@ class Results:
         self.sections.setdefault(name, []).append(section)
 
     def comparison(self, name: str) -> Comparison:
-        """The comparison of a set that has only one. Raises Missing when it was not measured."""
+        """The comparison of a set that has only one. Raises Missing if it was not measured."""
         for section in self.sections.get(name, []):
             if isinstance(section, Comparison):
                 return section
         raise Missing(name)
 
     def grid(self, name: str) -> Grid:
-        """The works of a set. Raises Missing when it was not measured."""
+        """The works of a set. Raises Missing if they were not measured."""
         for section in self.sections.get(name, []):
             if isinstance(section, Grid):
                 return section
         raise Missing(name)
 
     def figure(self, name: str) -> float:
-        """Raises Missing when it was not measured."""
+        """The figure with that name. Raises Missing if it was not measured."""
         if name not in self.figures:
             raise Missing(name)
         return self.figures[name]
 
     def failures(self) -> list[str]:
-        """What went wrong, a sentence each."""
+        """One sentence for each failure."""
         return self.errors + [
             f"{name}: {series.name}: {series.failure}"
             for name, comparison in self._comparisons()
@@ -182,7 +183,7 @@ class Results:
             yield from comparison.series
 
     def _comparisons(self) -> Iterator[tuple[str, Comparison]]:
-        """All of them, each with where it is: the set, and the work if there are several."""
+        """All comparisons, each with the names of the set and, if there are several, of the work."""
         for name, sections in self.sections.items():
             for section in sections:
                 if isinstance(section, Comparison):

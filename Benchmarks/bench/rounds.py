@@ -1,4 +1,4 @@
-"""Runs of several programs in turn: A B C, A B C, so that a machine whose speed drifts hurts all of them alike."""
+"""Runs of several programs in turn: A B C, A B C, so that changes in the machine's speed affect all of them alike."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Say = Callable[[str], None]
 def run_rounds(
     peers: Sequence[Peer], runs: int, say: Say, settle_disk: bool = False, warms_up: bool = True
 ) -> list[Series]:
-    """Pushes with every peer, `runs` times after a warm-up. The first result is compared byte for byte; where there is
-    no warm-up, that is one that counts.
+    """Pushes with every peer, `runs` times after a warm-up. The first result is compared byte for byte; without a
+    warm-up, the first run counts, too.
 
-    Who fails or takes too long once is ended and left out from then on, and its series says why. With `settle_disk`,
-    everything is written to disk before each run, so that nobody pays for what an earlier one left behind.
+    A peer that fails or takes too long once is ended and skipped from then on, and its series has the reason. With
+    `settle_disk`, everything is written to disk before each run, so that no run pays for the writes of an earlier one.
     """
     series = [Series(peer.name, peer.promise) for peer in peers]
     for one, peer in zip(series, peers):
@@ -37,7 +37,8 @@ def run_rounds(
 
 
 def attempt(series: Series, peer: Peer, action: Callable[[], None], say: Say) -> None:
-    """Does something with a peer. When that fails or takes too long, its series says so and has no more samples."""
+    """Performs an action with a peer. If the action fails or takes too long, the series gets the reason and loses its
+    samples."""
     try:
         action()
         return

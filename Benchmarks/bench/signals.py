@@ -1,4 +1,4 @@
-"""Cleaning up that somebody impatient cannot interrupt."""
+"""Cleanup that an impatient user cannot interrupt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals by which this program is asked to end."""
+"""The signals that ask this program to end."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Runs of several steps, each of which goes on from what the one before has left, by several programs in turn."""
+"""Runs of several steps, each of which continues from the result of the one before, by several programs in turn."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ STEPS = [names.FIRST_PUSH, names.PUSH_AGAIN, names.TEN_CHANGED, names.PULL, name
 
 _PULLS = {names.PULL, names.PULL_AGAIN}
 
-# So many files are changed, each in a directory of its own.
+# Number of files to change, each in another directory.
 _CHANGED = 10
 
 
 class Course:
-    """The steps of one program, and what each of them took."""
+    """The steps of one program, and the cost of each."""
 
     def __init__(self, peer: Transfer | Rsync, output: Path, peaks: Peaks | None = None) -> None:
-        """What is pulled goes to `output`, which is there. With `peaks`, the memory of each step is noted in them."""
+        """Pulls go to `output`, which exists. `peaks` records the memory use of each step."""
         self.peer = peer
         self.series = {step: Series(peer.name, peer.promise) for step in STEPS}
         self._output = output
@@ -37,15 +37,15 @@ class Course:
 
     @property
     def is_in(self) -> bool:
-        """Whether nothing has failed."""
+        """Whether no step has failed."""
         return all(series.is_in for series in self.series.values())
 
     def prepare(self, say: Say) -> None:
-        """Starts what serves all runs."""
+        """Starts servers for all runs."""
         self._attempt(STEPS[0], self.peer.prepare, say)
 
     def run(self, tree: Path, number: int, counts: bool, say: Say) -> None:
-        """All steps, with nothing there before them. The result of the first run is compared byte for byte."""
+        """Runs all steps from an empty target. The result of the first run is compared byte for byte."""
         workspace.empty(self.peer.place.target)
         workspace.empty(self._output)
         self._attempt(STEPS[0], self.peer.arm, say)
@@ -58,7 +58,7 @@ class Course:
         self._attempt(STEPS[-1], self.peer.disarm, say)
 
     def _attempt(self, step: str, action: Callable[[], None], say: Say) -> None:
-        """Nothing when an earlier step has failed. When this one does, none has a figure."""
+        """Skips the action if an earlier step has failed. If this step fails, all samples are discarded."""
         if not self.is_in:
             return
         attempt(self.series[step], self.peer, action, say)
@@ -87,7 +87,8 @@ class Course:
 
 
 def run_courses(courses: Sequence[Course], tree: Path, runs: int, say: Say, warms_up: bool) -> None:
-    """Every course in turn, `runs` times after a warm-up, if there is one. Who fails is left out from then on."""
+    """Runs every course in turn, `runs` times after a warm-up, if there is one. A failed course is skipped from then
+    on."""
     for course in courses:
         course.prepare(say)
     for number in range(runs + 1 if warms_up else runs):
@@ -97,7 +98,7 @@ def run_courses(courses: Sequence[Course], tree: Path, runs: int, say: Say, warm
 
 
 def change_files(tree: Path, number: int) -> None:
-    """Writes other bytes into one file of each of some directories of the tree, which are others in each run."""
+    """Overwrites one file in each of some directories of the tree. Each run chooses other directories."""
     directories = sorted(tree.iterdir())
     for place in range(number * _CHANGED, (number + 1) * _CHANGED):
         file = min(directories[place % len(directories)].iterdir())

@@ -1,4 +1,4 @@
-"""Comparing what arrived with what was sent."""
+"""Compares the stored files with their sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PRIVATE = ".transfer"
 
 
 def difference(source: Path, target: Path) -> str | None:
-    """The first difference between two trees, as a sentence; nothing when names and bytes are the same."""
+    """The first difference between two trees, as a sentence, or None if names and bytes are equal."""
     sent, arrived = _names(source), _names(target)
     if missing := sent - arrived:
         return f"{len(missing)} of {len(sent)} files did not arrive, such as {min(missing)}"

@@ -1,4 +1,4 @@
-"""Directories to work in, and what is known of the file systems that they are on."""
+"""Directories to work in, and the properties of their file systems."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Of a work directory in memory: the largest set of files twice, and some room.
+# Free memory that a work directory needs: the largest set of files twice, and a margin.
 _MEMORY_NEEDED = 6 << 30
 
 
 def make_directory(parent: Path) -> Path:
-    """A new directory that everybody can enter: servers may run as another user."""
+    """A new directory that every user can enter: servers may run as another user."""
     parent.mkdir(parents=True, exist_ok=True)
     path = Path(tempfile.mkdtemp(prefix="transfer-bench-", dir=parent))
     path.chmod(0o755)
@@ -21,7 +21,7 @@ def make_directory(parent: Path) -> Path:
 
 
 def default_parent() -> Path:
-    """Memory if there is enough of it, else where temporary files go."""
+    """A file system in memory if there is enough memory, or else the directory for temporary files."""
     memory = Path("/dev/shm")
     if memory.is_dir() and filesystem(memory) == "tmpfs" and free_bytes(memory) >= _MEMORY_NEEDED:
         return memory
@@ -29,7 +29,8 @@ def default_parent() -> Path:
 
 
 def default_disk(build: Path) -> Path | None:
-    """A place on a real file system, if there is one: the build directory, else where temporary files go."""
+    """A place on a real file system, if there is one: the build directory, or else the directory for temporary files.
+    """
     temporary = Path(tempfile.gettempdir())
     return next((place for place in (build, temporary) if filesystem(place) != "tmpfs"), None)
 
@@ -49,14 +50,14 @@ def remove(directory: Path) -> None:
 
 
 def free_bytes(path: Path) -> int:
-    """Bytes that can still be written there. Where files are in memory, its limit may promise more than there is."""
+    """Bytes that can still be written there. A file system in memory may have a limit above the available memory."""
     place = _existing(path)
     free = shutil.disk_usage(place).free
     return min(free, _available_memory()) if filesystem(place) == "tmpfs" else free
 
 
 def free_files(path: Path) -> int:
-    """How many files can still be made there; as many as one likes where the file system does not count them."""
+    """Number of files that can still be made there; unlimited if the file system does not count files."""
     found = os.statvfs(_existing(path))
     return found.f_favail if found.f_files else sys.maxsize
 
@@ -67,7 +68,7 @@ def filesystem(path: Path) -> str:
 
 
 def filesystem_in(mounts: str, path: Path) -> str:
-    """As `filesystem`, from the text of /proc/mounts. Of two mounts at one place the later one counts."""
+    """Like `filesystem`, from the text of /proc/mounts. If two mounts have one place, the later one counts."""
     found, depth = "unknown", -1
     for line in mounts.splitlines():
         _, point, kind, *_ = line.split()
@@ -78,7 +79,7 @@ def filesystem_in(mounts: str, path: Path) -> str:
 
 
 def _available_memory() -> int:
-    """Bytes that can be had without swapping (proc(5), MemAvailable)."""
+    """Bytes available without swapping (proc(5), MemAvailable)."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024

@@ -1,4 +1,4 @@
-"""Results to test with."""
+"""Sample results for the tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def comparison(*all_series: Series, files: int = 1, size: int = 1_000_000_000) -
 
 
 def late(name: str, limit: float) -> Series:
-    """A program that had not ended after so many seconds."""
+    """A program that had not ended after that many seconds."""
     return Series(name, "verified", over=limit)
 
 

@@ -10,7 +10,7 @@ from bench.corpus import Corpus
 from bench.peers import Nginx, Peer, Place, Rclone, Route, Rsync
 from bench.processes import CommandFailed, Processes, TookTooLong
 
-# Takes the place of a program in both namespaces: writes down where it was started and how.
+# Replaces a program in both namespaces and records its directory and arguments.
 _RECORDER = 'echo "$0 $*" >>"$RECORD"'
 
 

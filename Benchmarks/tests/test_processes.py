@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.processes import CommandFailed, Processes, TookTooLong
 
-# Listens as a child of the process that is started, says where, and stays.
+# Listens in a child of the started process, prints the place, and stays.
 _LISTENER = """
 import socket, sys, time
 server = socket.create_server(("127.0.0.1", int(sys.argv[1])))

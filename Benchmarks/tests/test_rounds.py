@@ -12,7 +12,7 @@ from bench.rounds import run_rounds
 
 
 class _Copier(Peer):
-    """Copies the files and writes down what it was asked for."""
+    """Copies the files and records the calls."""
 
     promise = "nothing"
 

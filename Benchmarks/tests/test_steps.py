@@ -13,7 +13,7 @@ from bench.steps import STEPS, Course, change_files, run_courses
 
 
 class _Copier(Peer):
-    """Copies the tree there and back, and writes down what it was asked for."""
+    """Copies the tree there and back, and records the calls."""
 
     promise = "nothing"
 
@@ -37,7 +37,7 @@ class _Copier(Peer):
 
 
 class _Forgetful(_Copier):
-    """Pushes nothing when there is something already."""
+    """Pushes only into an empty target."""
 
     def push(self) -> None:
         if not any(self.place.target.iterdir()):

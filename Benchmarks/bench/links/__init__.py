@@ -1,4 +1,4 @@
-"""Networks that are made for a measurement, out of network namespaces."""
+"""Emulated networks for measurements, made of network namespaces."""
 
 from .far import FarLink, build_emulator, far_link, obstacle
 from .slow import slow_link

@@ -1,11 +1,11 @@
 // Emulates a wide-area link between two network namespaces, for kernels without netem. Each namespace has a TUN device;
-// this program carries packets from one to the other, with a rate, a delay on the way, random loss, and a queue that
-// drops what does not fit.
+// this program carries packets from one device to the other, with a rate, a delay, random loss, and a queue that drops
+// packets when it is full.
 //
 // usage: emulator NAMESPACE_A NAMESPACE_B MEGABITS DELAY_MS LOSS_PERCENT
 //
-// Rate, delay and loss are those of one direction; both have the same. The namespaces exist (ip netns add). It makes
-// tun0 in each, says "ready" on standard error, and runs until it is killed. Addresses are given by who has started it.
+// Rate, delay and loss apply to each direction. The namespaces must exist (ip netns add). The program makes tun0 in
+// each, prints "ready" on standard error, and runs until it is killed. The caller assigns the addresses.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,18 +27,18 @@
 enum {
     mtu = 1500,
 
-    // Packets on their way in one direction: at 1 Gbit/s over 400 ms there are half as many full ones.
+    // Packets in transit in one direction: at 1 Gbit/s over 400 ms there are half as many full ones.
     capacity = 1 << 16,
 
-    // Packets taken from one device before the other one has its turn.
+    // Number of packets to take from one device before the other one has its turn.
     at_once = 256,
 };
 
-// Bytes that fit in the smallest queue. A queue of one round trip is what routers have by rule of thumb; where that is
-// hardly anything, a burst of one sender has to fit all the same.
+// Bytes in the smallest queue. By rule of thumb, the queue of a router holds the bytes of one round trip. If these are
+// very few, the queue must still hold a burst of one sender.
 static const double smallest_queue = 65536;
 
-// Any number but 0 will do. It is the same in every run, so that runs differ by less.
+// Any number except 0 works. The state is equal in every run, so that runs differ less.
 static uint64_t random_state = 88172645463325252u;
 
 struct packet {
@@ -47,13 +47,14 @@ struct packet {
     unsigned char bytes[mtu];
 };
 
-// One direction. `sent` and `arrived` count packets; those between are on their way, the oldest first.
+// One direction. `sent` and `arrived` count packets; the packets between the two counts are in transit, the oldest
+// first.
 struct direction {
     int from, to;
     struct packet *ring;
     uint64_t arrived, sent;
 
-    // When the last byte of the youngest packet has left the queue. Times are nanoseconds of the monotonic clock.
+    // Time at which the last byte of the newest packet leaves the queue. Times are nanoseconds of the monotonic clock.
     uint64_t idle_from;
 };
 
@@ -62,7 +63,7 @@ struct link {
     double loss;
     uint64_t delay;
 
-    // How long a packet may wait for those before it.
+    // Longest time that a packet may wait in the queue.
     uint64_t longest_wait;
 };
 
@@ -77,7 +78,7 @@ static uint64_t now(void) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-// From 0 to below 1, by the generator xorshift64 (Marsaglia, 2003); the upper 53 bits fill a double.
+// A number from 0 to below 1, from the generator xorshift64 (Marsaglia, 2003); the upper 53 bits fill a double.
 static double random_fraction(void) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
@@ -85,7 +86,7 @@ static double random_fraction(void) {
     return (double)(random_state >> 11) / (double)(1ull << 53);
 }
 
-// A TUN device belongs to the namespace in which it was made, also when this program goes on to another one.
+// A TUN device stays in the namespace in which it was made when this program enters another one.
 static int make_device(const char *namespace) {
     char path[256];
     snprintf(path, sizeof path, "/var/run/netns/%s", namespace);
@@ -130,7 +131,7 @@ static void take(struct direction *direction, const struct link *link, uint64_t 
     }
 }
 
-// What the other device refuses is lost, as on any network, unless it only has to wait.
+// A packet that the other device refuses is lost, as on any network, unless the device is only busy.
 static void deliver(struct direction *direction, uint64_t time) {
     while (direction->arrived != direction->sent) {
         const struct packet *packet = slot(direction, direction->arrived);
@@ -140,7 +141,7 @@ static void deliver(struct direction *direction, uint64_t time) {
     }
 }
 
-// A timer, because poll(2) counts in milliseconds: a packet of 1,500 bytes takes 0.12 of them at 100 Mbit/s.
+// Uses a timer because poll(2) counts in milliseconds: a packet of 1,500 bytes takes 0.12 of them at 100 Mbit/s.
 static void set_timer(int timer, const struct direction *directions) {
     uint64_t next = UINT64_MAX;
     for (int number = 0; number < 2; number++) {
@@ -164,7 +165,7 @@ static void carry(struct direction *directions, const struct link *link, int tim
         }
         set_timer(timer, directions);
         if (poll(waiting, 3, -1) < 0 && errno != EINTR) fail("poll");
-        // It is read only so that it does not wake the next poll; how often it has expired does not matter.
+        // The read only keeps the timer from waking the next poll; the number of expirations does not matter.
         bool is_over = waiting[2].revents != 0;
         if (is_over && read(timer, &expirations, sizeof expirations) < 0 && errno != EAGAIN) fail("timer");
     }

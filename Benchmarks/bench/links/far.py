@@ -12,12 +12,12 @@ from ..peers import Route
 from ..processes import CommandFailed, Processes
 from .namespaces import Ends, route, two_namespaces
 
-# As wide as the emulator carries packets (emulator.c). A queue of the device that a burst of one sender does not fill:
-# only the emulated one may drop packets.
+# The largest packet that the emulator carries (emulator.c), and a queue of the device that a burst of one sender does
+# not fill: only the emulated queue may drop packets.
 _MTU = 1500
 _DEVICE_QUEUE = 2000
 
-# What most machines use that nobody has configured, at both ends and for everybody.
+# The default of most machines, at both ends and for all programs.
 _CONGESTION_CONTROL = "reno"
 
 _SOURCE = Path(__file__).with_name("emulator.c")
@@ -25,21 +25,21 @@ _SOURCE = Path(__file__).with_name("emulator.c")
 
 @dataclass(frozen=True)
 class FarLink:
-    """A way through the world."""
+    """A link with the properties of a long distance."""
 
     name: str
     megabits: float
     """Mbit/s each way."""
 
     round_trip: float
-    """Milliseconds."""
+    """Milliseconds from one end to the other and back."""
 
     loss: float
     """Percent of the packets each way."""
 
     @property
     def line_rate(self) -> float:
-        """Bytes a second."""
+        """The rate in bytes a second."""
         return self.megabits * 1e6 / 8
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class FarLink:
 
 
 def obstacle() -> str | None:
-    """Why no far link can be made here; nothing when nothing is known that keeps one from it."""
+    """Why no far link can be made here, or None if no reason is known."""
     if not Path("/dev/net/tun").exists():
         return "there is no /dev/net/tun"
     if shutil.which("cc") is None:
@@ -57,7 +57,7 @@ def obstacle() -> str | None:
 
 
 def build_emulator(processes: Processes, directory: Path) -> Path:
-    """The program, in the directory. Raises CommandFailed when it cannot be compiled."""
+    """Compiles the emulator in the directory. Raises CommandFailed if that fails."""
     program = directory / "emulator"
     processes.run(["cc", "-O2", "-o", str(program), str(_SOURCE)])
     return program
@@ -65,7 +65,7 @@ def build_emulator(processes: Processes, directory: Path) -> Path:
 
 @contextmanager
 def far_link(processes: Processes, link: FarLink, emulator: Path) -> Iterator[Route]:
-    """Makes the link and removes it in the end. Needs root. Raises CommandFailed where the kernel does not allow it."""
+    """Makes the link, and removes it at the end. Needs root. Raises CommandFailed if the kernel does not allow it."""
     with two_namespaces(processes) as ends:
         _start(processes, link, ends, emulator)
         for mine, theirs in (ends, ends[::-1]):

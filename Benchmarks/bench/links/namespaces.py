@@ -23,25 +23,25 @@ class End:
 
     @property
     def prefix(self) -> list[str]:
-        """Put before a command, this runs it at this end."""
+        """A prefix for commands that run at this end."""
         return ["ip", "netns", "exec", self.namespace]
 
     @property
     def ip(self) -> list[str]:
-        """The start of a command that configures the network of this end."""
+        """A prefix for arguments of ip(8) that configure the network of this end."""
         return ["ip", "-n", self.namespace]
 
 
 Ends = tuple[End, End]
-"""That of the client and that of the server."""
+"""The end of the client and the end of the server."""
 
 
 @contextmanager
 def two_namespaces(processes: Processes) -> Iterator[Ends]:
-    """Makes the namespaces and removes them in the end, with everything that runs in them. Needs root. Raises
-    CommandFailed where the kernel does not allow it.
+    """Makes the namespaces, and removes them at the end together with all processes in them. Needs root. Raises
+    CommandFailed if the kernel does not allow it.
 
-    The addresses are of the block for benchmarks (RFC 2544) and known in the namespaces only.
+    The addresses are from the block for benchmarks (RFC 2544) and exist only in the namespaces.
     """
     ends = End(f"transfer-bench-{os.getpid()}-a", "198.18.0.1"), End(f"transfer-bench-{os.getpid()}-b", "198.18.0.2")
     try:
@@ -54,19 +54,20 @@ def two_namespaces(processes: Processes) -> Iterator[Ends]:
             processes.stop_all()
             for end in ends:
                 _end_all_in(end.namespace)
-                # One that was never made is no reason to complain.
+                # A namespace that was never made causes no error.
                 with suppress(CommandFailed):
                     processes.run(["ip", "netns", "delete", end.namespace])
 
 
 def route(ends: Ends) -> Route:
-    """The way from the first end to the second."""
+    """The route from the first end to the second."""
     client, server = ends
     return Route(server.address, server.prefix, client.prefix)
 
 
 def _end_all_in(namespace: str) -> None:
-    """sshd gives each connection a session of its own, which outlives it and waits for a client that is gone."""
+    """Kills all processes in a namespace. sshd gives each connection a separate session, which outlives it and waits
+    for a client that is gone."""
     found = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False)
     for pid in found.stdout.split():
         with suppress(ProcessLookupError):

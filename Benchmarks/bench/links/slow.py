@@ -1,4 +1,4 @@
-"""A slow network: a cable between two namespaces that lets only so much through."""
+"""A slow network: a cable between two namespaces with a limited rate."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..peers import Route
 from ..processes import Processes
 from .namespaces import Ends, route, two_namespaces
 
-# How much may pass at once before the rate counts: 10 ms at 100 Mbit/s. How long a packet may wait before it is
-# dropped: what routers at home allow, about (tc-tbf(8)).
+# Bytes that may pass before the rate applies: 10 ms at 100 Mbit/s. Time that a packet may wait before it is dropped,
+# roughly as in home routers (tc-tbf(8)).
 _BURST = "128kb"
 _LATENCY = "50ms"
 
 
 @contextmanager
 def slow_link(processes: Processes, rate: str) -> Iterator[Route]:
-    """Makes the link and removes it in the end. Needs root. Raises CommandFailed where the kernel does not allow it."""
+    """Makes the link, and removes it at the end. Needs root. Raises CommandFailed if the kernel does not allow it."""
     with two_namespaces(processes) as ends:
         _lay_cable(processes, ends, rate)
         yield route(ends)

@@ -1,4 +1,4 @@
-"""What all ways of sending files have in common."""
+"""The base class of all ways of sending files."""
 
 from __future__ import annotations
 
@@ -15,80 +15,81 @@ from ..processes import Process, Processes
 
 LOOPBACK = "127.0.0.1"
 
-# Ports of a server that is alone where it is. They are below those that connections get (ip(7), ip_local_port_range).
+# Ports for a server that is alone in its namespace, below those that the system gives to connections (ip(7),
+# ip_local_port_range).
 _ports = count(20_000)
 
 
 @dataclass(frozen=True)
 class Route:
-    """The way from a client to its server; without choices, loopback."""
+    """The route from a client to its server; by default, loopback."""
 
     host: str = LOOPBACK
     """The address of the server."""
 
     serve_in: Sequence[str] = ()
-    """Put before the command of a server, this runs it where that address is."""
+    """A prefix for commands that run where the server's address is."""
 
     push_in: Sequence[str] = ()
-    """Put before the command of a client, this runs it at the other end."""
+    """A prefix for commands that run at the client's end."""
 
     def free_port(self) -> int:
-        """A port of the server's address on which nobody listens now."""
+        """A port of the server's address on which no process listens now."""
         return next(_ports) if self.serve_in else _free_port_of_loopback()
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a peer works."""
+    """The place in which a peer works."""
 
     processes: Processes
     scratch: Path
-    """For configurations and keys."""
+    """A directory for configurations and keys."""
 
     corpus: Corpus
     target: Path
-    """Where the server stores; emptied before each run."""
+    """The directory in which the server stores. It is emptied before each run."""
 
     route: Route = field(default_factory=Route)
     limit: float | None = None
     """Seconds that a client may take."""
 
     def directory(self, name: str) -> Path:
-        """A directory of one peer's own."""
+        """A directory for the files of one peer."""
         path = self.scratch / name
         path.mkdir(exist_ok=True)
         return path
 
 
 class Peer(ABC):
-    """A server and a client. Only `push` is timed. All of them raise CommandFailed when something goes wrong, and
-    TookTooLong when a client does not end in the time of the place."""
+    """A server and a client. Only `push` is timed. All methods raise CommandFailed if something goes wrong, and
+    TookTooLong if a client exceeds the time limit of the place."""
 
     name: str
-    """As in the report."""
+    """The name in the report."""
 
     promise: str
-    """What it has made sure of when the client ends with success."""
+    """The guarantee that the client gives when it ends with success."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self._servers: list[Process] = []
 
     def prepare(self) -> None:
-        """Starts what serves all runs."""
+        """Starts servers for all runs."""
 
     def arm(self) -> None:
-        """Makes ready for one run, with the target empty."""
+        """Prepares one run, after the target was emptied."""
 
     @abstractmethod
     def push(self) -> None:
         """Pushes the whole corpus, and returns when the client has ended."""
 
     def disarm(self) -> None:
-        """Ends what `arm` has started."""
+        """Ends the processes that `arm` has started."""
 
     def close(self) -> None:
-        """Ends every server that still runs."""
+        """Ends all running servers."""
         for server in reversed(self._servers):
             self.place.processes.stop(server)
         self._servers.clear()

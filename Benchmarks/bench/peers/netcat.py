@@ -1,4 +1,4 @@
-"""nc: the bytes and nothing else; what tar makes of them when there are many files."""
+"""nc: only the bytes of the files, in the format of tar if there are many files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Netcat(Peer):
                 self.place.processes.run(send, stdin=file)
         else:
             self.place.processes.run(["sh", "-c", 'tar cf - -C "$0" . | "$@"', str(self.place.corpus.root), *send])
-        # The client ends when it has handed over its last bytes. They have arrived when the server ends.
+        # The client ends when it has passed on its last bytes. They have arrived when the server ends.
         self._server.finish()
 
     def disarm(self) -> None:

@@ -33,7 +33,7 @@ http {{
 
 
 class Nginx(Peer):
-    """`curl -T`: one connection, one file after the other, or several of both at once."""
+    """`curl -T`: one connection and one file after the other, or several connections and files at once."""
 
     def __init__(self, place: Place, tls: bool = False, at_once: int = 1) -> None:
         super().__init__(place)
@@ -69,7 +69,7 @@ class Nginx(Peer):
         self.run(["curl", "-sS", "--fail", *parallel, "-K", str(self._list)])
 
     def push_one(self, file: Path, name: str) -> None:
-        """As a person would push one file."""
+        """Pushes one file as a user would."""
         trust = ["--cacert", str(self._certificate)] if self._certificate else []
         self.run(["curl", "-sS", "--fail", *trust, "-T", str(file), self._url(name)])
 
@@ -77,7 +77,7 @@ class Nginx(Peer):
         return f"{self._scheme}://{self.place.route.host}:{self._port}/{quote(name)}"
 
     def _write_list(self, certificate: Path | None) -> None:
-        """The files and where they go, as curl's configuration."""
+        """Writes curl's configuration with the files and their targets."""
         lines = [f'cacert = "{certificate}"\n'] if certificate else []
         for file in self.place.corpus.files:
             url = self._url(str(file.relative_to(self.place.corpus.root)))

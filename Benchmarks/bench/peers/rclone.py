@@ -8,7 +8,7 @@ from .base import Peer, Place
 
 
 class Rclone(Peer):
-    """`rclone copy`, with as many files at once as that is told."""
+    """`rclone copy`, with `at_once` files at a time."""
 
     promise = "nothing"
 
@@ -19,7 +19,7 @@ class Rclone(Peer):
 
     @staticmethod
     def is_there() -> bool:
-        """Whether it is installed; nothing else needs it, so that it is not installed for this."""
+        """Whether rclone is installed. The benchmarks do not install it, because nothing else needs it."""
         return shutil.which("rclone") is not None
 
     def prepare(self) -> None:

@@ -1,4 +1,4 @@
-"""rsync to its daemon: no shell and no encryption in between."""
+"""rsync to its daemon, without a shell and encryption in between."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .base import Peer, Place, is_root
 
 
 class Rsync(Peer):
-    """`rsync -a -W`, with more options if that is asked for."""
+    """`rsync -a -W`, with further options if given."""
 
     def __init__(self, place: Place, options: Sequence[str] = ()) -> None:
         super().__init__(place)
@@ -31,7 +31,7 @@ class Rsync(Peer):
         self._copy(f"{self.place.corpus.root}/", self._url)
 
     def pull(self, output: Path) -> None:
-        """Fetches everything that was pushed into a directory."""
+        """Fetches all pushed files into a directory."""
         self._copy(self._url, f"{output}/")
 
     def _copy(self, source: str, destination: str) -> None:

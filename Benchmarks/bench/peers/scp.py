@@ -1,4 +1,4 @@
-"""scp to an sshd of its own, with keys that are made for the occasion."""
+"""scp to a separate sshd, with keys made for the benchmark."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from pathlib import Path
 
 from .base import Peer, Place, is_root
 
-# The fastest cipher where the processor has AES instructions.
+# The fastest cipher on processors with AES instructions.
 _CIPHER = "aes128-gcm@openssh.com"
 
-# Where an sshd that root starts confines its children. It does not start without; its service makes the directory too.
+# The directory in which an sshd started by root confines its children. sshd does not start without it; its service
+# makes the directory, too.
 _PRIVILEGE_SEPARATION = Path("/run/sshd")
 
 
 class Scp(Peer):
-    """`scp -r`, with more options if that is asked for."""
+    """`scp -r`, with further options if given."""
 
     promise = "encrypted"
 

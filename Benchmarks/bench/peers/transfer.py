@@ -19,7 +19,7 @@ class Transfer(Peer):
     promise = "verified, synced"
     server: Process
     address: str
-    """Where the server listens, once it is armed."""
+    """The address of the server, once `arm` has started it."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Transfer(Peer):
         tls: bool = False,
         client_in: Sequence[str] = (),
     ) -> None:
-        """`options` are those of the push. `client_in` is put before the commands of the client."""
+        """`options` are those of the push. `client_in` is a prefix for the commands of the client."""
         super().__init__(place)
         self.name = name or " ".join(["transfer, TLS" if tls else "transfer, plaintext", *options])
         if tls:
@@ -56,11 +56,11 @@ class Transfer(Peer):
         self._push(self.place.corpus.entries)
 
     def push_one(self, file: Path, name: str) -> None:
-        """As a person would push one file."""
+        """Pushes one file as a user would."""
         self._push([str(file), "--name", name])
 
     def pull(self, output: Path) -> None:
-        """Fetches everything that was pushed into a directory."""
+        """Fetches all pushed files into a directory."""
         names = [Path(entry).name for entry in self.place.corpus.entries]
         self._ask("pull", [*names, "--from", self.address, "--output", f"{output}/"])
 

@@ -9,12 +9,12 @@ from .comparison_chart import comparison_chart
 from .far_chart import far_chart
 from .markdown import page
 
-# The file of each chart, if there is something to draw, and how to make it.
+# The file of each chart, and the function that draws it if there is something to draw.
 _CHARTS = {"benchmarks.svg": comparison_chart, "benchmarks-far.svg": far_chart}
 
 
 def write_report(directory: Path, results: Results) -> None:
-    """Writes benchmarks.md, and a file for every chart in which there is something to draw."""
+    """Writes benchmarks.md, and a file for every chart with content."""
     directory.mkdir(parents=True, exist_ok=True)
     drawn = []
     for name, make in _CHARTS.items():

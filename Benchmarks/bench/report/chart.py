@@ -1,4 +1,4 @@
-"""A chart of horizontal bars in groups, as SVG that can be read on light and on dark pages."""
+"""A chart of horizontal bars in groups, as SVG that is readable on light and on dark pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property
 from xml.sax.saxutils import escape
 
-# Pixels.
+# All lengths are in pixels.
 _WIDTH = 960
 _MARGIN = 16
 _BARS = 320
@@ -21,7 +21,7 @@ _BAR = 16
 _GAP = 22
 _FOOT = 12
 
-# At most so many lines of the scale.
+# Maximum number of lines of the scale.
 _MOST_STEPS = 8
 
 _STYLE = """
@@ -60,14 +60,14 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Bar:
-    """One program."""
+    """The bar of one program."""
 
     label: str
     value: float
-    """What the length shows: multiples of 1."""
+    """The length of the bar, in multiples of 1."""
 
     figure: str
-    """What is written at the end of the row, beside the value."""
+    """The text at the end of the row, beside the value."""
 
     role: Role = Role.PEER
 
@@ -93,7 +93,7 @@ class Chart:
     groups: list[Group]
 
     def svg(self) -> str:
-        """The whole document."""
+        """The whole SVG document."""
         height = _HEAD + sum(group.height + _GAP for group in self.groups) - _GAP + _FOOT
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
@@ -111,7 +111,7 @@ class Chart:
 
     @cached_property
     def _lines(self) -> list[float]:
-        """Where the scale has lines; the last one is not before the end of the longest bar."""
+        """The lines of the scale; the last one is at or beyond the end of the longest bar."""
         return scale(max(bar.value for group in self.groups for bar in group.bars))
 
     def _x(self, value: float) -> float:

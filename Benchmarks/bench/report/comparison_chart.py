@@ -1,4 +1,4 @@
-"""The chart of all that goes over loopback or to a disk: throughput relative to rsync, which can do all of the work."""
+"""The chart of all sets over loopback or to a disk: throughput relative to rsync, which can do all of the work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .. import names
 from ..results import Comparison, Missing, Results
 from .chart import Bar, Chart, Group, Role
 
-# Which program is 1 in each comparison.
+# The program with the value 1 in each comparison.
 _BASELINES = {
     "big": names.RSYNC,
     "photos": names.RSYNC,
@@ -16,7 +16,7 @@ _BASELINES = {
     "disk-small": names.RSYNC_FSYNC,
 }
 
-# Where the number of files says more than their size.
+# Sets in which the number of files matters more than their size.
 _COUNTED_IN_FILES = {"small", "disk-small"}
 
 # Sets of several works, each of which is a bar.
@@ -24,7 +24,7 @@ _GRIDS = ["trees", "trees-million"]
 
 
 def comparison_chart(results: Results) -> Chart | None:
-    """Nothing when no comparison was measured."""
+    """The chart, or None if no comparison was measured."""
     groups = [group for name in _BASELINES if (group := _group(name, results))]
     groups += [group for name in _GRIDS if (group := _grid_group(name, results))]
     if not groups:

@@ -8,7 +8,7 @@ from .chart import Bar, Chart, Group, Role
 
 
 def far_chart(results: Results) -> Chart | None:
-    """Nothing when no far link was measured."""
+    """The chart, or None if no far link was measured."""
     groups = [group for link in names.FAR_LINKS if (group := _group(link, results))]
     if not groups:
         return None

@@ -7,7 +7,7 @@ from ..results import Comparison, Grid, Missing, Series
 
 
 def header(grid: Grid) -> list[str]:
-    """What the columns are."""
+    """The titles of the columns."""
     line = ["at the line rate"] if grid.line_rate else []
     return ["seconds for", *line, *_programs(grid), "lead"]
 
@@ -18,7 +18,7 @@ def rows(grid: Grid) -> list[list[str]]:
 
 
 def seconds(series: Series) -> str:
-    """The median, and the fastest and the slowest run if there are several; or why there is nothing of this."""
+    """The median, with the fastest and the slowest run if there are several; or the reason why there is no result."""
     if series.over is not None:
         return f">{series.over:g}"
     if not series.samples:

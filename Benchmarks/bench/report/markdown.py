@@ -26,7 +26,7 @@ program.
 
 
 def page(results: Results, charts: list[tuple[str, str]]) -> str:
-    """The whole report. Charts are pairs: the name of a file, and what it shows."""
+    """The whole report. Charts are pairs: the name of a file, and a description."""
     parts = [_INTRODUCTION.format(command=results.command, runs=results.runs)]
     parts += [f"![{what}]({chart})\n" for chart, what in charts]
     parts.append(table(["machine", ""], [list(row) for row in results.machine]))
@@ -41,7 +41,7 @@ def page(results: Results, charts: list[tuple[str, str]]) -> str:
 
 
 def _requirements(results: Results) -> str:
-    """How many bounds the run kept, and those that it missed."""
+    """The number of bounds that the run kept, and the bounds that it missed."""
     measured = [verdict for verdict in verdicts(results) if verdict.measured is not None]
     missed = [verdict for verdict in measured if not verdict.passed]
     count = f"{len(measured) - len(missed)} of {len(measured)} bounds that this run measured are kept."
@@ -51,13 +51,13 @@ def _requirements(results: Results) -> str:
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """A table in which all columns but the first are aligned to the right if their first value that is not empty is a number."""
+    """A table. A column after the first is aligned to the right if its first non-empty value is a number."""
     lines = [header, [_alignment(rows, column) for column in range(len(header))], *rows]
     return "".join(f"|{'|'.join(cell.replace('|', '&#124;') for cell in line)}|\n" for line in lines)
 
 
 def series_line(comparison: Comparison, series: Series) -> str:
-    """What one program took, for the terminal."""
+    """The result of one program, for the terminal."""
     name = series.name
     files = f"{comparison.files / series.wall:10,.0f} files/s" if comparison.files > 1 else ""
     return (
@@ -67,7 +67,7 @@ def series_line(comparison: Comparison, series: Series) -> str:
 
 
 def _promises(results: Results) -> str:
-    """What the success of each program means."""
+    """The meaning of the success of each program."""
     programs: dict[str, list[str]] = {}
     for series in results.series():
         if series.name not in programs.setdefault(series.promise, []):
@@ -76,7 +76,7 @@ def _promises(results: Results) -> str:
 
 
 def _likeness(section: Section) -> object:
-    """Sections with the same value share a table."""
+    """A key for sections: sections with equal keys share a table."""
     if isinstance(section, Comparison):
         return tuple(series.name for series in section.series), section.shows_wire
     return tuple(grids.header(section)) if isinstance(section, Grid) else id(section)

@@ -1,4 +1,4 @@
-"""What is measured: each set is a function that makes its files, measures, and adds what it found to the results."""
+"""The sets of measurements: each is a function that makes its files, measures, and adds its findings to the results."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from .single_file import single
 from .slow_network import network
 from .trees import trees, trees_million
 
-# By name, in the order in which they run and are reported.
+# The sets by name, in the order in which they run and are reported.
 SETS: dict[str, Callable[[Bench], None]] = {
     "big": big,
     "photos": photos,
@@ -33,6 +33,6 @@ SETS: dict[str, Callable[[Bench], None]] = {
 }
 
 ON_REQUEST = ["trees-million"]
-"""Those that take so much time or room that they run only when they are named."""
+"""Sets that need so much time or space that they run only if they are named."""
 
 __all__ = ["ON_REQUEST", "SETS", "Skipped"]

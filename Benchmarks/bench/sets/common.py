@@ -10,7 +10,7 @@ from ..report.markdown import series_line
 from ..results import Comparison
 from ..rounds import run_rounds
 
-# How many files of 4 KiB stand in one directory.
+# Number of files of 4 KiB in one directory.
 SMALL_IN_DIRECTORY = 500
 SMALL_SIZE = 4096
 SMALL_COUNT = 10_000
@@ -23,7 +23,7 @@ class Skipped(Exception):
 
 
 def medians(runs: int) -> str:
-    """What the figures of a set are, at the start of a sentence."""
+    """The kind of the figures of a set, for the start of a sentence."""
     return f"Medians of {runs} runs" if runs > 1 else "One run"
 
 
@@ -35,7 +35,7 @@ def compare(
     settle_disk: bool = False,
     shows_wire: bool = False,
 ) -> Comparison:
-    """Runs all peers in turn on the corpus of their place and adds what they took to the results."""
+    """Runs all peers in turn on the corpus of their place and adds their measurements to the results."""
     corpus = peers[0].place.corpus
     bench.say(f"{name}: {title}")
     series = run_rounds(peers, bench.options.runs, bench.say, settle_disk)

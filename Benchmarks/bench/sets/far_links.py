@@ -1,4 +1,4 @@
-"""Far links: what distance, losses and both cost each program."""
+"""Far links: the effects of distance, losses and both on each program."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from ..results import Comparison, Grid
 from ..rounds import run_rounds
 from .common import Skipped, medians
 
-# A run of who is slow here takes minutes: more of them teach little, and nobody waits for what takes longer than this. The four links
-# take three quarters of an hour so.
+# A run of a slow program takes minutes here: more runs add little information, and no user waits longer than this
+# limit. The four links take three quarters of an hour this way.
 _MOST_RUNS = 1
 _LIMIT = 45.0
 
-# What takes some round trips takes some more when a packet is lost, so one run of it says nothing, and many take seconds.
+# A push of a few round trips takes several more if a packet is lost, so one run of it means nothing, while many runs
+# take only seconds.
 _SHORT = 1 << 20
 _SHORT_RUNS = 9
 
-# How many files the programs send at once that can be told.
+# Number of files that programs with such an option send at once.
 _AT_ONCE = 8
 
 _LINKS = [
@@ -44,11 +45,11 @@ WORKS: dict[str, Callable[[Path], Corpus]] = {
     names.FAR_BIG: partial(corpus.one_file, size=60_000_000),
     "60 MB of log text": partial(corpus.log_text, parts=58),
 }
-"""What is pushed, and how it is made."""
+"""The pushed files, and the functions that make them."""
 
 
 def _measure(link: FarLink, bench: Bench) -> None:
-    """All works over one link."""
+    """Measures all works over one link."""
     if not bench.program.has_tls:
         raise Skipped("this build of transfer cannot encrypt")
     if os.geteuid() != 0:
@@ -86,7 +87,8 @@ def _push(bench: Bench, title: str, make: Callable[[Path], Corpus], route: Route
 
 def _everybody(bench: Bench, directory: Path, files: Corpus, route: Route) -> list[Peer]:
     def place(name: str) -> Place:
-        # Each has a target of its own: what is left in the network of one that was ended may still be stored.
+        # Each program has its own target, because bytes that are still in the network when a program is ended may be
+        # stored later.
         target, scratch = directory / f"target-{name}", directory / "servers"
         for path in (target, scratch):
             path.mkdir(exist_ok=True)
@@ -116,4 +118,4 @@ def _note(bench: Bench) -> str:
 
 
 FAR_SETS: dict[str, Callable[[Bench], None]] = {names.far_set(link.name): partial(_measure, link) for link in _LINKS}
-"""By name, one for each link."""
+"""The sets by name, one for each link."""

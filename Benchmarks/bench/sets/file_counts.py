@@ -1,4 +1,4 @@
-"""How many files a second, depending on how many there are."""
+"""Files per second, depending on the number of files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _COUNTS = [1_000, 10_000, 50_000, 200_000]
 _SIZE = 1024
 _IN_DIRECTORY = 1000
 
-# Few files are pushed more often in each round, until there are so many.
+# Small sets are pushed repeatedly in each round, up to this number of files.
 _FILES_A_ROUND = 10_000
 
 
 def counts(bench: Bench) -> None:
-    """Files of 1 KiB."""
+    """Measures files of 1 KiB."""
     bench.say(f"counts: {', '.join(f'{count:,}' for count in _COUNTS)} files of 1 KiB")
     start, rows, rates = 0.0, [], []
     for count, series in _run(bench):
@@ -42,7 +42,7 @@ def counts(bench: Bench) -> None:
 
 
 def _run(bench: Bench) -> list[tuple[int, Series]]:
-    """All counts in turn, and one file alone."""
+    """Measures all counts in turn, and a single file."""
     peers, wanted = [], []
     for count in [1, *_COUNTS]:
         files = corpus.small_files(bench.source / str(count), count, _SIZE, _IN_DIRECTORY)

@@ -1,4 +1,4 @@
-"""What a gigabyte costs, depending on how large the files are that it comes in."""
+"""The cost of a gigabyte, depending on the size of the files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..rounds import run_rounds
 _MEGABYTE = 10**6
 _GIGABYTE = 10**9
 
-# Room that is left on a file system; where that is memory, for everything else.
+# Bytes to leave free on a file system. If it is in memory, everything else needs them.
 _MARGIN = 4 << 30
 
-# More runs of 20 GB teach little.
+# More runs of 20 GB add little information.
 _MOST_RUNS = 3
 
 
 @dataclass(frozen=True)
 class _Size:
-    """Files of one size; so many of them that it can be timed."""
+    """Files of one size, as many as a measurable time needs."""
 
     name: str
     size: int
@@ -44,7 +44,7 @@ _SIZES = [
 
 
 def sizes(bench: Bench) -> None:
-    """In memory and on disk, as far as the files fit there twice."""
+    """Measures in memory and on disk, with the sizes whose files fit there twice."""
     _measure(bench, bench.directory)
     if bench.disk and bench.disk.stat().st_dev != bench.directory.stat().st_dev:
         _measure(bench, bench.disk)
@@ -76,7 +76,7 @@ def _measure(bench: Bench, directory: Path) -> None:
 
 
 def _fitting(free: int) -> list[_Size]:
-    """The sizes of which all sources fit, and the largest of them once more as its target."""
+    """The sizes of which all sources fit, together with a second copy of the largest set as its target."""
     fitting: list[_Size] = []
     for size in _SIZES:
         sources = sum(one.total for one in fitting) + size.total
@@ -86,7 +86,7 @@ def _fitting(free: int) -> list[_Size]:
 
 
 def _run(bench: Bench, directory: Path, fitting: list[_Size]) -> list[tuple[_Size, Comparison]]:
-    """All sizes in turn."""
+    """Measures all sizes in turn."""
     peers = [_peer(bench, directory, size) for size in fitting]
     all_series = run_rounds(peers, min(bench.options.runs, _MOST_RUNS), bench.say, directory == bench.disk)
     return [

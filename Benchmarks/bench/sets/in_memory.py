@@ -1,4 +1,4 @@
-"""The same files pushed by everybody, in memory."""
+"""The same files pushed by all programs, in memory."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def photos(bench: Bench) -> None:
 
 
 def small(bench: Bench) -> None:
-    """Many files that are hardly larger than what has to be said about them."""
+    """Many files that are hardly larger than the messages about them."""
     files = corpus.small_files(bench.source, SMALL_COUNT, SMALL_SIZE, SMALL_IN_DIRECTORY)
     compare(bench, "small", "10,000 files of 4 KiB in 20 directories", _everybody(bench, files))
 
 
 def text(bench: Bench) -> None:
-    """One large file that is compressed on its way."""
+    """One large file that is compressed for sending."""
     files = corpus.log_text(bench.source)
     peers = _compressing(bench, bench.place(files))
     comparison = compare(bench, "text", "265 MB of log text, compressed", peers, shows_wire=True)
@@ -58,7 +58,7 @@ def _everybody(bench: Bench, files: Corpus) -> list[Peer]:
 
 
 def _compressing(bench: Bench, place: Place) -> list[Peer]:
-    """Only who compresses, whether it pays here or not."""
+    """All programs that compress, whether that is worthwhile here or not."""
     program = bench.program
     peers: list[Peer] = [
         Rsync(place, ["-z"]),

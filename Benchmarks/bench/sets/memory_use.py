@@ -1,4 +1,4 @@
-"""How much memory both sides take."""
+"""The memory use of both sides."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _FILE_SIZE = 1024
 _IN_DIRECTORY = 1000
 _CONNECTIONS = 1000
 
-# A hello frame of version 2 without optional fields, and how the answer starts (docs/reference/protocol.md).
+# A hello frame of version 2 without optional fields, and the start of the answer (docs/reference/protocol.md).
 _HELLO = bytes.fromhex("0002 0001 00 0004 00000000")
 _WELCOME = bytes.fromhex("0002 0002")
 
 
 def memory(bench: Bench) -> None:
-    """The most that was resident at any time, and what an idle connection adds."""
+    """The peak resident memory, and the additional memory of an idle connection."""
     bench.say("memory: 1 GiB in one file, 200,000 files of 1 KiB, 1,000 idle connections")
     lanes = [(), ("--lanes", "8")] if bench.program.has_flag("push", "lanes") else [()]
     works = [("1 GiB in one file", corpus.one_file(bench.source / "one", GIBIBYTE))]
@@ -51,7 +51,7 @@ def _many(bench: Bench) -> Corpus:
 
 
 def _push(bench: Bench, files: Corpus, options: Sequence[str]) -> tuple[int, int]:
-    """KiB of server and client."""
+    """The peaks of server and client in KiB."""
     report = bench.directory / "client-memory"
     peer = Transfer(bench.place(files), bench.program, options, client_in=resident.reporting(report))
     workspace.empty(peer.place.target)
@@ -70,7 +70,7 @@ def _idle(bench: Bench, files: Corpus) -> float:
     peer.arm()
     host, port = peer.address.rsplit(":", 1)
     with ExitStack() as connections:
-        # The first ones make what is made once.
+        # The first connections also allocate memory that later ones reuse.
         for _ in range(10):
             connections.enter_context(_greet(host, int(port)))
         server = resident.serving_process(peer.server.pid)

@@ -1,4 +1,4 @@
-"""One small file: what a whole client costs, from its start to its end."""
+"""One small file: the cost of a whole client, from its start to its end."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _REPETITIONS = 50
 
 
 def single(bench: Bench) -> None:
-    """One file of 4 KiB, again and again, each time under another name."""
+    """One file of 4 KiB, pushed repeatedly under new names."""
     file = corpus.one_file(bench.source, 4096)
     place = bench.place(file)
     peers: list[Nginx | Transfer] = [Nginx(place), Transfer(place, bench.program)]
     if bench.program.has_tls:
-        # All servers run at the same time, and two of this project do not store in one directory.
+        # All servers run at the same time, and two servers of this project cannot share a directory.
         secured = bench.place(file, bench.directory / "target-tls")
         peers += [Nginx(secured, tls=True), Transfer(secured, bench.program, tls=True)]
     bench.say("single: one file of 4 KiB")
@@ -46,7 +46,7 @@ def _measure(peers: list[Nginx | Transfer]) -> list[list[float]]:
         for peer, times in zip(peers, walls):
             with Stopwatch() as watch:
                 peer.push_one(peer.place.corpus.files[0], f"{type(peer).__name__}-{number}.bin")
-            # The first one warms up.
+            # The first push warms up.
             if number > 0:
                 times.append(watch.sample.wall)
     for peer in peers:

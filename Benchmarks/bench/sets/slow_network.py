@@ -1,4 +1,4 @@
-"""A slow network: what compression is worth there."""
+"""A slow network: the benefit of compression."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .common import Skipped, compare
 
 _RATE = "100mbit"
 
-# As many bytes as there are in the text.
+# The number of bytes of the text.
 _RANDOM_SIZE = 265_000_000
 
 
 def network(bench: Bench) -> None:
-    """Text and random bytes, with every way of compressing that the program knows."""
+    """Text and random bytes, with every compression that the program knows."""
     if os.geteuid() != 0:
         raise Skipped("a network namespace needs root")
     try:

@@ -19,26 +19,25 @@ _MILLION = 1_000_000
 _SIZE = 1024
 _IN_DIRECTORY = 500
 
-# Runs of a million files; they take so long that none only warms up.
+# Number of runs with a million files, which take so long that there is no warm-up.
 _MOST_RUNS_OF_MILLION = 3
 
-# What a file takes where it is: a page of memory or a block on disk, an inode, its name, and what the server logs and
-# notes of it.
+# Space for a file: a page of memory or a block on disk, an inode, its name, and the server's log and catalog entries.
 _ROOM_FOR_FILE = 6 << 10
 
-# The source, what is on the server, and what was pulled.
+# The source, the files on the server, and the pulled files.
 _COPIES = 3
 
 
 def trees(bench: Bench) -> None:
-    """100,000 files."""
+    """Measures 100,000 files."""
     _check(bench, _COUNT)
     runs = bench.options.runs
     _measure(bench, "trees", _COUNT, runs)
 
 
 def trees_million(bench: Bench) -> None:
-    """1,000,000 files, and the memory that they take."""
+    """Measures 1,000,000 files, and the memory use for them."""
     _check(bench, _MILLION)
     runs = min(bench.options.runs, _MOST_RUNS_OF_MILLION)
     note = f"{medians(runs)} without a warm-up. The first result is compared byte for byte."
@@ -53,8 +52,8 @@ def trees_million(bench: Bench) -> None:
 
 
 def lack_of_room(count: int, free_bytes: int, free_files: int) -> str | None:
-    """Why so many files cannot be measured there; nothing when they can."""
-    # Directories and all else are some files more.
+    """Why that many files cannot be measured there, or None if they can."""
+    # Directories and other files need some more.
     files, room = count * _COPIES + count // 100, count * _COPIES * _ROOM_FOR_FILE
     if free_files < files:
         return f"there is room for {free_files:,} files, and it takes {files:,}; --dir DIR names another place"
