@@ -225,7 +225,7 @@ class CutRound:
         self._tally.cut(self._plan.kind, len(promises.ledger.acknowledged))
         return Cut(image, promises)
 
-    # Behind a cut
+    # After a cut
 
     def _recover(self, work: Work, cut: Cut, again: Moment | None) -> None:
         """Checks what a cut has left, and repeats the command there until everything is acknowledged."""

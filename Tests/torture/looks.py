@@ -81,7 +81,7 @@ class Tree:
         mode = stat.S_IMODE(status.st_mode)
         kind, held, size = OTHER, "", 0
         if stat.S_ISLNK(status.st_mode):
-            # A link has no mode of its own that a program could choose.
+            # No program can choose the mode of a link.
             kind, held, mode = LINK, os.readlink(place), 0
         elif stat.S_ISDIR(status.st_mode):
             kind = FOLDER

@@ -19,7 +19,7 @@ MAKERS = {
     "xfs": ["mkfs.xfs", "-q"],
 }
 
-# The kernel reports events of block devices (NETLINK_KOBJECT_UEVENT in linux/netlink.h) to group 1, also when a loop
+# The kernel reports events of devices (NETLINK_KOBJECT_UEVENT in linux/netlink.h) to group 1, also when a loop
 # device releases its file. The size covers an event (UEVENT_BUFFER_SIZE in linux/kobject.h) and the event's head.
 _UEVENTS = 15
 _KERNEL = 1

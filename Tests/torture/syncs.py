@@ -210,7 +210,7 @@ class Syncs:
         if words := self._server.strange_words():
             raise Broken(f"the server said: {words[0]}")
 
-    # What happens in rounds
+    # Steps of a round
 
     @property
     def server(self) -> Server:

@@ -67,7 +67,7 @@ class Grove:
             (self._copy, 1),
         ]
 
-    # What there is
+    # Present entries
 
     @property
     def _paths(self) -> list[str]:

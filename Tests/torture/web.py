@@ -202,7 +202,7 @@ class _Upload:
             return self._begin(connection)
         return self._ask(connection) or self._append(connection)
 
-    # What each protocol says
+    # Requests of each protocol
 
     def _begin(self, connection: Connection) -> bool:
         if self._plan.speaks == "ietf":

@@ -60,7 +60,7 @@ class WebCase(unittest.TestCase):
         if not self.leaves_uploads:
             self.assertEqual(server.unfinished, [])
 
-    # What there is
+    # Stored files
 
     def visible(self) -> list[str]:
         """The paths of all files outside the server's own folder."""

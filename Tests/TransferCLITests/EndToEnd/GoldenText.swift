@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 /// A text in `Tests/golden` that the program must print. `TRANSFER_GOLDEN=write swift test --filter GoldenTests` writes
-/// all of them anew; the diff then shows what users will see.
+/// all of them again; the diff then shows what users will see.
 struct GoldenText {
     private static let directory = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/golden"
 

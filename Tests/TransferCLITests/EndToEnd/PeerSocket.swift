@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Plain sockets on 127.0.0.1.
+/// Plain TCP sockets on 127.0.0.1.
 enum PeerSocket {
     /// Connects to a server that listens on 127.0.0.1.
     static func connected(to address: String) throws -> Int32 {

@@ -10,7 +10,7 @@ final class Program: Sendable {
         let description: String
     }
 
-    /// How a process ended.
+    /// The way in which a process ended.
     enum End: Equatable {
         case exited(Int32)
         case killed(by: Int32)
@@ -33,7 +33,6 @@ final class Program: Sendable {
     private let errors: StreamReader
     private let input: Locked<Int32?>
 
-    /// Starts the program.
     init(_ arguments: [String], _ surroundings: Surroundings = Surroundings()) throws {
         let spawned = try Spawner(surroundings).spawn(arguments)
         child = spawned.child
@@ -48,10 +47,10 @@ final class Program: Sendable {
         child.endAll()
     }
 
-    /// Standard output so far.
+    /// The standard output of the process so far.
     var outputText: String { String(decoding: output.bytes, as: UTF8.self) }
 
-    /// Standard error so far.
+    /// The standard error of the process so far.
     var errorText: String { String(decoding: errors.bytes, as: UTF8.self) }
 
     func signal(_ number: Int32) {

@@ -77,7 +77,7 @@ import TransferTestSupport
         if AttackScale.isFull { #expect(worst < Int64(Self.bound) * max(median, 1)) }
     }
 
-    /// Milliseconds, with one decimal.
+    /// Formats microseconds as milliseconds with one decimal.
     private static func text(_ time: Int64) -> String { "\(time / 1000).\(time % 1000 / 100)" }
 
     /// - Returns: the microseconds that each push took, sorted.

@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(try readFile(server.directory + "/x") == Array("a/x".utf8))
     }
 
-    /// The receipt reaches the disk before the source is removed.
+    /// The receipt is written before the source is removed.
     @Test func notWithoutTheReceipt() throws {
         let server = try RunningServer()
         let files = try BatchFiles(["a"])

@@ -10,7 +10,7 @@ struct Delivered {
 
     let home: TemporaryDirectory
 
-    /// Bob's signing key.
+    /// The key with which bob signs receipts.
     let key: KeyPair
 
     /// Path of the file with the receipts.

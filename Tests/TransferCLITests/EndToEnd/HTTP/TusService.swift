@@ -23,7 +23,7 @@ final class TusService: HTTPService {
 
     private let extensions: String
     private let algorithm: String?
-    /// Prefix of every `Location`.
+    /// The prefix of every `Location` that the server sends.
     private let place: String
     private let state = Locked(State())
 
@@ -66,7 +66,7 @@ final class TusService: HTTPService {
         return usual(request)
     }
 
-    /// The answer without misbehaviour.
+    /// Answers a request without any misbehaviour.
     func usual(_ request: HTTPServer.Request) -> HTTPServer.Answer {
         var answer =
             switch request.head.method {

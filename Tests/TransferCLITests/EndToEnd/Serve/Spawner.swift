@@ -111,7 +111,7 @@ private final class Channel {
         try ours ?? Self.nothing()
     }
 
-    /// Opens an empty stream.
+    /// Opens an empty stream for reading.
     static func nothing() throws -> Int32 {
         try check("open /dev/null", open("/dev/null", O_RDONLY | O_CLOEXEC))
     }

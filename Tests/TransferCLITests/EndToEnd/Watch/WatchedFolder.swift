@@ -11,7 +11,6 @@ struct WatchedFolder {
         if names.isEmpty { try makeDirectory(path) }
     }
 
-    /// Path of the directory.
     var path: String { files.home.path("card") }
 
     func path(_ name: String) -> String { "\(path)/\(name)" }

@@ -19,7 +19,7 @@ final class HostileServer: Sendable {
     /// Sockets of the open connections; nil when the server accepts no more connections.
     private let open = Locked<Set<Int32>?>([])
 
-    /// Key of the certificate.
+    /// The key of the server's certificate.
     static let key = KeyPair(secret: Bytes32([UInt8](repeating: 0x51, count: 32)) ?? Bytes32())
 
     init(_ script: HostileScript) throws {

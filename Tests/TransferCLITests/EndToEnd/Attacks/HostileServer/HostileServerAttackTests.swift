@@ -222,6 +222,6 @@ private final class PeakMemory: Sendable {
         }
     }
 
-    /// Peak memory in bytes.
+    /// The peak memory use in bytes.
     var most: Int { peak.withLock { $0 } }
 }
