@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 @Suite struct FileStoreOpeningTests {
-    /// The keys and the parts are gone if the name of a directory above them is.
+    /// If the name of a directory above the keys and parts is lost, the keys and parts are lost.
     @Test func allNamesAboveThePartsAreSynced() throws {
         let temporary = try TemporaryDirectory()
         let synced = Locked<Set<ino_t>>([])

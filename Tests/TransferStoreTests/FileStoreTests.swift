@@ -57,7 +57,7 @@ import TransferTestSupport
         #expect(Files.tree(temporary.path) == ["file"])
     }
 
-    /// The operator may have put the directory elsewhere; nobody may redirect the server's own folder.
+    /// The operator may use a link to the directory; a link in place of the server's own folder is refused.
     @Test func symbolicLinks() throws {
         let temporary = try TemporaryDirectory()
         try Files.makeDirectory(temporary.path("real"))
@@ -96,7 +96,7 @@ import TransferTestSupport
         let unfinished = try fixture.store.unfinished()
         #expect(unfinished.count == 2)
         #expect((105_000..<200_000).contains(unfinished.bytes))
-        // Twice the same: reading does not use the folder up.
+        // A second count gives the same result, because reading does not consume the folder's entries.
         #expect(try fixture.store.unfinished() == unfinished)
     }
 

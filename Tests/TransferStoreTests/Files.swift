@@ -3,9 +3,9 @@ import Glibc
 import TransferSystem
 import TransferTestSupport
 
-/// The file system as others see it, past the store.
+/// The file system as other processes see it, without the store.
 enum Files {
-    /// A call that a test needs failed.
+    /// A system call that a test needs has failed.
     struct Failure: Error {
         let errno: Int32
         let call: String
@@ -46,21 +46,21 @@ enum Files {
 
     static func makeFIFO(_ path: String) throws { try check("mkfifo", mkfifo(path, 0o600)) }
 
-    /// Of the name itself, not of what it may link to.
+    /// The status of the name itself, not of the target of a link.
     static func status(_ path: String) -> stat? {
         var status = stat()
         return lstat(path, &status) == 0 ? status : nil
     }
 
-    /// `S_IFREG`, `S_IFDIR` and so on.
+    /// The file type, for example `S_IFREG` or `S_IFDIR`.
     static func type(_ path: String) -> mode_t? { status(path).map { $0.st_mode & S_IFMT } }
 
-    /// All bits but the type.
+    /// The mode without the file type.
     static func mode(_ path: String) -> mode_t? { status(path).map { $0.st_mode & 0o7777 } }
 
     static func names(_ path: String) -> Set<String> { Set(TransferTestSupport.names(in: path)) }
 
-    /// Every path below `path`, directories with a slash behind.
+    /// All paths below `path`; directories end with a slash.
     static func tree(_ path: String, under prefix: String = "") -> Set<String> {
         var found: Set<String> = []
         for name in names(path) {
@@ -71,7 +71,7 @@ enum Files {
         return found
     }
 
-    /// Descriptors of this process that stand for `path` or something below it, deleted things included.
+    /// Descriptors of this process for `path` or a path below it, also for deleted files.
     static func descriptors(below path: String) -> [String] {
         names("/proc/self/fd").compactMap { name in
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))

@@ -1,9 +1,9 @@
 import Glibc
 import TransferSystem
 
-/// Waits until something is so that another thread brings about.
+/// Waits until another thread has made a condition true.
 ///
-/// - Returns: false when it took too long.
+/// - Returns: false if that took too long.
 func waits(until isSo: () -> Bool) -> Bool {
     let deadline = monotonicDeadline(after: 180_000_000_000)
     while !isSo() {

@@ -7,12 +7,12 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// A store in a new directory, and what tests do with it.
+/// A store in a new directory, with helpers for tests.
 struct StoreFixture {
     let temporary: TemporaryDirectory
     let store: FileStore
 
-    /// What the store was told to store in.
+    /// Path of the store's directory.
     let root: String
 
     init(usesOpenat2: Bool = true) throws {
@@ -21,9 +21,9 @@ struct StoreFixture {
         self.init(temporary: temporary, store: store, name: "store")
     }
 
-    /// With syncs that are only written down.
+    /// A store whose syncs are only recorded.
     ///
-    /// - Parameter fileSystem: what the store takes the directory to be on.
+    /// - Parameter fileSystem: kind of file system that the store assumes.
     init(_ durability: Durability = .commit, fileSystem: FileSystem, syncs: RecordedSyncs) throws {
         let temporary = try TemporaryDirectory()
         let store = try FileStore(
@@ -31,9 +31,9 @@ struct StoreFixture {
         self.init(temporary: temporary, store: store, name: "store")
     }
 
-    /// With calls that a script looks at.
+    /// A store whose calls go through a script.
     ///
-    /// - Parameter before: files that are there when the store is opened.
+    /// - Parameter before: files that exist when the store is opened.
     init(
         fileSystem: FileSystem, script: ScriptedDisk, before: [String: [UInt8]] = [:], usesOpenat2: Bool = true
     ) throws {
@@ -46,16 +46,15 @@ struct StoreFixture {
         self.init(temporary: temporary, store: store, name: "store")
     }
 
-    /// For a store that is open already.
     init(temporary: TemporaryDirectory, store: FileStore, name: String) {
         self.temporary = temporary
         self.store = store
         root = temporary.path(name)
     }
 
-    /// Another server in the same directory, as after a restart: what the kernel's memory has of it is as it was.
+    /// Another server in the same directory, as after a restart: the kernel's cache stays as it is.
     ///
-    /// - Parameter disk: what its calls go through.
+    /// - Parameter disk: the disk for the calls of the new server.
     func restarted(_ durability: Durability = .commit, on disk: Disk) throws -> StoreFixture {
         store.unlock()
         let next = try FileStore(
@@ -66,15 +65,15 @@ struct StoreFixture {
 
     func path(_ name: String) -> String { root + "/" + name }
 
-    /// What others see: everything but the server's own folder.
+    /// Paths outside the server's own folder, which clients can see.
     var visible: Set<String> { Files.tree(root).filter { !$0.hasPrefix(RelativePath.reservedName) } }
 
-    /// Names of parts on disk.
+    /// Names of the parts on the disk.
     var parts: Set<String> { Files.names(path(".transfer/incoming")) }
 
     /// Stages all of `content`.
     ///
-    /// - Parameter asPart: as what can be resumed.
+    /// - Parameter asPart: stages it as a part that can be resumed.
     func publication(
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
         digest: DigestFunction = .xxh128, modified: Timestamp? = nil, permissions: UInt16? = nil
@@ -94,12 +93,13 @@ struct StoreFixture {
         ])[0].get()
     }
 
-    /// Without the identities of the files, which no test can know beforehand.
+    /// Publishes a batch, and removes the identities of the files, which a test cannot know beforehand, from the
+    /// outcomes.
     func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>] {
         store.publish(batch).outcomes.map { $0.map(\.withoutIdentity) }
     }
 
-    /// The code with which an upload fails; nothing when it does not.
+    /// Code with which an upload fails, or nil if it succeeds.
     func failure(
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false
     ) throws -> ResultCode? {
@@ -115,7 +115,7 @@ struct StoreFixture {
 extension ContentStore {
     /// Stages all of `content`.
     ///
-    /// - Parameter asPart: as what can be resumed.
+    /// - Parameter asPart: stages it as a part that can be resumed.
     func publication(
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
         digest: DigestFunction = .xxh128, modified: Timestamp? = nil, permissions: UInt16? = nil
@@ -150,12 +150,12 @@ extension PublicationOutcome {
 
     static func alreadyStored(_ path: RelativePath) -> PublicationOutcome { .alreadyStored(path, nil) }
 
-    /// The same for every file.
+    /// The outcome without the file's identity, so that tests can compare it.
     var withoutIdentity: PublicationOutcome {
         switch self {
         case .committed(let path, _): .committed(path)
         case .healed(let path, _): .healed(path, nil)
-        // What it replaced is no affair of most tests.
+        // Most tests do not check which file was replaced.
         case .restored(let path, _): .committed(path)
         case .alreadyStored(let path, _): .alreadyStored(path)
         case .skipped: .skipped

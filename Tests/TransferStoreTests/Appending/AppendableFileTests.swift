@@ -9,13 +9,14 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What is told of an upload that grows holds: after a crash of the process, of the machine, and of the disk.
+/// The marks that a client has received for a growing upload stay true after a crash of the process, of the machine,
+/// and of the disk.
 @Suite struct AppendableFileTests {
     private static let id = UploadID(high: 7, low: 9)
     private static let content = SplitMix64.bytes(seed: 1, 2 * Limits.blockSize + 77)
     private static let disk = FileSystem(isMemory: false, syncsAsAWhole: false)
 
-    /// A store on a machine that was started so many times.
+    /// A store on a machine that has booted `boots` times.
     private struct Machine {
         let temporary: TemporaryDirectory
         var boots = 1
@@ -23,7 +24,7 @@ import TransferTestSupport
 
         init() throws { temporary = try TemporaryDirectory(prefersMemory: true) }
 
-        /// - Parameter failure: says which sync fails.
+        /// - Parameter failure: decides which sync fails.
         func store(_ failure: FailingSync = FailingSync()) throws -> FileStore {
             let disk = Disk(
                 interception: { call, body in
@@ -43,21 +44,21 @@ import TransferTestSupport
         var part: String { incoming + "/\(AppendableFileTests.id).part" }
     }
 
-    /// One sync that fails.
+    /// Makes one sync, one read, or one kind of change fail.
     private final class FailingSync: Sendable {
         private let wait = Locked(Int.max)
         private let refused = Locked(Refused.nothing)
         private let readsLeft = Locked(Int?.none)
 
-        /// What cannot be done: writing, renaming, or removing a part.
+        /// The operation that fails: writing, renaming, or removing a part.
         enum Refused { case nothing, writing, renaming, removing }
 
         func refuse(_ refused: Refused) { self.refused.withLock { $0 = refused } }
 
-        /// One read fails, behind so many that do not.
+        /// One read fails after `reads` successful ones.
         func failRead(after reads: Int) { readsLeft.withLock { $0 = reads } }
 
-        /// Whether a read is still to fail.
+        /// Whether the failing read has not happened yet.
         var isReadDue: Bool { readsLeft.withLock { $0 != nil } }
 
         func failsToRead(_ call: DiskCall) -> Bool {
@@ -77,7 +78,7 @@ import TransferTestSupport
             }
         }
 
-        /// - Parameter count: syncs that succeed before.
+        /// - Parameter count: number of syncs that succeed before the failing one.
         func arm(after count: Int) { wait.withLock { $0 = count } }
 
         func isNow() -> Bool {
@@ -88,7 +89,7 @@ import TransferTestSupport
         }
     }
 
-    /// Writes up to there, and says how far that is.
+    /// Writes the content up to `end` and returns the mark for it.
     private static func write(_ file: AppendableFile, to end: Int, from start: Int = 0) throws -> AppendMark {
         try content[start..<end].withUnsafeBytes { try file.content.write($0, at: UInt64(start)) }
         return mark(end)
@@ -114,7 +115,7 @@ import TransferTestSupport
         _ = try Self.write(made, to: end)
         try made.keep(mark)
         first.unlock()
-        // The same run of the machine, and another one.
+        // First in the same run of the machine, then after a reboot.
         for _ in 0..<2 {
             let store = try machine.store()
             let file = try #require(try store.appendable(id: Self.id))
@@ -124,7 +125,7 @@ import TransferTestSupport
         }
     }
 
-    /// A process that dies in a sync: what it would have told counts for nothing.
+    /// The process dies during a sync: the mark that it would have acknowledged does not count.
     @Test func whatNobodySawSyncedDoesNotCount() throws {
         let machine = try Machine()
         let store = try machine.store()
@@ -133,7 +134,7 @@ import TransferTestSupport
         _ = try Self.write(file, to: 300, from: 100)
         let settled = try #require(Files.read(machine.sheet))
         try file.keep(Self.mark(300))
-        // As it was before the sync had succeeded.
+        // Restores the sheet as it was before the sync succeeded.
         var pending = try #require(Files.read(machine.sheet))
         pending[33 << 10..<(33 << 10) + 24] = settled[33 << 10..<(33 << 10) + 24]
         try Files.write(pending, to: machine.sheet)
@@ -141,14 +142,14 @@ import TransferTestSupport
         let next = try machine.store()
         let again = try #require(try next.appendable(id: Self.id))
         #expect(again.kept == Self.mark(100))
-        // It goes on from there.
+        // The upload continues from the older mark.
         _ = try Self.write(again, to: 200, from: 100)
         try again.keep(Self.mark(200))
         next.unlock()
         #expect(try #require(try machine.store().appendable(id: Self.id)).kept == Self.mark(200))
     }
 
-    /// After a power cut the bytes say whether it counts.
+    /// After a power cut, the bytes on the disk decide whether a mark counts.
     @Test(arguments: [true, false]) func aPowerCutLeavesWhatIsThere(_ isThere: Bool) throws {
         var machine = try Machine()
         let store = try machine.store()
@@ -171,7 +172,8 @@ import TransferTestSupport
         #expect(again.kept == Self.mark(isThere ? second : first))
     }
 
-    /// What cannot be read after a power cut is not lost: whichever read fails, what was told stays for the next request.
+    /// A failed read after a power cut loses no mark: whichever read fails, the acknowledged bytes are there for the
+    /// next request.
     @Test func aReadThatFailsTakesNothing() throws {
         var machine = try Machine()
         let store = try machine.store()
@@ -180,7 +182,7 @@ import TransferTestSupport
         try file.keep(try Self.write(file, to: 100))
         let settled = try #require(Files.read(machine.sheet))
         try file.keep(try Self.write(file, to: end, from: 100))
-        // The process has died before it knew that the sync had succeeded, so that the bytes have to be compared.
+        // The process died before it knew that the sync had succeeded, so the next server has to compare the bytes.
         var pending = try #require(Files.read(machine.sheet))
         pending[33 << 10..<(33 << 10) + 24] = settled[33 << 10..<(33 << 10) + 24]
         try Files.write(pending, to: machine.sheet)
@@ -203,7 +205,7 @@ import TransferTestSupport
         #expect(reads > 4)
     }
 
-    /// Every byte of the newest slot torn: the one before it stands.
+    /// Whichever byte of the newest slot is torn, the slot before it counts.
     @Test func aTornSlotIsNone() throws {
         let machine = try Machine()
         let store = try machine.store()
@@ -214,7 +216,7 @@ import TransferTestSupport
         let sheet = try #require(Files.read(machine.sheet))
         for byte in 0..<AppendSlot.size {
             var torn = sheet
-            // The second of them stands in the second place.
+            // The newer mark is in the second slot.
             torn[(32 << 10) + 512 + byte] ^= 0x55
             try Files.write(torn, to: machine.sheet)
             let store = try machine.store()
@@ -223,7 +225,7 @@ import TransferTestSupport
         }
     }
 
-    /// A sheet that was never whole is none, and what lies beside it goes.
+    /// A sheet that was never complete does not count, and the next server removes the part beside it.
     @Test func aTornDeclarationIsNone() throws {
         let machine = try Machine()
         let store = try machine.store()
@@ -241,7 +243,7 @@ import TransferTestSupport
 
     @Test func whatASyncHasLostIsGone() throws {
         let machine = try Machine()
-        // The bytes, the sheet, and the folder.
+        // The failing sync is that of the bytes, of the sheet, or of the folder.
         for count in 0..<3 {
             let failure = FailingSync()
             let store = try machine.store(failure)
@@ -257,8 +259,8 @@ import TransferTestSupport
         }
     }
 
-    /// Where what a sync has lost cannot be removed, it keeps its sheet: without one it would be a part that is gone on with, by bytes
-    /// that only memory has.
+    /// If a part whose sync failed cannot be removed, its sheet stays. Without the sheet, the next server would resume
+    /// the part with bytes that exist only in memory.
     @Test func whatASyncHasLostIsNoPart() throws {
         let machine = try Machine()
         let failure = FailingSync()
@@ -275,13 +277,13 @@ import TransferTestSupport
         store.unlock()
         let next = try machine.store()
         #expect(throws: Failure.taken) { try next.resume(id: Self.id, size: nil) }
-        // What was told before is there, and nothing behind it.
+        // The part ends at the mark that was acknowledged before.
         #expect(try #require(try next.appendable(id: Self.id)).kept == Self.mark(100))
         #expect(Files.read(machine.part)?.count == 100)
     }
 
-    /// What could not be written takes nothing back that was, and can be written later. Nor does a sync that could not begin, because
-    /// nothing could say that it does.
+    /// A failed write or rename does not take back earlier marks, and the mark can be kept later. The same holds for a
+    /// sync that could not begin because the mark of the sync could not be written.
     @Test(arguments: [FailingSync.Refused.writing, .renaming])
     private func aFullDiskTakesNothingBack(_ refused: FailingSync.Refused) throws {
         let machine = try Machine()
@@ -304,7 +306,7 @@ import TransferTestSupport
         #expect(try machine.store().appendable(id: Self.id)?.kept == second)
     }
 
-    /// A server that dies while it publishes one, and the next one.
+    /// A server dies while it publishes a growing upload; the next server continues the upload.
     @Test func whatWasBeingPublishedCanBeGoneOnWith() throws {
         let machine = try Machine()
         let store = try machine.store()
@@ -315,7 +317,7 @@ import TransferTestSupport
         store.unlock()
         let next = try machine.store()
         #expect(try #require(try next.appendable(id: Self.id)).kept == Self.mark(100))
-        // Parts of other uploads in the middle of that go, and so do sheets of what is gone.
+        // The next server removes a sheet whose part is gone.
         next.unlock()
         unlink(machine.part)
         _ = try machine.store()
@@ -339,7 +341,7 @@ import TransferTestSupport
         #expect(Files.names(machine.incoming) == ["\(other).part"])
     }
 
-    /// Nothing is promised on such a server, and nothing wrong is gone on with.
+    /// A server without syncs promises nothing, but never resumes from wrong bytes.
     @Test func withoutSyncsAllIsCompared() throws {
         var machine = try Machine()
         machine.durability = .none

@@ -10,7 +10,8 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Uploads that grow, whose server dies when they have their names and nobody has noted that: they are not less than before.
+/// A server dies after it has named the files of growing uploads and before the catalog has recorded that: the next
+/// server still finds all their bytes.
 @Suite struct PublishedAppendTests {
     private static let id = UploadID(high: 7, low: 9)
     private static let fileSystem = FileSystem(isMemory: false, syncsAsAWhole: false)
@@ -38,7 +39,7 @@ import TransferTestSupport
         return mark
     }
 
-    /// - Parameter isTold: whether its sender was told of all of it before.
+    /// - Parameter isTold: whether all of the content was acknowledged before.
     private static func publish(
         _ content: [UInt8], in fixture: StoreFixture, _ conflict: ConflictPolicy = .keepBoth, isTold: Bool = true
     ) throws {
@@ -49,9 +50,9 @@ import TransferTestSupport
         _ = try fixture.publish([publication(file, content, conflict)])[0].get()
     }
 
-    /// One that was published, and the next server, of whose syncs one fails.
+    /// A published upload in the store of the next server, one of whose syncs fails.
     ///
-    /// - Parameter sync: which of them, from 0.
+    /// - Parameter sync: number of the failing sync, from 0.
     private static func published(_ content: [UInt8], failing sync: Int) throws -> StoreFixture {
         let first = try fixture()
         try publish(content, in: first)
@@ -85,7 +86,7 @@ import TransferTestSupport
         let found = try #require(try Self.find(in: next))
         let isSame = found.kept == Self.mark(content) && Files.read(next.path("a")) == content
         #expect(isSame)
-        // It is a copy, which counts once.
+        // The part is a copy of the published file, and the two count as one upload.
         #expect(next.parts.contains("\(Self.id).part"))
         #expect(try next.store.unfinished().count == 1)
         let outcome = try next.publish([Self.publication(found, content, .keepBoth)])[0].get()
@@ -95,7 +96,7 @@ import TransferTestSupport
         #expect(try Self.find(in: next) == nil)
     }
 
-    /// A file system that cannot rename without replacing gives a second name first.
+    /// A file system that cannot rename without replacing links the new name first, so a crash may leave both names.
     @Test func theNameBeforeMayBeThereStill() throws {
         let content = Self.content(1)
         let first = try Self.fixture()
@@ -108,7 +109,7 @@ import TransferTestSupport
         #expect(try #require(try Self.find(in: next)).kept == Self.mark(content))
     }
 
-    /// The names that it may have got are looked at, and no others.
+    /// The next server looks for the file under the names that the conflict policy allows, and under no others.
     @Test func itIsFoundUnderANumber() throws {
         let content = Self.content(1)
         for (conflict, isFound) in [
@@ -124,7 +125,7 @@ import TransferTestSupport
         }
     }
 
-    /// What others have made of the file since is theirs.
+    /// A file that others have changed since belongs to them, and is not taken for the upload.
     @Test(arguments: 0..<4) func whatIsGoneIsGone(_ change: Int) throws {
         let content = Self.content()
         let first = try Self.fixture()
@@ -143,10 +144,10 @@ import TransferTestSupport
         #expect(try Self.find(in: next) == nil && next.parts.isEmpty)
     }
 
-    /// Where a sync has failed, what is found counts for nothing: the copy takes its place.
+    /// After a failed sync the published file is not trusted: a new copy replaces it.
     @Test func inDoubtItIsWrittenAnew() throws {
         let content = Self.content()
-        // A sync of another upload fails under the server that dies.
+        // The sync of another upload fails on the server that dies.
         let failing = try Self.published(content, failing: 0)
         #expect(try failing.failure("b", [1]) == .storageFailed)
         let next = try Self.restarted(failing)
@@ -159,7 +160,8 @@ import TransferTestSupport
         #expect(next.store.version(at: try RelativePath("a"))?.object != before.object)
     }
 
-    /// What a failed sync leaves, of the bytes or of the name, is what there was before.
+    /// If the sync of the copy or the sync of the copy's name fails, the upload is as it was before, and the copy can
+    /// be made again.
     @Test(arguments: 0..<2) func aCopyThatFailsCanBeMadeAgain(_ sync: Int) throws {
         let content = Self.content()
         let failing = try Self.published(content, failing: sync)
@@ -171,7 +173,7 @@ import TransferTestSupport
         #expect(isSame)
     }
 
-    /// Its sheet stays for as long as unfinished uploads do, and its id is nobody else's.
+    /// The sheet stays as long as other unfinished uploads do, and no other upload can use its ID.
     @Test func nobodyAsksForIt() throws {
         let first = try Self.fixture()
         try Self.publish(Self.content(1), in: first)

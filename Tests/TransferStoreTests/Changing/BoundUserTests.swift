@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Whoever is not root is bound by permissions himself, and does not lock himself out of what he stores.
+/// A server that is not root is bound by permissions, and must not lock itself out of the files that it stores.
 @Suite struct BoundUserTests {
     private static let kept = ExtraAttributes(extended: [.init(name: Array("user.x".utf8), value: [1, 0, 2])])
 
@@ -20,8 +20,8 @@ import TransferTestSupport
         BoundUser.own(temporary.path)
     }
 
-    /// A store of a user who is not root, and something done with it on the same thread. It is opened before: whose process
-    /// this is does not change.
+    /// Runs `body` on a thread whose user is not root. The store is opened before, because the user of the process does
+    /// not change.
     private func withStore<T>(_ body: (StoreFixture) throws -> T) throws -> T {
         let store = try FileStore(
             path: temporary.path("store"), durability: .commit, fileSystem: nil, disk: Disk(isRoot: false))
@@ -68,14 +68,14 @@ import TransferTestSupport
         }
     }
 
-    /// By an older server, or by somebody else: it is opened as any other.
+    /// An older server or another process has closed the folder: the server opens it like any other.
     @Test func whatIsClosedIsOpened() throws {
         try withStore { fixture in
             try fixture.publish("d/a", .one)
             try Files.check("chmod", chmod(fixture.path("d/a"), 0))
             try Files.check("chmod", chmod(fixture.path("d"), 0o100))
             let editor = fixture.store.editor()
-            // Without other permissions they stay as they are.
+            // A change without permissions leaves them as they are.
             _ = try editor.set(try path("d"), permissions: nil, modified: Timestamp(seconds: 7, nanoseconds: 0), nil)
             #expect(Files.mode(fixture.path("d")) == 0o100 && Files.status(fixture.path("d"))?.st_mtim.tv_sec == 7)
             _ = try editor.set(try path("d"), permissions: 0o700, modified: nil, nil)
@@ -86,7 +86,7 @@ import TransferTestSupport
         }
     }
 
-    /// The kernel asks for the right to write when they are set.
+    /// The kernel requires write permission to set extended attributes.
     @Test(arguments: [false, true]) func whatIsReadOnlyHasExtendedAttributes(asPart: Bool) throws {
         try withStore { fixture in
             var publication = try fixture.publication("d/a", .one, asPart: asPart, permissions: 0o444)
@@ -105,7 +105,7 @@ import TransferTestSupport
         }
     }
 
-    /// A client that fetches keeps what it needs to look at it again, and no more.
+    /// A client that fetches files keeps the permissions that it needs to read them again, and no more.
     @Test(arguments: [0, 0o055, 0o444, 0o555] as [UInt16]) func whatIsFetchedCanBeRead(_ permissions: UInt16) throws {
         try BoundUser.run {
             let directory = try PullDirectory(path: temporary.path("in"), disk: Disk(isRoot: false))

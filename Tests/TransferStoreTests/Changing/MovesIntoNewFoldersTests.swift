@@ -9,14 +9,15 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What is moved into a folder that is just being made must not depend on that folder's name, which nothing has made durable yet.
+/// A file that is moved into a folder that is just being made must not depend on the folder's name, which is not
+/// durable yet.
 @Suite struct MovesIntoNewFoldersTests {
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
     private static let disk = FileSystem(isMemory: false, syncsAsAWhole: true)
 
     private static let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 1)
 
-    /// Ways to move what is durable into a new folder.
+    /// Ways to move a durable file into a new folder.
     enum Way: CaseIterable {
         case file
         case fileInAFolder
@@ -49,7 +50,7 @@ import TransferTestSupport
         }
     }
 
-    /// A store with one file that is durable where it is.
+    /// A store with one file that is durable at its path.
     private func fixture(_ way: Way, _ script: ScriptedDisk, _ fileSystem: FileSystem) throws -> StoreFixture {
         let fixture = try StoreFixture(fileSystem: fileSystem, script: script)
         for path in way.before { try fixture.publish(path, .one) }
@@ -64,8 +65,8 @@ import TransferTestSupport
         return fixture
     }
 
-    /// In no state that a power cut may leave is the file in a folder that has no name: where the disk loses the name of a new
-    /// folder, also because a sync has failed, the file has its old name still.
+    /// In every state that a power cut can leave, the file is in a folder that has a name. If the disk loses the name
+    /// of a new folder, also because a sync failed, the file still has its old name.
     @Test(arguments: Way.allCases, [nil, 0, 1, 2, 3, 4, 5] as [Int?])
     func aMovedFileIsNeverInAFolderWithoutAName(_ way: Way, failing: Int?) throws {
         for fileSystem in [Self.simpleDisk, Self.disk] {
@@ -83,7 +84,7 @@ import TransferTestSupport
                     break
                 }
             }
-            // Whatever others sync later.
+            // A later sync of the folder by another caller changes nothing.
             script.mend()
             let number = open(fixture.root, O_RDONLY | O_CLOEXEC)
             defer { close(number) }
@@ -95,8 +96,8 @@ import TransferTestSupport
         }
     }
 
-    /// A state in which what was moved has one of its names, and only in a folder that cannot be reached. Of a rename one of both
-    /// names is there.
+    /// A state in which the moved file has a name only in a folder that cannot be reached. A state with neither name of
+    /// a rename does not count.
     private static func lost(_ recording: DiskRecording, at end: Int) -> DiskState? {
         var random = SplitMix64(seed: 1)
         let options = CrashOptions(CrashModel(recording: recording), at: end, hidden: hidden(recording), &random)
@@ -111,7 +112,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was there before and has got a name.
+    /// Objects that existed before and received a new name.
     private static func moved(_ recording: DiskRecording) -> Set<DiskRecording.Object> {
         let before = Set(recording.entries.filter { !hidden(recording).contains($0.key.directory) }.values)
         return before.intersection(
@@ -129,7 +130,7 @@ import TransferTestSupport
             }
     }
 
-    /// The server's own folder, but for the trash: what lies there is no file that anybody has stored.
+    /// The server's own folder except the trash: it has no files that clients have stored.
     private static func hidden(_ recording: DiskRecording) -> Set<DiskRecording.Object> {
         let own = recording.entries[.init(directory: recording.root, name: RelativePath.reservedName)]
         return Set([own.flatMap { recording.entries[.init(directory: $0, name: "incoming")] }].compactMap(\.self))
@@ -137,7 +138,7 @@ import TransferTestSupport
 
     // MARK: Costs
 
-    /// Syncs of a body, by what they are of.
+    /// Number of syncs that `body` makes.
     private func synced(_ syncs: RecordedSyncs, _ body: () throws -> Void) rethrows -> Int {
         syncs.reset()
         try body()
@@ -148,7 +149,7 @@ import TransferTestSupport
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: Self.disk, syncs: syncs)
         for number in 0..<60 { try fixture.publish("\(number)", .one) }
-        // The top for the folder, and then everything.
+        // One sync of the root for the new folder, and one for the batch.
         let first = try synced(syncs) {
             let editor = fixture.store.editor()
             for number in 0..<60 {
@@ -167,7 +168,7 @@ import TransferTestSupport
         #expect(later == 1)
     }
 
-    /// Nothing is waited for where the folder's name is as durable as that of the file is.
+    /// A batch does not wait for a folder whose name is as durable as the file's name.
     @Test func aFolderThatTheFileIsInIsNotWaitedFor() throws {
         let syncs = RecordedSyncs()
         let first = try StoreFixture(fileSystem: Self.disk, syncs: syncs)
@@ -205,7 +206,7 @@ import TransferTestSupport
         #expect(Files.names(fixture.path("m")).count == 128 && Files.names(fixture.path("m/7")) == ["a"])
     }
 
-    /// A folder that comes or goes with another change of the batch is not made before that.
+    /// A folder that another change of the batch makes or moves is not prepared before that change.
     @Test func whatOtherChangesMakeIsNotPrepared() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
         for name in ["d/a", "x", "y"] { try fixture.publish(name, .one) }
@@ -220,7 +221,7 @@ import TransferTestSupport
 
     // MARK: Failures
 
-    /// The kernel has told of the failure once: what else is in the batch is not told to be durable.
+    /// The kernel reports the failure only once, so no other change of the batch may be acknowledged as durable.
     @Test func anEarlySyncThatFailsCountsForTheWholeBatch() throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(
@@ -235,7 +236,7 @@ import TransferTestSupport
         #expect(error?.code == .storageFailed && editor.isFull)
         #expect(throws: Failure.self) { try editor.commit() }
         #expect(fixture.visible == ["b", "c", "e", "m/"] && fixture.store.isInDoubt)
-        // The folder takes nothing any more, also after a restart.
+        // The folder refuses files, also after a restart.
         for store in [fixture.store, try fixture.restarted(on: script.disk).store] {
             let later = store.editor()
             #expect(throws: Failure.self) { try later.move(try RelativePath("e"), to: try RelativePath("m/e")) }
@@ -246,7 +247,7 @@ import TransferTestSupport
         #expect(fixture.store.confirmNames(of: [try RelativePath("m/y")]))
     }
 
-    /// What was to be moved is where it was, when nothing could be written down before the sync.
+    /// If the mark cannot be written before the sync, the file stays at its old path.
     @Test func withoutTheMarkNothingIsMoved() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
         try Files.write(.one, to: fixture.path("c"))
@@ -262,8 +263,8 @@ import TransferTestSupport
         #expect(fixture.visible == ["m/", "m/y"])
     }
 
-    /// Another batch makes a folder and has not come to sync it. A sync that fails before anything is moved fails the whole batch: the
-    /// kernel has told of the loss, and the next sync of the name would succeed.
+    /// Another batch makes a folder and has not synced it yet. A sync that fails before the first move fails the whole
+    /// batch: the kernel has reported the loss, and the next sync of the name would succeed.
     @Test func aSyncThatFailsAheadOfTheMoves() throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script, before: ["a": .one])

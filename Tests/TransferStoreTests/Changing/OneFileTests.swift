@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// A file that is found under the name that it is to get.
+/// The target name of a move or link already names the moved file.
 @Suite struct OneFileTests {
     private let fixture: StoreFixture
 
@@ -19,8 +19,8 @@ import TransferTestSupport
 
     private func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
 
-    /// What is mounted under the new name has that name only as long as the mount is there. Where mounting is not allowed there is
-    /// nothing to test with.
+    /// A file that is mounted at the new name has that name only while it is mounted. The test is skipped where
+    /// mounting is not allowed.
     @Test(arguments: [true, false]) func aFileThatIsMountedThereKeepsItsName(isMove: Bool) throws {
         try Files.write([], to: fixture.path("b"))
         guard mount(fixture.path("a"), fixture.path("b"), nil, UInt(MS_BIND), nil) == 0 else { return }
@@ -37,7 +37,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) == .one && fixture.visible == ["a", "b"])
     }
 
-    /// Of two names of one file the old one goes.
+    /// A move between two names of one file removes the old name.
     @Test func oneOfTwoNamesGoes() throws {
         let editor = fixture.store.editor()
         _ = try editor.makeHardLink(path("b"), to: path("a"), replaces: false)
@@ -49,12 +49,12 @@ import TransferTestSupport
         #expect(fixture.visible == ["b"] && Files.read(fixture.path("b")) == .one)
     }
 
-    /// The file system takes both names for one, as one that ignores case does: `link` stands for the second look at the new name.
+    /// A file system that ignores case treats both names as one: `link` simulates the second lookup of the new name.
     @Test(arguments: [true, false]) func aNameThatIsWrittenInAnotherWay(staysFound: Bool) throws {
         let (root, disk) = (fixture.store.tree.root, fixture.store.tree.root.disk)
         let status = try root.status("a")
         let one = OneFile(disk, try #require(status))
-        // Where the kernel keeps the old name in mind, the new one is still found.
+        // If the kernel still knows the old name, the new name is found as well.
         if staysFound { #expect(link(fixture.path("a"), fixture.path("B")) == 0) }
         let isRenamed = try one.rename("a", in: root, to: "B", in: root)
         #expect(isRenamed != staysFound)

@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Names and attributes change in one step each, inside the directory, and are durable when `commit` has returned.
+/// Names and attributes change in one step each, only inside the directory, and are durable when `commit` returns.
 @Suite struct TreeEditorTests {
     private func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
 
@@ -18,7 +18,7 @@ import TransferTestSupport
         return count < 0 ? nil : String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// What has a folder's name may have its inode number, too, when that was free again.
+    /// A new file can get the inode number of a removed folder.
     @Test func aFileIsNotTakenForTheFolderWhoseNumberItHas() throws {
         let fixture = try StoreFixture()
         try fixture.publish("a", .one)
@@ -48,7 +48,7 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// What is private is not open to others for a moment.
+    /// A private folder is never open to others, not even briefly.
     @Test(arguments: [0, 0o700, 0o750, 0o555] as [UInt16]) func aFolderIsMadeWithItsPermissions(_ given: UInt16) throws
     {
         let fixture = try StoreFixture()
@@ -63,7 +63,7 @@ import TransferTestSupport
         #expect(Files.mode(fixture.temporary.path("in")) == mode_t(given | 0o700) & ~pulled.umask)
     }
 
-    /// The system would take such a text for what is in front of its zero, and say that all is well.
+    /// The kernel would cut the target at its zero byte and report success.
     @Test(arguments: [[0x61, 0, 0x62], [0], []] as [[UInt8]]) func aLinkSaysAllOfItOrIsNotMade(_ target: [UInt8]) throws
     {
         let fixture = try StoreFixture()
@@ -72,8 +72,8 @@ import TransferTestSupport
         #expect(error?.code == .invalidPath && fixture.visible == [])
     }
 
-    /// A sync of the server's own file system says nothing of one that is mounted below. Where mounting is not allowed there is nothing
-    /// to test with.
+    /// A sync of the store's own file system does not cover another one that is mounted below. The test is skipped
+    /// where mounting is not allowed.
     @Test func attributesOnAnotherFileSystemAreSyncedThere() throws {
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), syncs: syncs)
@@ -116,7 +116,7 @@ import TransferTestSupport
         #expect(Files.status(fixture.path("b"))?.isFile == true && fixture.parts.isEmpty)
     }
 
-    /// rename(2) leaves both names of one file where they are, and says that all is well.
+    /// rename(2) changes no name if both names refer to one file, and reports success.
     @Test func ofTwoNamesOfOneFileTheMovedOneGoes() throws {
         let fixture = try StoreFixture()
         try fixture.publish("a", .one)
@@ -127,7 +127,7 @@ import TransferTestSupport
         #expect(fixture.visible == ["b"])
     }
 
-    /// Something else took the path between the look and the change.
+    /// Another process has replaced the file between the lookup and the change.
     @Test func whatIsNotExpectedIsNotChanged() throws {
         let fixture = try StoreFixture()
         for name in ["a", "b"] { try fixture.publish(name, .one) }
@@ -145,8 +145,8 @@ import TransferTestSupport
         #expect(fixture.visible == ["a", "b"])
     }
 
-    /// What a folder is to replace is there until the folder is, also where the file system has no such call or the folder's place is on
-    /// another mount.
+    /// The replaced file stays until the folder takes its name, also if the file system has no exchange call or the
+    /// folder's parent is on another mount.
     @Test(arguments: [0, EINVAL, EXDEV]) func aFolderReplacesAFileThatStaysUntilThen(_ refusal: Int32) throws {
         let temporary = try TemporaryDirectory()
         let isWatched = Locked(false)
@@ -158,7 +158,7 @@ import TransferTestSupport
             else {
                 return body()
             }
-            // The last step before the folder stands fails.
+            // The last step before the folder has its name fails.
             if refusal == 0, Files.status(file)?.isFile != true { refused.withLock { $0.append("gone") } }
             return -Int(ENOSPC)
         })
@@ -180,7 +180,7 @@ import TransferTestSupport
         #expect(Files.mode(fixture.path("a")) == 0o700)
     }
 
-    /// A server that was killed between two calls leaves a folder that nobody knows of; the next one removes it.
+    /// A server that was killed between two calls leaves a folder that has no record; the next server removes it.
     @Test func aFolderThatWasToReplaceSomethingIsALeftover() throws {
         let fixture = try StoreFixture()
         try Files.makeDirectory(fixture.path(".transfer/incoming/\(StagedFile.scratchName())"))
@@ -188,7 +188,7 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// XFS syncs a folder only as far as its own last change, and a link cannot be synced.
+    /// XFS syncs a folder only up to its last change, and a symbolic link cannot be synced.
     @Test func theFolderOfALinkIsChangedBehindTheLink() throws {
         let temporary = try TemporaryDirectory()
         let calls = Locked<[String]>([])
@@ -247,7 +247,7 @@ import TransferTestSupport
             _ = try editor.makeHardLink(try path("h"), to: try path("out"), replaces: false)
         }
         #expect(Files.names(fixture.temporary.path("outside")).isEmpty)
-        // The link itself has another name then.
+        // A move renames the link itself.
         _ = try editor.move(try path("out"), to: try path("moved"))
         try editor.commit()
         #expect(link(fixture.path("moved")) == fixture.temporary.path("outside"))
@@ -284,7 +284,7 @@ import TransferTestSupport
         let entries = try fixture.store.list(try path("d")).nextWhole(10)
         #expect(entries.count == 1 && entries[0].attributes.modified == modified)
         #expect(entries[0].attributes.permissions == 0o666)
-        // Not every file system has them.
+        // Not every file system has extended attributes.
         if let extended = entries[0].extra.extended { #expect(extended == extra.extended) }
         #expect(Files.status(fixture.path("d")).map { $0.st_mode & 0o777 } == 0o700)
     }

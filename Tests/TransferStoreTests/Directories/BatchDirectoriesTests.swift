@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Which directories are synced so that an upload's path survives, whoever made them.
+/// Which directories are synced so that the path of an upload survives, no matter which batch made them.
 @Suite struct BatchDirectoriesTests {
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
 
@@ -26,7 +26,7 @@ import TransferTestSupport
         try editor.commit()
     }
 
-    /// Directories that were synced, by what is there under their paths.
+    /// Paths of the directories that `body` syncs.
     private func synced(_ fixture: StoreFixture, _ body: () throws -> Void) rethrows -> [String] {
         let synced = Locked([ino_t]())
         syncs.observe { call throws(SystemError) in
@@ -45,13 +45,13 @@ import TransferTestSupport
         #expect(try synced(fixture) { try fixture.publish("a/b/c/1", .one) } == ["", "a", "a/b", "a/b/c"])
         #expect(try synced(fixture) { try fixture.publish("a/b/c/2", .one) } == ["a/b/c"])
         #expect(try synced(fixture) { try fixture.publish("a/b/3", .one) } == ["a/b"])
-        // Removed behind the store's back.
+        // Another process removes the directory.
         for name in ["1", "2"] { unlink(fixture.path("a/b/c/\(name)")) }
         rmdir(fixture.path("a/b/c"))
         #expect(try synced(fixture) { try fixture.publish("a/b/c/4", .one) } == ["a/b", "a/b/c"])
     }
 
-    /// Nobody knows whether a directory that was made is on disk when it could not be synced.
+    /// If the sync of a new directory fails, its name may not be on the disk.
     @Test func aNewDirectoryThatCouldNotBeSynced() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         let root = inode(fixture.store.tree.root.number)
@@ -74,7 +74,7 @@ import TransferTestSupport
         #expect(try fixture.publish("a/b/2", .one) == .committed("a/b/2"))
     }
 
-    /// A sync that could not begin has lost nothing: a directory that was made for it is as good as any that is there.
+    /// A sync that could not begin has lost no data: a directory that was made for it can be used like any other.
     @Test func aNewDirectoryThatNoSyncWasAbout() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
@@ -86,7 +86,8 @@ import TransferTestSupport
         #expect(Files.names(fixture.path(".transfer")).allSatisfy { !$0.hasPrefix("unsynced-") })
     }
 
-    /// The next sync that fails may be told of the loss of its name, whatever that sync is about, and the ones behind it are not.
+    /// The next sync that fails may report the loss of the directory's name, whatever it syncs; later syncs do not
+    /// report it.
     @Test(arguments: [true, false]) func aNewDirectoryThatALaterSyncMayHaveLost(isOfNames: Bool) throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try Files.makeDirectory(fixture.path(".transfer/sync-idle"))
@@ -104,7 +105,7 @@ import TransferTestSupport
         #expect(try next.failure("a/1", .one) == .storageFailed)
     }
 
-    /// One that is made and whose batch comes to nothing before any sync.
+    /// A batch that made a directory is abandoned before any sync.
     @Test func aNewDirectoryOfABatchThatGaveUp() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try Files.write(.one, to: fixture.path("f"))
@@ -118,7 +119,8 @@ import TransferTestSupport
         #expect(try fixture.failure("a/1", .one) == .storageFailed)
     }
 
-    /// The name of a new directory is lost, and the batch that made it has not come to say so: who stores in it meanwhile waits.
+    /// The name of a new directory is lost, and the batch that made it has not recorded that yet: another upload into
+    /// the directory waits.
     @Test func aNewDirectoryThatIsJustBeingLost() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         let root = inode(fixture.store.tree.root.number)
@@ -143,7 +145,7 @@ import TransferTestSupport
                     outcome.withLock { $0 = isStored }
                 }
             }
-            // Long enough for whoever does not wait.
+            // Long enough for a caller that does not wait to return.
             let end = monotonicNanoseconds() + 300_000_000
             while outcome.withLock({ $0 }) == nil, monotonicNanoseconds() < end { sched_yield() }
         }
@@ -152,8 +154,8 @@ import TransferTestSupport
         #expect(outcome.withLock { $0 } == false)
     }
 
-    /// One that somebody else has removed and an upload has made again takes with it what was known of those below:
-    /// they are others by now, whoever made them.
+    /// If another process removes a directory and an upload makes it again, the directories below are new as well, and
+    /// what was known of the old ones no longer holds.
     @Test func whatWasBelowOneThatWasRemoved() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try fixture.publish("a/b/c/1", .one)
@@ -164,7 +166,8 @@ import TransferTestSupport
         #expect(try synced(fixture) { try fixture.publish("a/b/c/4", .one) } == ["a/b/c"])
     }
 
-    /// The batch that made it hears of the failure, and another one that goes there syncs the same names without one.
+    /// The batch that made the directory receives the sync error; another batch that uses the directory syncs the same
+    /// names without an error.
     @Test func oneThatAnotherBatchCouldNotSync() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         let (tree, committer, path) = (fixture.store.tree, fixture.store.incoming.committer, try RelativePath("a"))
@@ -179,7 +182,7 @@ import TransferTestSupport
         #expect(!committer.directories.contains(path))
     }
 
-    /// A failure is told through each descriptor once, so no two batches share one.
+    /// The kernel reports a failure once per descriptor, so two batches must not share one.
     @Test func theTopHasADescriptorForEachBatch() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         let committer = fixture.store.incoming.committer

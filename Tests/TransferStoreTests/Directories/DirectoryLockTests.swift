@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Who stores in a directory, and whether it still does.
+/// The lock of a directory, and whether its holder still has it.
 @Suite struct DirectoryLockTests {
     private let temporary: TemporaryDirectory
 
@@ -24,7 +24,7 @@ import TransferTestSupport
         #expect(second.holder?.hasPrefix("process \(getpid()) on ") == true)
         first.release()
         #expect(try second.take())
-        // As a machine that has lost its lock and does not know it.
+        // A machine that has lost its lock and does not know.
         #expect(try !first.isHeld() && second.isHeld())
     }
 
@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(try open().take())
     }
 
-    /// The machine has lost the lock, another one has had it, and it is free again when a worker is started.
+    /// The machine has lost the lock and another machine has held it; the lock is free again when a worker starts.
     @Test func whatAnotherHolderHasWrittenIsNotTakenForItsOwn() throws {
         let lock = try open()
         #expect(try lock.take())
@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(failure?.code == .busy)
     }
 
-    /// Another server would make the file anew, and lock that.
+    /// Another server would create the lock file again and lock the new file.
     @Test func aFileThatIsGoneHoldsNobody() throws {
         let lock = try open()
         #expect(try lock.take())

@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 @Suite struct DirectoryTreeTests {
-    /// - Returns: 0 when it opens.
+    /// - Returns: 0 if the directory opens.
     private func errno(_ fixture: StoreFixture, _ path: String) throws -> Int32 {
         let path = try RelativePath(path)
         do throws(SystemError) {
@@ -20,7 +20,7 @@ import TransferTestSupport
         }
     }
 
-    /// - Returns: nothing when it opens, or could be made.
+    /// - Returns: nil if the directory opens or could be made.
     private func codeOfMaking(_ fixture: StoreFixture, _ path: String) throws -> ResultCode? {
         let path = try RelativePath(path)
         do throws(Failure) {
@@ -82,7 +82,7 @@ import TransferTestSupport
         let isSet = Atomic(false)
     }
 
-    /// Somebody replaces a directory by a link to the outside and back, as fast as they can.
+    /// Another process replaces a directory by a link to the outside and back, as fast as it can.
     @Test(arguments: [false, true]) func aLinkSwappedIn(usesOpenat2: Bool) async throws {
         let fixture = try StoreFixture(usesOpenat2: usesOpenat2)
         let outside = fixture.temporary.path("outside")
@@ -97,7 +97,7 @@ import TransferTestSupport
                     symlink(outside, fixture.path("dir"))
                     unlink(fixture.path("dir"))
                     rename(fixture.path("kept"), fixture.path("dir"))
-                    // Where there are few threads, others have to have one, too.
+                    // With few threads, the other task needs a chance to run.
                     await Task.yield()
                 }
             }
@@ -112,7 +112,7 @@ import TransferTestSupport
         }
         #expect(Files.tree(outside) == ["sub/"])
         #expect(Files.names(fixture.temporary.path) == ["outside", "store"])
-        // Of those that the disk is to blame for, they stay to be resumed.
+        // Parts whose upload failed because of the disk stay, so that they can be resumed.
         #expect(fixture.parts.allSatisfy { StagedFile.upload(ofPart: $0) != nil })
     }
 }

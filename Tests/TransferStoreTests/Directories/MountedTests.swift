@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// With a real, small file system; where mounting is not allowed there is nothing to test with.
+/// Tests on a small file system that is really mounted; skipped where mounting is not allowed.
 @Suite struct MountedTests {
     private static let half = [UInt8](repeating: 5, count: 600 << 10)
 
@@ -30,7 +30,7 @@ import TransferTestSupport
         }
     }
 
-    /// Known before the first byte travels, and nothing of it stays.
+    /// The lack of space is known before the first byte is sent, and no part stays.
     @Test func theSpaceIsReserved() throws {
         let fixture = try StoreFixture()
         guard let disk = SmallFileSystem(fixture.temporary.path("disk")) else { return }
@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(try small.publish("a", Self.half) == .committed("a"))
     }
 
-    /// Memory is taken as the content comes, not when it is announced.
+    /// A file system in memory uses memory when the content is written, not when the size is declared.
     @Test(arguments: ["16m", "0"]) func thereIsRoom(size: String) throws {
         let fixture = try StoreFixture()
         guard let disk = SmallFileSystem(fixture.temporary.path("disk"), size: size) else { return }
@@ -57,7 +57,8 @@ import TransferTestSupport
         }
     }
 
-    /// A directory of the store that is another file system: a typed refusal, for a name there cannot be atomic.
+    /// A directory inside the store that is another file system is refused with its own code, because files cannot get
+    /// their names there in one step.
     @Test(arguments: [false, true]) func anotherFileSystemInside(usesOpenat2: Bool) throws {
         let fixture = try StoreFixture(usesOpenat2: usesOpenat2)
         guard let disk = SmallFileSystem(fixture.path("disk")) else { return }
@@ -70,7 +71,7 @@ import TransferTestSupport
         #expect(try fixture.publish("a", .one) == .committed("a"))
     }
 
-    /// A sync of all that is on the store's own file system says nothing of what is found on that one.
+    /// A sync of the store's own file system does not cover files on a file system that is mounted inside.
     @Test func whatIsFoundOnAnotherFileSystemIsSyncedByItself() throws {
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), syncs: syncs)
@@ -91,7 +92,7 @@ import TransferTestSupport
         #expect(found.count == names.count && synced.withLock { $0.isSuperset(of: found) })
     }
 
-    /// It goes with its mount, and may be the very file that the upload is read from.
+    /// The file disappears when it is unmounted, and may be the very file that the upload is read from.
     @Test func aFileThatIsMountedIsNotTheContent() throws {
         let fixture = try StoreFixture()
         let source = fixture.temporary.path("source")

@@ -7,8 +7,8 @@ import TransferTestSupport
 @testable import TransferStore
 
 @Suite struct OwnFolderTests {
-    /// The same directory under another name, as a file system gives it that ignores case or has short names. Where mounting
-    /// is not allowed there is nothing to test with.
+    /// The server's own directory under a second name, as on a file system that ignores case or has short names. The
+    /// test is skipped where mounting is not allowed.
     private final class OtherName {
         let path: String
 
@@ -43,12 +43,12 @@ import TransferTestSupport
             #expect(throws: Failure.self) { try fixture.store.reader().open(path) }
             #expect(throws: Failure.self) { try fixture.store.remover().begin(path, isRecursive: true, of: nil) }
         }
-        // What keeps doubt about syncs is made with the first of them.
+        // The first sync makes the files that record doubt.
         #expect(Files.tree(fixture.path(".transfer")).filter { !$0.hasPrefix("sync-") } == before)
         withExtendedLifetime(other) {}
     }
 
-    /// What is no folder of the server's stays what it was, also when it is asked for often.
+    /// A folder that is not the server's own keeps its content, also when paths in it are opened often.
     @Test func othersAreLetThrough() throws {
         let fixture = try StoreFixture()
         for round in 0..<3 { #expect(try fixture.failure("TRANSF~1/\(round)", .one) == nil) }

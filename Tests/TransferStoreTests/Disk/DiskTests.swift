@@ -9,7 +9,7 @@ import TransferTestSupport
 @Suite struct DiskTests {
     private static func isSync(_ call: DiskCall) -> Bool { if case .sync = call { true } else { false } }
 
-    /// A signal may interrupt a call many times; it is made until it ends.
+    /// A signal can interrupt a call many times; the call is repeated until it is complete.
     @Test func interruptedCallsAreMadeAgain() throws {
         let temporary = try TemporaryDirectory()
         let attempts = Locked(0)
@@ -24,7 +24,8 @@ import TransferTestSupport
         #expect(attempts.withLock { $0 } == 4)
     }
 
-    /// Whoever intercepts sees what the kernel says, and the store sees what they make of it.
+    /// The interception receives the kernel's results, and the store receives the results that the interception
+    /// returns.
     @Test func errorsPassInBothDirections() throws {
         let temporary = try TemporaryDirectory()
         let results = Locked([Int]())
@@ -40,7 +41,7 @@ import TransferTestSupport
         #expect(results.withLock { $0 } == [Int(directory.number), -Int(ENOENT)])
     }
 
-    /// Directories opened through one are intercepted by the same.
+    /// The calls of directories that are opened through an intercepted directory are intercepted as well.
     @Test func allOfAStoreAndNothingElse() throws {
         let calls = Locked(0)
         let disk = Disk(interception: { _, body in

@@ -8,15 +8,15 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Whether files have extended attributes is found out without opening them, where the kernel can tell.
+/// Where the kernel has a call for it, the store finds out without opening a file whether it has extended attributes.
 @Suite struct ExtendedNamesTests {
     private static let kept = ExtraAttributes.Extended(name: Array("user.x".utf8), value: [1, 0, 2])
 
     private let temporary: TemporaryDirectory
-    /// Whether the file system keeps attributes.
+    /// Whether the file system keeps extended attributes.
     private let keepsSome: Bool
 
-    /// `with` has an attribute, `without` has none.
+    /// The file `with` has an attribute, the file `without` does not.
     init() throws {
         temporary = try TemporaryDirectory()
         for name in ["with", "without"] { try Files.write([1], to: temporary.path(name)) }
@@ -50,7 +50,7 @@ import TransferTestSupport
         #expect(opened.withLock { $0 } == ["with"])
     }
 
-    /// Who wants to keep them must not take them for none.
+    /// A client that wants to keep attributes must not take unreadable attributes for missing ones.
     @Test(arguments: [(E2BIG, true), (EACCES, true), (EOPNOTSUPP, false)])
     func whatCannotBeToldIsSaidToBe(_ refusal: Int32, _ isPartial: Bool) throws {
         guard keepsSome else { return }
@@ -64,7 +64,7 @@ import TransferTestSupport
         #expect(with.isPartial == isPartial && with.extra.extended == nil)
     }
 
-    /// An older kernel is asked once; whatever else goes wrong, the files are opened.
+    /// A kernel without the call is asked only once; after any other error the files are opened.
     @Test(arguments: [(ENOSYS, 1), (EIO, 2)])
     func whereTheKernelCannotTellFilesAreOpened(_ refusal: Int32, _ times: Int) throws {
         guard keepsSome else { return }

@@ -15,7 +15,7 @@ import TransferPorts
         #expect(FileSystem.isKernel(release, atLeast: (5, 17)) == isNewEnough)
     }
 
-    /// Nobody stores there, but it is on every machine and neither of the kinds that are known.
+    /// No store is in /proc, but every machine has it, and its kind is unknown.
     @Test func aKindThatIsNotKnown() throws {
         let proc = try FileSystem(of: DirectoryHandle(path: "/proc", on: Disk()))
         #expect(proc == FileSystem(isMemory: false, syncsAsAWhole: false))

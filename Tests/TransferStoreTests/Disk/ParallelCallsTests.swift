@@ -9,7 +9,7 @@ import TransferSystem
         #expect(seen.withLock { $0.sorted() } == Array(0..<count))
     }
 
-    /// Each waits for all the others: one after the other they would never end.
+    /// Each call waits for all others: if they ran one after another, they would never end.
     @Test func allAtOnce() {
         let present = Atomic(0)
         inParallel(on: 5, 5) { _ in

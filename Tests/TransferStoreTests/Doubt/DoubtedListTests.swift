@@ -20,10 +20,10 @@ import TransferTestSupport
 
     private static let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 1)
 
-    /// Names that clients can give, of which two are equal Swift strings.
+    /// Names that clients may use; two of them are equal as Swift strings.
     private static let named = Set(OddNames.paths.compactMap { try? RelativePath($0) })
 
-    /// Folders that the store makes for itself, and places in them.
+    /// Folders that the store makes for itself, and paths in them.
     private static let own: Set<RelativePath> = {
         let folders = [RelativePath.reservedName, RelativePath.partsName].compactMap { RelativePath(own: $0) }
         let places: [RelativePath] = [.trashFolder, .mailFolder, .trash(batch, nil), .mail(.random())]
@@ -46,7 +46,7 @@ import TransferTestSupport
         #expect(try list().read() == nil)
     }
 
-    /// A disk that fails while the list is written, or gives back something else.
+    /// The disk fails while the list is written, or returns other bytes.
     @Test func whatIsDamagedIsAll() throws {
         try list().write(Self.paths)
         let path = temporary.path("unsynced-now")
@@ -77,14 +77,14 @@ import TransferTestSupport
         return try DoubtedList(in: .shared(PrivateFolder(["parts"], in: parent)), boot: boot)
     }
 
-    /// Two fetches into one directory, each of which knows nothing of what the other one could not sync.
+    /// Two fetches into one directory; neither knows which directories the other could not sync.
     @Test func nobodyForgetsWhatOthersDoubt() throws {
         let fetches = [DurableDirectories(try shared()), DurableDirectories(try shared())]
         let (a, b, c) = (try RelativePath("a"), try RelativePath("b"), try RelativePath("c"))
         fetches[0].doubt([a])
         fetches[1].doubt([b, c])
         #expect(Set(try #require(try shared().read())) == [a, b, c])
-        // Made anew by the one that doubted it, which has the others' still.
+        // The fetch that doubted `a` has made it again; the other fetch still doubts its own.
         fetches[0].trust(a)
         #expect(Set(try #require(try shared().read())) == [b, c])
         fetches[1].trust(c)
@@ -95,7 +95,7 @@ import TransferTestSupport
         #expect(try shared().read() == [] && Files.names(temporary.path("parts")).isEmpty)
     }
 
-    /// Whoever doubts all doubts it for everybody, also when others have less to say later.
+    /// A process that doubts all directories doubts them for all processes, also when others write shorter lists later.
     @Test func whoDoubtsAllDoubtsItForOthers() throws {
         let (first, second) = (try shared(), try shared())
         second.write([try RelativePath("b")], added: [try RelativePath("b")])
@@ -104,7 +104,7 @@ import TransferTestSupport
         #expect(try shared().read() == nil)
     }
 
-    /// Each may know few, and all together too many.
+    /// Each list may be short enough, and all together too long.
     @Test func tooManyOfSeveralAreAll() throws {
         let half = DurableDirectories.most / 2 + 1
         for name in ["a", "b"] {
@@ -124,15 +124,16 @@ import TransferTestSupport
         #expect(Set(try #require(try shared().read())) == Set(paths.joined()))
     }
 
-    // MARK: Of a server
+    // MARK: In a server
 
-    /// What could not be synced is refused also after a restart, and made anew after it was removed.
+    /// A directory that could not be synced is refused also after a restart, and can be used after it was removed and
+    /// made again.
     @Test func aRestartedServerRefusesTheDirectory() throws {
         let script = ScriptedDisk()
         let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
         let faulty = try StoreFixture(fileSystem: simpleDisk, script: script)
         script.start(faulty.root)
-        // The first is that of the content.
+        // The first sync is that of the content.
         script.fail(sync: 1, with: EIO)
         #expect(try faulty.failure("d/a", .one) == .storageFailed)
         let next = try faulty.restarted(on: script.disk)
@@ -145,8 +146,8 @@ import TransferTestSupport
         #expect(try last.publish("d/c", .six) == .committed("d/c"))
     }
 
-    /// The first removal to the trash makes folders of the server's own, and their names are lost: that is no reason to doubt
-    /// any other folder after a restart.
+    /// The first removal to the trash makes folders for the server itself, and their names are lost: that is no reason
+    /// to doubt any other folder after a restart.
     @Test func aRestartedServerTakesUploadsBesideADoubtedTrash() throws {
         let script = ScriptedDisk()
         let faulty = try StoreFixture(
@@ -177,7 +178,7 @@ import TransferTestSupport
         _ = try fixture.publish([publication])[0].get()
     }
 
-    /// The same for the folder of mail, which the first upload for somebody makes.
+    /// The same holds for the folder of mail, which the first upload to a recipient makes.
     @Test func aRestartedServerTakesUploadsBesideDoubtedMail() throws {
         let script = ScriptedDisk()
         let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)

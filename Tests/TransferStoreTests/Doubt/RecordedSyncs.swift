@@ -4,7 +4,7 @@ import TransferSystem
 
 @testable import TransferStore
 
-/// Syncs that are written down, and that fail when they are told to, instead of taking place.
+/// Syncs that are recorded instead of made, and that fail on request.
 final class RecordedSyncs: Sendable {
     enum Call: Hashable {
         case start(Int32)
@@ -22,26 +22,26 @@ final class RecordedSyncs: Sendable {
 
     private let state = Locked(State())
 
-    /// What was called, in order.
     var all: [Call] { state.withLock { $0.calls } }
 
-    /// All but those that only start to write.
+    /// All calls except those that only start to write.
     var syncs: [Call] { all.filter { if case .start = $0 { false } else { true } } }
 
-    /// What the machine has to write.
+    /// Sets how many bytes the machine still has to write.
     func setDirty(_ bytes: UInt64?) { state.withLock { $0.dirtyBytes = bytes } }
 
-    /// Looks at each call before it takes place, and may make it fail.
+    /// `body` runs before each call and can make the call fail.
     func observe(_ body: @escaping @Sendable (Call) throws(SystemError) -> Void) {
         state.withLock { $0.observe = body }
     }
 
-    /// To be called at the end of a test whose observer holds the fixture: the fixture's store holds this, so neither would go.
+    /// Call this at the end of a test whose observer holds the fixture: the fixture's store holds this object, so
+    /// neither would be released.
     func stopObserving() { observe { _ throws(SystemError) in } }
 
     func reset() { state.withLock { $0.calls = [] } }
 
-    /// All other calls take place.
+    /// All calls that are not syncs are made.
     var disk: Disk {
         Disk(
             interception: { [self] call, body in

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Doubt that outlives the process, and not the run of the kernel.
+/// Doubt about syncs outlives the process, but not the run of the kernel.
 @Suite struct SyncMarkTests {
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
 
@@ -55,7 +55,7 @@ import TransferTestSupport
         #expect(try self.mark().isInDoubt)
     }
 
-    /// As when a process is killed: nobody has come to end it.
+    /// A killed process never ends its sync.
     @Test func oneThatNeverEnded() throws {
         let mark = try mark()
         _ = try mark.begin()
@@ -93,7 +93,7 @@ import TransferTestSupport
         #expect(try fixture.publish("a", .one) == .committed("a"))
     }
 
-    /// Whoever was told of a failure may not have come to say so yet.
+    /// A thread whose sync failed may not have recorded the failure yet.
     @Test func whoFindsWaitsForOlderSyncs() throws {
         let mark = try mark()
         let older = try mark.begin()
@@ -106,7 +106,7 @@ import TransferTestSupport
             let isInDoubt = mark.isInDoubt(about: moment)
             answer.withLock { $0 = isInDoubt }
         }
-        // Until he sleeps, or has answered too early.
+        // Until the thread sleeps, or has answered too early.
         while answer.withLock({ $0 == nil }), !Self.sleeps(asker.load(ordering: .sequentiallyConsistent)) {
             sched_yield()
         }
@@ -117,7 +117,7 @@ import TransferTestSupport
         mark.end(newer, hasFailed: false)
     }
 
-    /// Whether a thread of this process waits for something (proc_pid_stat(5), the third field).
+    /// Whether a thread of this process sleeps (proc_pid_stat(5), the third field).
     private static func sleeps(_ thread: Int32) -> Bool {
         guard thread != 0, let status = Files.read("/proc/self/task/\(thread)/stat") else { return false }
         let end = status.lastIndex(of: UInt8(ascii: ")")) ?? status.startIndex
@@ -141,7 +141,7 @@ import TransferTestSupport
         #expect(sharedNames.isEmpty)
     }
 
-    /// A lock goes with its process, here with the mark.
+    /// The kernel releases a lock when its process ends; here the lock ends with the mark.
     @Test func onlyThoseOfTheDeadSaySomething() throws {
         var living: SyncMark? = try shared()
         _ = try living?.begin()

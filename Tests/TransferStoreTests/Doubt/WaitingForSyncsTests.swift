@@ -7,7 +7,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 @Suite struct WaitingForSyncsTests {
-    /// A sync that is still in flight may have been told of bytes that somebody has found since.
+    /// A sync that is still running may report the loss of bytes that another upload has found since.
     @Test func whoAsksAboutDoubtWaitsForTheSyncsBefore() throws {
         let temporary = try TemporaryDirectory()
         let folder = try DirectoryHandle(path: temporary.path, on: Disk())
@@ -19,7 +19,7 @@ import TransferTestSupport
             let isInDoubt = mark.isInDoubt(about: moment)
             answer.withLock { $0 = isInDoubt }
         }
-        // Long enough for whoever does not wait.
+        // Long enough for a caller that does not wait to return.
         let end = monotonicNanoseconds() + 300_000_000
         while answer.withLock({ $0 }) == nil, monotonicNanoseconds() < end { sched_yield() }
         #expect(answer.withLock { $0 } == nil)

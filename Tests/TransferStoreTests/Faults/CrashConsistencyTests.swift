@@ -6,14 +6,14 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// A power cut at every point of a run, with everything that it may leave: nothing acknowledged is lost, and nothing is
-/// visible in part.
+/// A power cut at every point of a run, with every state that it can leave: no acknowledged file is lost, and no file
+/// is partly visible.
 @Suite struct CrashConsistencyTests {
     private static let disks = [
         FileSystem(isMemory: false, syncsAsAWhole: true), FileSystem(isMemory: false, syncsAsAWhole: false),
     ]
 
-    /// States for each point, 1.5 seconds for all of it.
+    /// States per point; all tests here take 1.5 seconds.
     private static let bound = 600
 
     private func recording(_ workload: Workload, _ fileSystem: FileSystem) throws -> DiskRecording {
@@ -39,7 +39,7 @@ import TransferTestSupport
         #expect(check.states > recording.effects.count)
     }
 
-    /// Two batches at once that make the same directories: neither may rely on what the other has yet to do.
+    /// Two batches make the same directories at once: neither may rely on a sync that the other has not made yet.
     @Test(arguments: disks) func twoAtOnce(fileSystem: FileSystem) throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(fileSystem: fileSystem, script: script)
@@ -55,7 +55,7 @@ import TransferTestSupport
         #expect(check.violations.isEmpty, "seed \(seed)")
     }
 
-    /// Ways to break the promise, each of which has to be noticed.
+    /// Mistakes that break the promise; the check has to notice each.
     enum Mistake: CaseIterable {
         case nameBeforeContent
         case directoryForgotten

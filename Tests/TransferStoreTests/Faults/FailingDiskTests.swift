@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// On a disk that fails under the file system; where mounting is not allowed there is nothing to test with.
+/// Tests on a disk that fails below the file system; skipped where mounting is not allowed.
 @Suite struct FailingDiskTests {
     /// One upload, a few, and many, which are synced in different ways.
     @Test(
@@ -25,7 +25,7 @@ import TransferTestSupport
             let outcomes = fixture.publish(
                 try (0..<uploads.count).map { try fixture.publication("bad\($0)", content) })
             let failed = outcomes.indices.filter { if case .failure = outcomes[$0] { true } else { false } }
-            // Where one call syncs everything, nobody knows whose bytes were lost.
+            // If one call syncs everything, the error does not say whose bytes were lost.
             let isGroup = uploads == (40, 0) && store.incoming.fileSystem.syncsAsAWhole
             #expect(isGroup ? failed.count == uploads.count : !failed.isEmpty)
             for index in failed { #expect(Files.status(fixture.path("bad\(index)")) == nil) }

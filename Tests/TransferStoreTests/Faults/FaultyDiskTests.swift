@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Every system call of the store made to fail in turn.
+/// Each system call of the store fails in turn.
 @Suite struct FaultyDiskTests {
     private static let wholeDisk = FileSystem(isMemory: false, syncsAsAWhole: true)
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
@@ -30,7 +30,7 @@ import TransferTestSupport
         return script.count
     }
 
-    /// With one sync of everything only those workloads that are large enough for it.
+    /// With one sync for the whole file system, only the workloads that are large enough to use it.
     private static let cases: [(Workload, FileSystem)] =
         Workload.allCases.map { ($0, simpleDisk) } + [(.smallBatch, wholeDisk), (.newDirectories, wholeDisk)]
 
@@ -45,7 +45,7 @@ import TransferTestSupport
         }
     }
 
-    /// What is sent again comes to another server, which has the same page cache and no memory.
+    /// The uploads are sent again to another server, which has the same page cache and remembers nothing.
     @Test(arguments: cases) func everyCallFailsAndTheServerIsRestarted(
         _ workload: Workload, fileSystem: FileSystem
     ) throws {
@@ -57,7 +57,7 @@ import TransferTestSupport
         }
     }
 
-    /// The store opens or says why not; then it opens again.
+    /// The store opens, or throws an error that says why not; the next attempt succeeds.
     @Test func openingFails() throws {
         let script = ScriptedDisk()
         script.start()

@@ -8,13 +8,13 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Every system call made to fail in turn while an upload goes on that has arrived in part before.
+/// Each system call fails in turn while an upload is resumed.
 @Suite struct FaultyResumeTests {
     private static let fileSystem = FileSystem(isMemory: false, syncsAsAWhole: false)
     private static let block = Limits.blockSize
     private static let tail = 5000
 
-    /// Mostly a hole, as the bytes of its first block are mostly zero.
+    /// Most bytes of the first block are zero, so most of the block is a hole.
     private static let content: [UInt8] = {
         var content = [UInt8](repeating: 0, count: block)
         content.put(SplitMix64.bytes(seed: 41, 4096), at: 0)
@@ -27,7 +27,7 @@ import TransferTestSupport
 
     private let id = UploadID.random()
 
-    /// A store with the first block of the upload, and with what an earlier attempt has left behind its end.
+    /// A store with the first block of the upload, and with bytes behind its end that an earlier attempt left.
     private func prepare(_ script: ScriptedDisk) throws -> StoreFixture {
         let fixture = try StoreFixture(fileSystem: Self.fileSystem, script: script)
         let part = fixture.path(".transfer/incoming/\(id).part")
@@ -36,11 +36,10 @@ import TransferTestSupport
         return fixture
     }
 
-    /// Asks what there is, adds what is missing, and publishes.
+    /// Asks which blocks are stored, writes the missing ones, and publishes the file.
     ///
-    /// - Returns: how many blocks were found.
-    ///
-    /// - Parameter script: is told what was acknowledged.
+    /// - Parameter script: records the acknowledgement.
+    /// - Returns: number of blocks that were found.
     private func resume(_ fixture: StoreFixture, acknowledging script: ScriptedDisk? = nil) throws -> Int {
         let size = UInt64(Self.content.count)
         let staged = try fixture.store.resume(id: id, size: size)
@@ -58,7 +57,7 @@ import TransferTestSupport
         return hasFirst ? 1 : 0
     }
 
-    /// What takes the upload again afterwards.
+    /// The server that resumes the upload after the failure.
     enum Retry: CaseIterable {
         case sameServer
         case restartedServer
@@ -82,7 +81,7 @@ import TransferTestSupport
         #expect(failed.isSuperset(of: ["examine", "seek", "read", "truncate", "write", "reserve", "sync"]))
     }
 
-    /// A server that dies in the middle, in each call.
+    /// The server dies in each call in turn.
     @Test func everyCallIsTheLast() throws {
         let counting = ScriptedDisk()
         let whole = try prepare(counting)
@@ -105,7 +104,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was acknowledged is on the disk, and not only in memory.
+    /// The acknowledged content is on the disk, and not only in memory.
     private func checkMedium(_ script: ScriptedDisk, _ context: String) throws {
         let recording = try #require(script.recording)
         let seed = Seeds.one
@@ -120,11 +119,11 @@ import TransferTestSupport
         let context = "\(context): \(script.failed)"
         do {
             let found = try resume(fixture)
-            // Who cannot read a block doesn't have it.
+            // A block that cannot be read counts as missing.
             #expect(found == 1 || code != EINTR, "\(context)")
         } catch let error as Failure {
             #expect(error.code == FaultyDiskTests.codes[code], "\(context)")
-            // What has its name when a sync fails has all of its content.
+            // If a sync fails after the file has its name, the file is complete.
             let isWhole =
                 script.failed.contains { $0.hasPrefix("sync") } && Files.read(fixture.path("a")) == Self.content
             #expect(fixture.visible.isEmpty || isWhole, "\(context)")
@@ -133,7 +132,7 @@ import TransferTestSupport
         #expect(held <= 1, "\(context)")
         script.mend()
         let fixture = retry == .sameServer ? fixture : try fixture.restarted(on: script.disk)
-        // Of what a failed sync was about nothing is left to compare with.
+        // A failed sync leaves no block to compare with.
         let isLost = script.failed.contains("sync")
         #expect(throws: Never.self, "\(context)") {
             let found = try resume(fixture, acknowledging: script)
@@ -145,7 +144,7 @@ import TransferTestSupport
         #expect(try fixture.publish("b", .one) == .committed("b"), "\(context)")
     }
 
-    /// Where room is limited and the file is in memory, what the part takes already is looked at.
+    /// If space is limited and the store is in memory, resuming first looks up how much space the part already uses.
     @Test(arguments: ["open", "open", "examine"].enumerated().map { ($0.offset + 1, $0.element) })
     func aPartThatCannotBeLookedAtIsNotGoneOnWith(call: Int, name: String) throws {
         let script = ScriptedDisk()

@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// A workload in which something goes wrong, and what has to hold afterwards.
+/// A workload in which one call fails, and the rules that hold afterwards.
 struct FaultyRun {
     private let workload: Workload
     private let fault: ScriptedDisk.Fault
@@ -27,19 +27,19 @@ struct FaultyRun {
     }
 
     /// - Parameters:
-    ///   - codes: with which an upload may fail for each error.
-    ///   - restarts: whether what failed is sent to another server again.
+    ///   - codes: result codes that each error may lead to.
+    ///   - restarts: whether the failed uploads are sent again to another server.
     func check(_ codes: [Int32: ResultCode], thenRestarts restarts: Bool) throws {
         let context = "\(workload), \(fault), \(restarts ? "restart" : "retry"): \(script.failed)"
         checkResults(codes, "\(context)")
         checkWhatIsVisible(context)
         #expect(Self.descriptors(fixture, script) == descriptors, "\(context)")
         try checkPromises("\(context)")
-        // The store goes on: what failed succeeds when it is sent again, and so does everything else. Only a directory that
-        // it made and then could not sync has to be removed.
+        // The store continues: failed uploads succeed when they are sent again, and so do all others. Only a directory
+        // that the store made and could not sync has to be removed first.
         script.mend()
         let fixture = restarts ? try fixture.restarted(on: script.disk) : fixture
-        // Where the mark could not be set, no sync has begun, and nothing is lost.
+        // If the mark could not be set, no sync has begun, and no data is lost.
         if fault.kind != .death, script.failed.contains(where: { $0.hasPrefix("sync") && $0 != "syncMark" }) {
             try removeDirectories(in: fixture, context)
         }
@@ -65,14 +65,14 @@ struct FaultyRun {
             case .error(EINTR), .short: Issue.record("\(context): \(error)")
             case .death: break
             case .error(let code), .lastingError(let code):
-                // Of an earlier batch, about a directory that this one goes to as well.
+                // An earlier batch failed to sync a directory that this one uses as well.
                 let isDoubt = error.code == .storageFailed && error.message.contains("removed")
                 #expect(error.code == codes[code] || isDoubt, "\(context)")
             }
         }
     }
 
-    /// What failed is not there, unless it had its name already when a sync failed.
+    /// A failed upload is not visible, unless it already had its name when a sync failed.
     private func checkWhatIsVisible(_ context: String) {
         let before = workload.before
         let wanted = Dictionary(grouping: outcomes) { $0.upload.content }
@@ -87,11 +87,11 @@ struct FaultyRun {
                 succeeded || fault.kind == .death || script.failed.contains { $0.hasPrefix("sync") },
                 "\(context): \(path) is visible")
         }
-        // The next server removes what is left by one that died.
+        // If the server died, the next one removes the leftovers.
         if fault.kind != .death, !script.failed.contains("unlink") { #expect(fixture.parts.isEmpty, "\(context)") }
     }
 
-    /// What was acknowledged is durable, as the recording has it.
+    /// Acknowledged files are durable according to the recording.
     private func checkPromises(_ context: String) throws {
         let recording = try #require(script.recording)
         let seed = Seeds.one
@@ -100,7 +100,7 @@ struct FaultyRun {
         #expect(check.violations.isEmpty, "\(context), seed \(seed)")
     }
 
-    /// Descriptors that the store has, without those that the script holds.
+    /// Number of descriptors that the store has open, without those that the script holds.
     private static func descriptors(_ fixture: StoreFixture, _ script: ScriptedDisk) -> Int {
         Files.descriptors(below: fixture.root).count - script.heldCount
     }

@@ -7,30 +7,29 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// A store of either kind, as the model compares it, and what others may do behind its back.
+/// A store of either kind as the model compares it, with the changes that other processes may make.
 protocol ModeledStore {
     associatedtype Store: ContentStore
 
     var store: Store { get }
 
-    /// What clients may see: paths of files, and of folders with a slash at the end.
+    /// Paths that clients can see: files, and folders with a slash at the end.
     var visible: Set<String> { get }
 
-    /// How many uploads are not complete.
     var unfinished: Int { get }
 
-    /// - Returns: nil where no file has the path.
+    /// - Returns: nil if no file has the path.
     func content(_ path: String) -> [UInt8]?
 
-    /// Others write a file over the head of the store.
+    /// Another process writes a file without the store.
     func write(_ content: [UInt8], over path: String) throws
 
-    /// Others remove a file or an empty folder.
+    /// Another process removes a file or an empty folder.
     func remove(_ path: String) throws
 }
 
 extension StoreFixture: ModeledStore {
-    /// - Parameter seed: decides what kind of file system the store takes its directory for, and how it opens paths.
+    /// - Parameter seed: decides which kind of file system the store assumes, and how it opens paths.
     static func modeled(seed: UInt64) throws -> StoreFixture {
         let script = ScriptedDisk()
         let fileSystem = FileSystem(isMemory: false, syncsAsAWhole: seed.isMultiple(of: 2))

@@ -28,7 +28,7 @@ import TransferSystem
         #expect(error.message == "Could not open the directory: openat: Permission denied.")
     }
 
-    /// The disk has room; the file system has none for these.
+    /// The disk has room, but the file system has no room for extended attributes.
     @Test(arguments: [ENOSPC, EDQUOT, E2BIG, ERANGE]) func extendedAttributesThatDoNotFitAreNoFullDisk(_ errno: Int32) {
         let error = Failure(SystemError(errno: errno, call: "fsetxattr"), doing: "set the file's attributes")
         #expect(error.code == .storageFailed)

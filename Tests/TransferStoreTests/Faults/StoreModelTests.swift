@@ -4,9 +4,10 @@ import TransferPorts
 import TransferStoreTestSupport
 import TransferTestSupport
 
-/// Random publications against the rules of the protocol, kept in a dictionary: each store answers as it does.
+/// Random publications are compared with the rules of the protocol, applied to a dictionary: each store returns what
+/// the model returns.
 @Suite struct StoreModelTests {
-    /// Names and what is under them.
+    /// Names and the contents of their files.
     struct Model {
         enum Outcome: Equatable {
             case committed(String)
@@ -16,15 +17,15 @@ import TransferTestSupport
         }
 
         var files: [String: [UInt8]] = [:]
-        /// Also those that are empty.
+        /// All directories, also empty ones.
         var directories: Set<String> = []
 
-        /// As `ModeledStore.visible` has it.
+        /// Paths in the form of `ModeledStore.visible`.
         var tree: Set<String> { Set(files.keys).union(directories.map { $0 + "/" }) }
 
         private func isDirectory(_ path: String) -> Bool { directories.contains(path) }
 
-        /// Makes the directories of a path, as far as no file is in the way.
+        /// Makes the directories of a path until a file is in the way.
         private mutating func makeDirectories(_ path: String) -> Bool {
             let parts = path.split(separator: "/").dropLast()
             for count in parts.indices.map({ $0 + 1 }) {
@@ -37,7 +38,7 @@ import TransferTestSupport
 
         private func isBelowAFile(_ path: String) -> Bool { files.keys.contains { path.hasPrefix($0 + "/") } }
 
-        /// For names with one dot at most, which is not their first character.
+        /// For names that have at most one dot, and not as their first character.
         private func numbered(_ path: String, _ number: Int) -> String {
             let parts = path.split(separator: ".", omittingEmptySubsequences: false)
             return parts.count == 1 ? "\(path)-\(number)" : "\(parts[0])-\(number).\(parts[1])"
@@ -65,7 +66,7 @@ import TransferTestSupport
             return .committed(name)
         }
 
-        /// - Returns: nothing when there is nothing against it yet.
+        /// - Returns: nil if the upload is not refused yet.
         func admit(_ path: String, _ size: Int?, _ policy: ConflictPolicy) -> Outcome? {
             if isBelowAFile(path) { return .refused(.pathConflict) }
             guard files[path] != nil || isDirectory(path) else { return nil }
@@ -95,7 +96,7 @@ import TransferTestSupport
 
     fileprivate static let policies: [ConflictPolicy] = [.keepBoth, .keepBoth, .overwrite, .skip, .fail]
 
-    /// What is done to both.
+    /// Makes the same changes to the store and to the model.
     private struct Run<Modeled: ModeledStore> {
         let modeled: Modeled
         let context: String
@@ -137,7 +138,7 @@ import TransferTestSupport
             #expect(published.outcomes.map(outcome) == expected, "\(context)")
         }
 
-        /// Behind the store's back; directories stay until they are empty and sometimes longer.
+        /// Another process removes a file; directories stay until they are empty, and sometimes longer.
         private mutating func remove() throws {
             if let directory = model.directories.sorted().randomElement(using: &random),
                 model.tree.allSatisfy({ !$0.hasPrefix(directory + "/") || $0 == directory + "/" })
@@ -174,7 +175,7 @@ import TransferTestSupport
         }
     }
 
-    /// Seconds for all; the directory is in memory, but does as on a disk.
+    /// All seeds together take seconds; the directory is in memory, but the store treats it as one on a disk.
     private static let seeds = 300
 
     enum Kind: CaseIterable { case directory, memory }

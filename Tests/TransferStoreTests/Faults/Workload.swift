@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Uploads that exercise one way of storing each, small enough to be repeated for each of their system calls.
+/// Uploads that use one way of storing each, small enough to be repeated for each of their system calls.
 enum Workload: String, CaseIterable, Sendable {
     case single
     case smallBatch
@@ -24,11 +24,11 @@ enum Workload: String, CaseIterable, Sendable {
         var path: String
         var content: [UInt8]
         var policy = ConflictPolicy.keepBoth
-        /// Where the writes begin, in the order in which they are made; one with all of it when there is one.
+        /// Offsets where the writes begin, in the order in which they are made; the default is one write of all bytes.
         var writes = [0]
-        /// What is made holes in the end, where other bytes are written before.
+        /// Ranges that become holes in the end, after other bytes were written there.
         var holes: [Range<Int>] = []
-        /// More than one block makes a part, with its space reserved.
+        /// A declared size of more than one block makes a part with reserved space.
         var declared: UInt64?
     }
 
@@ -41,7 +41,7 @@ enum Workload: String, CaseIterable, Sendable {
     private static let new = bytes(6000, 2)
     private static let large = UInt64(Limits.blockSize) + 1
 
-    /// What is there before.
+    /// Files that exist before the run.
     var before: [String: [UInt8]] {
         switch self {
         case .overwrite, .alreadyStored: ["a": Self.old, "b": Self.old]
@@ -50,7 +50,7 @@ enum Workload: String, CaseIterable, Sendable {
         }
     }
 
-    /// Each array is published together.
+    /// The uploads of each array are published together.
     var batches: [[Upload]] {
         let new = Self.new
         let some = (0..<5).map { Self.bytes(100 * $0, UInt64(10 + $0)) }
@@ -90,9 +90,9 @@ enum Workload: String, CaseIterable, Sendable {
 
     typealias Outcome = (upload: Upload, result: Result<PublicationOutcome, Failure>)
 
-    /// Stores all uploads, a batch after the other.
+    /// Stores all uploads, one batch after another.
     ///
-    /// - Parameter script: is told what was acknowledged.
+    /// - Parameter script: records the acknowledgements.
     func run(on fixture: StoreFixture, _ script: ScriptedDisk) throws -> [Outcome] {
         try batches.flatMap { batch -> [Outcome] in
             let staged = batch.map { upload in
@@ -123,7 +123,7 @@ extension StoreFixture {
         let ends = upload.writes.map { start in upload.writes.filter { $0 > start }.min() ?? upload.content.count }
         for (start, end) in zip(upload.writes, ends) {
             var piece = Array(upload.content[start..<end])
-            // But for the last one, which nothing is in.
+            // Except the last hole, to which no bytes are written.
             for hole in upload.holes.dropLast() where hole.lowerBound >= start && hole.upperBound <= end {
                 piece.replaceSubrange(
                     hole.lowerBound - start..<hole.upperBound - start, with: [UInt8](repeating: 0xEE, count: hole.count)
@@ -149,7 +149,7 @@ extension StoreFixture {
 }
 
 extension Optional {
-    /// There was nothing where there had to be something.
+    /// A value is missing that the test needs.
     struct Missing: Error {}
 
     fileprivate var unwrapped: Wrapped {

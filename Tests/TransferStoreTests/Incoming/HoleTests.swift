@@ -10,13 +10,13 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Zeros that take no room, whatever was where they are.
+/// Holes read as zeros and use no space, whatever was written there before.
 @Suite struct HoleTests {
-    /// Not a multiple of any page.
+    /// Not a multiple of any page size.
     private static let size = 3 << 20 | 4321
     private static let content = SplitMix64.bytes(seed: 5, size)
 
-    /// At the front, at the end, all of it, within a page, around pages, and of a page.
+    /// At the front, at the end, the whole file, within a page, across pages, and one page.
     private static let ranges: [Range<Int>] = [
         0..<1_000_000, 2_000_000..<size, 0..<size, 5000..<6000, 4095..<1 << 20 | 1, 4096..<8192, size - 1..<size,
     ]
@@ -49,7 +49,7 @@ import TransferTestSupport
         return status.st_blocks * 512
     }
 
-    /// A file with other bytes: a new one, or one that somebody has begun before, also with room that is reserved.
+    /// A part with other bytes: a new one, or one that an earlier attempt has begun, also with reserved space.
     private func part(_ fixture: StoreFixture, reserved: Bool?) throws -> StagedFile {
         guard let reserved else {
             let new = try fixture.store.stage(id: .random(), size: nil, permissions: nil)
@@ -62,7 +62,7 @@ import TransferTestSupport
         return try fixture.store.resume(id: id, size: reserved ? UInt64(Self.size) : nil)
     }
 
-    /// On whatever file system the tests run on, and in memory.
+    /// On the file system that the tests run on, and in memory.
     private static let places = [true, false]
 
     private static func fixture(inMemory: Bool) throws -> StoreFixture {
@@ -93,7 +93,7 @@ import TransferTestSupport
         }
     }
 
-    /// All of the room of a long upload is reserved behind an end that is still the front.
+    /// The space of a long upload is reserved behind its end, which is still at the front.
     @Test func roomThatIsReservedIsGivenBack() throws {
         let size = 3 * Limits.blockSize
         let fixture = try Self.fixture(inMemory: false)
@@ -115,7 +115,7 @@ import TransferTestSupport
         try publish(staged, content, fixture)
     }
 
-    /// Where the file system cannot, the zeros are written.
+    /// On a file system without holes, the zeros are written.
     @Test(arguments: [EOPNOTSUPP, ENOSYS, EPERM]) func withoutHolesThereAreZeros(_ code: Int32) throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), script: script)
@@ -137,7 +137,7 @@ import TransferTestSupport
         script.fail(call, with: code)
         let error = #expect(throws: Failure.self) { try clear(0..<Self.size, staged) }
         #expect(error?.code == expected && error?.message.hasPrefix("Could not leave a hole in the content: ") == true)
-        // The same again, without the fault.
+        // Without the fault, the same call succeeds.
         try clear(0..<Self.size, staged)
         try publish(staged, [UInt8](repeating: 0, count: Self.size), fixture)
     }
@@ -149,7 +149,7 @@ import TransferTestSupport
         #expect(error?.code == .uploadTooLarge)
     }
 
-    /// One that makes the file longer must not take away what another one has written behind that meanwhile.
+    /// A hole that makes the file longer must not remove bytes that another thread has just written behind it.
     @Test func severalAtOnceLoseNothing() throws {
         let fixture = try Self.fixture(inMemory: true)
         for _ in 0..<20 {
@@ -177,7 +177,7 @@ import TransferTestSupport
 
     // MARK: Room
 
-    /// More than any disk has, of which a little is data.
+    /// More than any disk has; only a little of it is data.
     private static let vast: UInt64 = 15 << 40
 
     @Test func onlyWhatIsFilledNeedsRoom() throws {
@@ -190,7 +190,7 @@ import TransferTestSupport
         #expect(staged.disk.space(of: staged) == 0)
         let part = try fixture.store.resume(id: .random(), size: Self.vast, filled: 1 << 20)
         #expect(part.disk.space(of: part) == 0)
-        // What is filled has to have room, and no more than the size counts.
+        // The declared data has to fit, and counts for no more than the size.
         let filled = #expect(throws: Failure.self) {
             _ = try fixture.store.resume(id: .random(), size: Self.vast, filled: .max)
         }
@@ -198,7 +198,7 @@ import TransferTestSupport
         _ = try fixture.store.stage(id: .random(), size: 5 << 20, filled: .max, permissions: nil)
     }
 
-    /// What is to stay free is compared with what is filled; a quota counts every byte, as `ls` shows them.
+    /// The limit on free space is compared with the data only; a quota counts every byte of the size, as `ls` shows it.
     @Test func limitsHold() throws {
         let temporary = try TemporaryDirectory()
         let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 100 << 20))

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// The names in the folder of incoming parts say what each is: the next server goes by them alone.
+/// The next server learns only from a file's name in the folder of incoming parts what the file is.
 @Suite struct PartNamesTests {
     private static let ids = [
         UploadID(high: 0, low: 0), UploadID(high: .max, low: .max), UploadID(high: 1, low: 1 << 63), .random(),
@@ -22,7 +22,7 @@ import TransferTestSupport
         #expect(AppendSheet.upload(of: part) == nil && AppendSheet.upload(of: withdrawn) == nil)
     }
 
-    /// The next server removes what no upload's id stands for.
+    /// The next server removes parts that have no upload ID in their name.
     @Test func whatNobodyGoesOnWithHasNoUpload() {
         let name = StagedFile.scratchName()
         #expect(name.hasSuffix(StagedFile.partSuffix))

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferStore
 
 extension StagedFile {
-    /// A survey to its end.
+    /// Runs a survey to its end.
     func digestBlocks(
         of total: UInt64?, _ function: DigestFunction, threads: Int, found: ([SurveyedBlock]) -> Void
     ) throws(Failure) {

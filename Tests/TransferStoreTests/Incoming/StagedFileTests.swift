@@ -56,7 +56,7 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// Otherwise a question about an upload that is too large would fill the disk, or take a place, for a week.
+    /// Otherwise a request about an upload that is too large would fill the disk, or use up a part, for a week.
     @Test(arguments: ["reserve", "examine"]) func aPartWithoutRoomLeavesNothing(call: String) throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(
@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty && fixture.store.incoming.parts.load(ordering: .relaxed) == 0)
     }
 
-    /// Where the file system takes no room beforehand there is none to give back.
+    /// A file system that cannot reserve space has no reservation to release.
     @Test func whatIsReservedIsGivenBack() throws {
         let fixture = try StoreFixture()
         let (id, size) = (UploadID.random(), UInt64(64 << 20))
@@ -82,14 +82,14 @@ import TransferTestSupport
         try staged.reserve(size)
     }
 
-    /// More than there is: it is refused before it takes what there is.
+    /// An upload larger than the free space is refused before it takes any of that space.
     @Test func moreThanThereIsTakesNothing() throws {
         let fixture = try StoreFixture()
         let error = #expect(throws: Failure.self) { try fixture.store.resume(id: .random(), size: 1 << 61) }
         #expect(error?.code == .insufficientStorage && fixture.parts.isEmpty)
     }
 
-    /// As a power cut may leave a rename that was not synced, where both names are by themselves.
+    /// A power cut can leave both names of a rename that was not synced: the old name is not a part any more.
     @Test func whatHasANameIsNoPartAnyMore() throws {
         let fixture = try StoreFixture()
         let publication = try fixture.publication("a", .one, asPart: true)
@@ -102,7 +102,7 @@ import TransferTestSupport
         #expect(Files.read(part) == .two)
     }
 
-    /// Once another file has replaced what was published, nothing tells its second name from a part.
+    /// Once another file has replaced the published file, its second name looks like a part.
     @Test func secondNamesGoBeforeAnythingElse() throws {
         let fixture = try StoreFixture()
         let publication = try fixture.publication("a", .one, asPart: true)
@@ -114,7 +114,7 @@ import TransferTestSupport
         #expect(fixture.parts == ["\(other.id).part"])
     }
 
-    /// A leftover that cannot be removed keeps no second name, and goes when it can be.
+    /// A leftover that cannot be removed does not keep second names from being removed, and is removed later.
     @Test func secondNamesGoAlsoWhenALeftoverCannot() throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(
@@ -139,7 +139,7 @@ import TransferTestSupport
         #expect(fixture.publish([publication]) == [.success(try .committed("a"))])
     }
 
-    /// Older kernels do not let everybody link by descriptor.
+    /// Older kernels allow linking by descriptor only to privileged processes.
     @Test(arguments: [true, false]) func eitherWayOfLinking(byDescriptor: Bool) throws {
         let fixture = try StoreFixture()
         let links = { fixture.store.incoming.linksByDescriptor.load(ordering: .relaxed) }
@@ -149,7 +149,8 @@ import TransferTestSupport
         #expect(try fixture.publish("a", .two, .overwrite) == .committed("a"))
         #expect(Files.read(fixture.path("a")) == .two)
         #expect(fixture.parts.isEmpty)
-        // A directory that somebody removed says the same as a kernel that refuses, and proves nothing.
+        // A removed directory gives the same error as a kernel that refuses, so the error proves nothing about the
+        // kernel.
         let before = links()
         let publication = try fixture.publication("b", .one)
         try Files.makeDirectory(fixture.path("gone"))
@@ -173,7 +174,7 @@ import TransferTestSupport
         #expect(fixture.parts == ["\(id).part"])
         #expect(Files.status(fixture.path(".transfer/incoming/\(id).part"))?.st_size == 0)
         #expect(Files.mode(fixture.path(".transfer/incoming/\(id).part")).map { $0 & 0o077 } == 0)
-        // It stays when nobody holds it, until it is thrown away.
+        // The part stays when its object is released, until it is discarded.
         part = nil
         #expect(fixture.parts == ["\(id).part"])
         part = try fixture.store.resume(id: id, size: nil)
@@ -182,7 +183,7 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// Blocks that are there, damaged or not, but neither holes nor a last one that is not whole.
+    /// The survey lists blocks that are complete, damaged or not, but neither holes nor an incomplete last block.
     @Test(arguments: [1, 4]) func blocksThatAreThere(threads: Int) throws {
         let fixture = try StoreFixture()
         let block = Limits.blockSize
@@ -201,25 +202,25 @@ import TransferTestSupport
         staged.discard()
     }
 
-    /// The client chooses where bytes lie and what it declares, so neither decides how often the disk is asked.
+    /// The client chooses the offsets and the declared size, so neither may decide how often the disk is read.
     @Test(arguments: [UInt64?.none, 100, UInt64(Limits.blockSize)]) func looksAtEachBlockOnce(total: UInt64?) throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: true, syncsAsAWhole: false), script: script)
         let staged = try fixture.store.resume(id: .random(), size: nil)
         let content = [UInt8](repeating: 7, count: 4096)
-        // Bytes and holes in turn, in the first block and far behind it.
+        // Alternating bytes and holes, in the first block and far behind it.
         for place in 0..<64 { try put(content, at: UInt64(place) * 16_384, in: staged) }
         for place in 0..<64 { try put(content, at: 3 * UInt64(Limits.blockSize) + UInt64(place) * 16_384, in: staged) }
         script.start()
         let found = try blocks(of: staged, total, 1)
         #expect(found.map(\.index) == [0])
-        // One status, two questions for each block with bytes, and the reads of the block.
+        // One status, two calls for each block with bytes, and the reads of the block.
         let reads = (total.map { Int($0) } ?? Limits.blockSize) / (256 << 10) + 1
         #expect(script.count <= 1 + 2 * 2 + reads)
         staged.discard()
     }
 
-    /// Between two steps others have their turn, so a step is short however much there is.
+    /// Other tasks run between two steps, so a step is short however many blocks there are.
     @Test(arguments: [1, 3]) func aSurveyReadsFewBlocksAtATime(threads: Int) throws {
         let fixture = try StoreFixture()
         let staged = try fixture.store.resume(id: .random(), size: nil)
@@ -234,7 +235,7 @@ import TransferTestSupport
         staged.discard()
     }
 
-    /// More than are digested in a step, each with a byte of its own in front and nothing but zeros behind it.
+    /// More blocks than one step digests; each begins with a different byte and is zero otherwise.
     @Test(arguments: [1, 4]) func everyGroupOfBlocks(threads: Int) throws {
         let fixture = try StoreFixture()
         let block = Limits.blockSize
@@ -266,7 +267,7 @@ import TransferTestSupport
         return found
     }
 
-    /// Parts of an upload come over several connections.
+    /// Ranges of an upload are written by several connections.
     @Test(arguments: [false, true]) func severalThreadsWrite(isSizeKnown: Bool) throws {
         let fixture = try StoreFixture()
         let content = content(6 * Self.longSize)
@@ -285,7 +286,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) == content)
     }
 
-    /// Once for every step's worth of bytes, wherever they are and whoever writes them.
+    /// Writing back starts once per step of bytes, whatever their offsets and threads are.
     @Test(arguments: [0, 1, 2]) func longOnesAreWrittenBackEarly(order: Int) throws {
         let syncs = RecordedSyncs()
         let disk = FileSystem(isMemory: false, syncsAsAWhole: true)
@@ -327,7 +328,7 @@ import TransferTestSupport
         #expect(!Files.descriptors(below: fixture.root).contains { $0.contains("incoming/") })
     }
 
-    /// Sizes that a file offset cannot express come from operators that allow them; they are an error, not a trap.
+    /// Operators may allow sizes that no file offset can express: they lead to an error, not to a trap.
     @Test(arguments: [UInt64(Int64.max) - 1, UInt64(Int64.max), UInt64(Int64.max) + 1, .max])
     func sizesBeyondAnyFile(size: UInt64) throws {
         let fixture = try StoreFixture()

@@ -9,14 +9,15 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What has the name and the content of an upload already is told as stored only when it is on disk, with everything above it.
+/// An existing file with the path and the content of an upload is acknowledged only when it is on the disk, with all
+/// directories above it.
 @Suite struct AlreadyStoredTests {
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
     private static let content = [UInt8].six
 
     private func inode(_ path: String) -> ino_t? { Files.status(path)?.st_ino }
 
-    /// The name was given, and the directory could not be synced: the upload has failed, and the file is there.
+    /// The file has its name, but the directory could not be synced: the upload failed, and the file exists.
     @Test(arguments: [false, true]) func aNameThatCouldNotBeSynced(restarts: Bool) throws {
         let script = ScriptedDisk()
         let failed = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
@@ -30,7 +31,7 @@ import TransferTestSupport
         #expect(fixture.visible == ["a"] && inode(fixture.path("a")) != before)
     }
 
-    /// A server that was killed while it synced has told nobody what came of it.
+    /// A server that was killed during a sync has not recorded the result.
     @Test func afterADeathInASync() throws {
         let script = ScriptedDisk()
         let dead = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
@@ -44,7 +45,7 @@ import TransferTestSupport
         #expect(try fixture.publish("a", Self.content) == .committed("a"))
     }
 
-    /// A server without durability has made directories and synced nothing.
+    /// A server without durability has made directories and synced none.
     @Test func everythingAboveIsSynced() throws {
         let syncs = RecordedSyncs()
         let quick = try StoreFixture(.none, fileSystem: Self.simpleDisk, syncs: syncs)
@@ -76,7 +77,8 @@ import TransferTestSupport
         #expect(fixture.visible.filter { !$0.hasSuffix("/") } == ["a/b/c/1"])
     }
 
-    /// The kernel tells of lost bytes of each file: a sync of the whole file system may have told somebody else.
+    /// The kernel reports lost bytes for each file: a sync of the whole file system may have reported them to another
+    /// caller.
     @Test func whatWasLostBeforeIsAskedOfEachFile() throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), script: script)
@@ -88,7 +90,7 @@ import TransferTestSupport
         #expect(failed == [2] && fixture.parts.isEmpty && fixture.store.isInDoubt)
     }
 
-    /// The same content many times over costs the disk one sync of the file that is there.
+    /// The same content, uploaded many times, costs one sync of the existing file.
     @Test(arguments: [ConflictPolicy.overwrite, .keepBoth, .skip, .fail], [1, 40])
     func itsCopyIsNotSynced(conflict: ConflictPolicy, count: Int) throws {
         let syncs = RecordedSyncs()
@@ -118,7 +120,7 @@ import TransferTestSupport
         return status.st_ino
     }
 
-    /// An empty upload that is stored already makes no work for the file system, however often it comes.
+    /// An empty upload that is already stored costs the file system no work, however often it is sent.
     @Test func itsEmptyFileIsTheNextUploads() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
         #expect(try fixture.publish("a", []) == .committed("a"))
@@ -132,7 +134,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("b")) == .one && Files.read(fixture.path("a")) == [])
         let modified = try #require(Files.status(fixture.path("b"))?.st_mtim)
         #expect(modified.tv_sec >= start.seconds - 1)
-        // What has content, and what has a name, is no other upload's.
+        // A file that has content or a name is not used for another upload.
         let another = try fixture.publication("b", .one)
         let written = inode(another)
         #expect(fixture.publish([another]) == [.success(.alreadyStored(another.path))])
@@ -140,7 +142,7 @@ import TransferTestSupport
         #expect(![number, written].contains(inode(last)))
     }
 
-    /// A file that is replaced after it was found to have the content: here by another upload of the same batch.
+    /// The existing file is replaced after its content was compared: here by another upload of the same batch.
     private func publishOverAnother(_ fixture: StoreFixture) throws -> (batch: [Publication], copy: ino_t) {
         #expect(try fixture.publish("a", .one) == .committed("a"))
         let batch = try [[UInt8].two, .one].map { content in
@@ -166,7 +168,7 @@ import TransferTestSupport
             if status.st_ino == copy { names.withLock { $0.append(Files.status(path)?.st_ino) } }
         }
         #expect(fixture.publish(batch) == batch.map { .success(.committed($0.path)) })
-        // Before it had its name.
+        // The copy was synced before it got its name.
         let before = names.withLock { $0 }
         #expect(before.count == 1 && before.first != .some(copy))
         #expect(Files.read(path) == .one && inode(path) == copy)

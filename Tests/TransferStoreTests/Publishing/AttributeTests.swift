@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Times and permissions of what was published.
+/// Times and permissions of published files.
 @Suite struct AttributeTests {
     @Test(
         arguments: [
@@ -27,7 +27,7 @@ import TransferTestSupport
         }
     }
 
-    /// As any file that this process makes.
+    /// The same umask applies to every file that this process makes.
     @Test func theUmaskIsKnown() throws {
         let fixture = try StoreFixture()
         try Files.write(.one, to: fixture.temporary.path("mine"), mode: 0o777)
@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(Files.mode(fixture.path("a")) == 0o777 & ~umask)
     }
 
-    /// Opening stores from many threads never changes what other files get.
+    /// Opening stores in many threads never changes the mode of other files.
     @Test func readingTheUmaskDisturbsNobody() async throws {
         let umask = try StoreFixture().store.umask
         try await withThrowingTaskGroup(of: mode_t.self) { group in
@@ -66,7 +66,7 @@ import TransferTestSupport
         #expect(status.st_mtim.tv_nsec == Int(time.nanoseconds))
     }
 
-    /// File systems cut what they cannot keep; the upload is stored all the same.
+    /// A file system limits the times that it cannot keep; the upload is stored anyway.
     @Test(arguments: [Int64.min, -1 << 40, 1 << 40, .max]) func timesBeyondTheFileSystem(seconds: Int64) throws {
         let fixture = try StoreFixture()
         let modified = Timestamp(seconds: seconds, nanoseconds: 999_999_999)

@@ -6,7 +6,7 @@ import TransferStoreTestSupport
 
 @testable import TransferStore
 
-/// A call that fails in the middle of a batch.
+/// A call fails in the middle of a batch.
 @Suite struct BatchFailureTests {
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
     private static let wholeDisk = FileSystem(isMemory: false, syncsAsAWhole: true)
@@ -17,7 +17,7 @@ import TransferStoreTestSupport
         outcomes.count { if case .failure = $0 { true } else { false } }
     }
 
-    /// So many directories are not kept open: the first of them are synced while others are still being made.
+    /// A batch does not keep so many directories open: it syncs the first while it makes others.
     @Test func anEarlySyncOfNamesFailsAll() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
         let batch = try (0..<70).map { try fixture.publication("d\($0)/a", .one) }
@@ -27,7 +27,7 @@ import TransferStoreTestSupport
         #expect(script.failed == ["sync"])
     }
 
-    /// So many files of others are not kept open either, whose content is synced for an upload that is the same.
+    /// A batch does not keep so many existing files open either: it syncs the first while it compares others.
     @Test func anEarlySyncOfOthersContentFailsAll() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
         for number in 0..<70 { try fixture.publish("\(number)", [UInt8(number)]) }
@@ -38,7 +38,7 @@ import TransferStoreTestSupport
         #expect(script.failed == ["sync"])
     }
 
-    /// Whoever stores there next must not take it for one whose name is on disk.
+    /// The next upload into the directory must not assume that the directory's name is on the disk.
     @Test func aDirectoryIsDoubtedThoughAnotherSyncFailed() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
         try fixture.publish("a", .six)
@@ -50,7 +50,7 @@ import TransferStoreTestSupport
         #expect(try fixture.failure("new/b", .two) == .storageFailed)
     }
 
-    /// A sync of all says nothing of what was lost before this process opened the file system.
+    /// A sync of the file system does not report bytes that were lost before this process opened the file system.
     @Test func afterASyncOfAllEachFileIsAskedFor() throws {
         let fixture = try StoreFixture(fileSystem: Self.wholeDisk, script: script)
         let batch = try (0..<6).map { try fixture.publication("\($0)", .one) }
@@ -73,7 +73,7 @@ import TransferStoreTestSupport
 // MARK: Parts
 
 extension BatchFailureTests {
-    /// Nobody could tell what of it is on disk.
+    /// After a crash in the sync, the bytes of the part on the disk are unknown.
     @Test func aPartHasNoNameWhileItIsSynced() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
         let publication = try fixture.publication("a", .six, asPart: true)
@@ -85,7 +85,7 @@ extension BatchFailureTests {
         #expect(!fixture.store.hasPart(publication.id))
     }
 
-    /// Its content is on disk, and whoever sends it again need not send that.
+    /// The content is on the disk, so the client need not send it again.
     @Test func aPartThatCouldNotBePublishedHasItsNameAgain() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
         let publication = try fixture.publication("new/a", .six, asPart: true)

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// One command replaces nothing that it has stored or moved itself.
+/// A command replaces no file that it has stored or moved itself.
 @Suite struct CommandFilesTests {
     private static let two = Array("two".utf8)
 
@@ -28,7 +28,7 @@ import TransferTestSupport
         if case .failure(let error) = outcome { error.code == .pathConflict } else { false }
     }
 
-    /// As a file system that ignores case: what is asked for by one name is what was stored under the other.
+    /// Simulates a file system that ignores case: a file stored under one name is found under the other.
     private func respell(_ path: String, as other: String) throws {
         #expect(rename(fixture.path(path), fixture.path(other)) == 0)
     }
@@ -39,11 +39,12 @@ import TransferTestSupport
         try respell("A", as: "a")
         #expect(isRefused(try outcome("a", Self.two, command)))
         #expect(Files.read(fixture.path("a")) == .one && fixture.parts.isEmpty)
-        // The same content is there already.
+        // The existing file has the content already.
         #expect(try outcome("a", .one, command) == .success(try .alreadyStored("a")))
     }
 
-    /// A client has lost the answer, and its file has changed since. Of a form, or of what is pulled, nothing comes again.
+    /// A client that lost the answer may send the path again with changed content. Files of a form or of a fetch are
+    /// never sent twice.
     @Test func underTheSamePathOnlyWhereItMayComeAgain() throws {
         for mayRepeat in [true, false] {
             let command = StoringCommand(id: mayRepeat ? 1 : 2, mayRepeat: mayRepeat)
@@ -54,7 +55,7 @@ import TransferTestSupport
         }
     }
 
-    /// It was acknowledged for what was there, so that is not replaced either.
+    /// The existing file was acknowledged to this command, so the command does not replace it either.
     @Test func whatWasThereAlready() throws {
         try fixture.publish("a", .one)
         let command = StoringCommand(id: 1)
@@ -68,7 +69,7 @@ import TransferTestSupport
         #expect(try outcome("a", .one, StoringCommand(id: 1)) == .success(try .committed("a")))
     }
 
-    /// Somebody has written to it since.
+    /// Another process has written to the file since.
     @Test func whatOthersHaveChangedIsReplaced() throws {
         let command = StoringCommand(id: 1)
         _ = try outcome("a", .one, command)
@@ -76,7 +77,7 @@ import TransferTestSupport
         #expect(try outcome("a", Self.two, command) == .success(try .committed("a")))
     }
 
-    /// Two files of one batch.
+    /// Two files of one batch have the same path.
     @Test func inOneBatch() throws {
         let command = StoringCommand(id: 1)
         let batch = try [[UInt8].one, Self.two].map { content in
@@ -105,7 +106,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("t")) == Array("r".utf8))
     }
 
-    /// A tree with a file and a link, or a folder, whose names are one to the file system.
+    /// A tree has a file and a link, or a file and a folder, whose names are equal to the file system.
     @Test func linksAndFoldersOfOneCommand() throws {
         let (command, path) = (StoringCommand(id: 1), try RelativePath("a"))
         _ = try outcome("a", .one, command)
@@ -125,7 +126,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) != .one)
     }
 
-    /// What was stored long ago is forgotten, and no memory grows.
+    /// Files that were stored long ago are forgotten, so memory is bounded.
     @Test func thereIsABound() throws {
         var files = CommandFiles()
         let (command, path) = (StoringCommand(id: 1), try RelativePath("a"))
@@ -135,7 +136,7 @@ import TransferTestSupport
         for object in 0..<70_000 { files.add(version(object), of: command, at: path) }
         #expect(try files.check(version(0), hasOtherNames: false, command, path) == nil)
         #expect(throws: Failure.ownFile(path)) { try files.check(version(69_999), hasOtherNames: false, command, path) }
-        // Paths of 4 KiB: a thousand of them are a generation.
+        // Each path has almost 4 KiB: a thousand of them fill a generation.
         let long = try RelativePath(
             Array(repeating: String(repeating: "x", count: 255), count: 15).joined(separator: "/"))
         for object in 0..<2200 { files.add(version(100_000 + object), of: command, at: long) }
@@ -145,7 +146,7 @@ import TransferTestSupport
         }
     }
 
-    /// The file has one object under both names, and keeps the other name.
+    /// Both names belong to one object, and the other name is kept.
     @Test(arguments: [false, true]) func anotherNameOfAFileIsReplaced(isMade: Bool) throws {
         try fixture.publish("a", .one)
         #expect(link(fixture.path("a"), fixture.path("b")) == 0)
@@ -163,7 +164,7 @@ import TransferTestSupport
         #expect(isRefused(try outcome("a", Self.two, StoringCommand(id: 1))))
     }
 
-    /// The file has moved since, and has another name for another reason, for example in the trash.
+    /// The file was moved since and has a second name for another reason, for example in the trash.
     @Test func whatHasMovedIsNotReplaced() throws {
         let command = StoringCommand(id: 1, mayRepeat: true)
         _ = try outcome("a", .one, command)
@@ -173,7 +174,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("b")) == .one)
     }
 
-    /// Each name that the command has given to one file stays, in whatever spelling it is asked for.
+    /// All names that the command has given to one file stay, also when they are spelled in another way.
     @Test func otherNamesOfTheCommandStay() throws {
         let command = StoringCommand(id: 1, mayRepeat: true)
         _ = try outcome("a", .one, command)
@@ -209,7 +210,7 @@ import TransferTestSupport
         #expect(try files.check(file, hasOtherNames: true, command, first) == nil)
     }
 
-    /// What another command was acknowledged for with the same file changes nothing for the first one.
+    /// That another command was acknowledged for the same file does not free the file for the first command.
     @Test func whatAnotherCommandHasFoundThereStays() throws {
         let (first, second) = (StoringCommand(id: 1), StoringCommand(id: 2))
         _ = try outcome("a", .one, first)

@@ -8,12 +8,12 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Content first, then names, then directories: seen from the syncs.
+/// The order of the syncs shows that content becomes durable first, then names, then directories.
 @Suite struct CommitOrderTests {
     private static let disk = FileSystem(isMemory: false, syncsAsAWhole: true)
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
 
-    /// What a descriptor stands for.
+    /// The kind of object that a descriptor refers to.
     private enum Subject: Equatable {
         case content
         case directory
@@ -57,12 +57,12 @@ import TransferTestSupport
         #expect(contents.map(\.0) == (isGroup ? [.fileSystem] : batch.map { _ in .content }))
         #expect(contents.allSatisfy { $0.1.isEmpty })
         let directories = events.dropFirst(contents.count)
-        // The root for the directories that were made in it, and these.
+        // The root, for the directories that were made in it, and those directories.
         #expect(directories.map(\.0) == [Subject](repeating: .directory, count: 1 + min(2, count)))
         #expect(directories.allSatisfy { $0.1 == expected })
     }
 
-    /// Directories are many, too.
+    /// Many directories are synced together as well.
     @Test func manyDirectories() throws {
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: Self.disk, syncs: syncs)
@@ -108,8 +108,8 @@ import TransferTestSupport
             if Self.subject(call) == .directory { throw RecordedSyncs.failure }
         }
         for outcome in fixture.publish(batch) { #expect(throws: Failure.self) { try outcome.get() } }
-        // The same again is then a success that is earned: nothing of the first attempt is believed in, files have new
-        // bytes and new names, and directories are synced anew, also those that are there.
+        // A retry does not rely on the first attempt: files have new bytes and new names, and directories are synced
+        // again, also existing ones.
         let subjects = Locked([Subject]())
         syncs.observe { call throws(SystemError) in
             if let subject = Self.subject(call) { subjects.withLock { $0.append(subject) } }
@@ -120,7 +120,7 @@ import TransferTestSupport
         #expect(fixture.visible.count { !$0.hasSuffix("/") } == count)
     }
 
-    /// A sync of everything that failed for one batch may have been told of another's bytes.
+    /// A failed sync of the file system for one batch may have reported the bytes of another.
     @Test func whatWasStagedBeforeAFailureFails() throws {
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: Self.disk, syncs: syncs)
@@ -134,7 +134,7 @@ import TransferTestSupport
         #expect(try fixture.publish("after", .one) == .committed("after"))
     }
 
-    /// What is there already was not necessarily synced by whoever put it there.
+    /// The process that wrote an existing file has not necessarily synced it.
     @Test(arguments: [1, 3, 30, 150]) func whatIsThereIsMadeDurable(count: Int) throws {
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)

@@ -26,7 +26,7 @@ import TransferTestSupport
 
     private func numbers(_ count: Int) -> [Int32] { (0..<Int32(count)).map { 1000 + $0 } }
 
-    /// Of the file system that a sync of all is about.
+    /// Descriptors on the file system that the committer syncs.
     private func here(_ count: Int) -> [Int32] { Array(repeating: directory.number, count: count) }
 
     @Test(arguments: [disk, simpleDisk]) func nothing(fileSystem: FileSystem) throws {
@@ -43,13 +43,13 @@ import TransferTestSupport
         let numbers = numbers(count)
         #expect(try committer(Self.disk).commit(numbers, bytes: 1, since: 0) == numbers.map { _ in nil })
         #expect(syncs.all == numbers.map { .start($0) } + numbers.map { .file($0) })
-        // Where nothing was written there is nothing to start.
+        // Without written bytes there is no write to start.
         syncs.reset()
         #expect(try committer(Self.disk).commit(numbers, since: 0) == numbers.map { _ in nil })
         #expect(syncs.all == numbers.map { .file($0) })
     }
 
-    /// All through the same descriptor: another one would be told of old failures, or not of new ones.
+    /// All groups use one descriptor: another descriptor would report old failures, or miss new ones.
     @Test(arguments: [Committer.groupSize, 256]) func manyAreOneCall(count: Int) throws {
         let committer = try committer(Self.disk)
         for _ in 0..<2 { #expect(committer.commit(here(count), since: 0) == here(count).map { _ in nil }) }
@@ -66,7 +66,8 @@ import TransferTestSupport
         #expect(Set(syncs.syncs) == Set(numbers.map { .file($0) }))
     }
 
-    /// What was found, and a directory, can be on a file system that is mounted below; a sync of this one says nothing of it.
+    /// An existing file or a directory can be on a file system that is mounted below, which the sync of this one does
+    /// not cover.
     @Test func manyThatAreElsewhere() throws {
         let elsewhere = try DirectoryHandle(path: "/proc", on: syncs.disk)
         let descriptors = here(Committer.groupSize) + [elsewhere.number]
@@ -74,7 +75,7 @@ import TransferTestSupport
         #expect(Set(syncs.all) == Set(descriptors.map { .file($0) }))
     }
 
-    /// Their own bytes are no reason not to write everything, and some of others' are not either.
+    /// The batch's own bytes, and a limited number of other bytes, do not rule out a sync of the whole file system.
     @Test(
         arguments: [
             (0, 0, true), (10 << 20, 10 << 20, true), (10 * Committer.savedBytes, 0, true),
@@ -87,7 +88,7 @@ import TransferTestSupport
         #expect(syncs.all.contains(.fileSystem(directory.number)) == isGroup)
     }
 
-    /// Many small batches earn together what one of them may not take.
+    /// Each small batch earns some time to wait; several together earn one sync of the whole file system.
     @Test func waitingIsEarned() throws {
         let committer = try committer(Self.disk)
         func isGroup() -> Bool {
@@ -97,7 +98,7 @@ import TransferTestSupport
         }
         syncs.setDirty(35 * Committer.savedBytes)
         #expect((0..<8).map { _ in isGroup() } == [false, false, false, true, false, false, true, false])
-        // But never so much that anybody would notice.
+        // The earned time has a limit that no client notices.
         syncs.setDirty(Committer.mostStrangeBytes + 1)
         for _ in 0..<1000 { #expect(!isGroup()) }
         syncs.setDirty(Committer.mostStrangeBytes)
@@ -114,7 +115,7 @@ import TransferTestSupport
         #expect(syncs.all.isEmpty)
     }
 
-    /// One failure is that file's alone, and no file is tried twice.
+    /// A failure concerns only its file, and no file is synced twice.
     @Test(arguments: [1, 3, 100]) func failuresOfSome(count: Int) throws {
         syncs.observe { call throws(SystemError) in
             if case .file(let number) = call, number % 3 == 1 { throw RecordedSyncs.failure }
@@ -132,7 +133,8 @@ import TransferTestSupport
         #expect(committer.commit(here(20), since: 0) == here(20).map { _ in failure })
         #expect(syncs.all == [.fileSystem(directory.number)])
         #expect(committer.failures == 1)
-        // Also of those that were staged before and come later, one by one or together; not of new ones.
+        // The failure also applies to files that were staged before and committed later, one by one or together, but
+        // not to new ones.
         syncs.observe { _ throws(SystemError) in }
         for count in [1, 3, 20] {
             #expect(committer.commit(here(count), since: 0) == here(count).map { _ in failure })

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What becomes of an upload whose name is taken.
+/// What happens to an upload whose path is taken.
 @Suite struct ConflictPolicyTests {
     private func overwrite(
         _ fixture: StoreFixture, _ content: [UInt8], connection: Int, isGone: Bool, hasCondition: Bool = false
@@ -18,8 +18,8 @@ import TransferTestSupport
         return fixture.publish([publication])[0]
     }
 
-    /// As after a client that was killed and run again: what it sent before it died comes to the store behind what it was
-    /// acknowledged later.
+    /// A client was killed and started again: the store receives content that the client sent before its death after
+    /// content that was acknowledged later.
     @Test(arguments: [true, false]) func whoIsGoneReplacesNothingThatIsNewer(_ wasThere: Bool) throws {
         let fixture = try StoreFixture()
         if wasThere { try fixture.publish("d/x", .six) }
@@ -30,16 +30,16 @@ import TransferTestSupport
         #expect(throws: Failure.self) { try overwrite(fixture, .six, connection: 8, isGone: true).get() }
         #expect(Files.read(fixture.path("d/x")) == .two)
         #expect(fixture.parts.isEmpty)
-        // The same content is there, whoever sent it.
+        // The existing file has the same content, whichever connection sent it.
         #expect(try overwrite(fixture, .two, connection: 7, isGone: true).get() == .alreadyStored("d/x"))
-        // Its own and what is older it may replace, and whoever is there may replace everything.
+        // A closed connection may replace its own files and older ones; an open connection may replace every file.
         #expect(try overwrite(fixture, .one, connection: 9, isGone: true).get() == committed)
         #expect(try overwrite(fixture, .two, connection: 10, isGone: true).get() == committed)
         #expect(try overwrite(fixture, .six, connection: 7, isGone: false).get() == committed)
         #expect(Files.read(fixture.path("d/x")) == .six)
     }
 
-    /// Also where it depends on what is there: the condition may hold for what came since.
+    /// The rule also holds for uploads with a condition, which newer content may meet.
     @Test func whoIsGoneReplacesNothingThatIsNewerByACondition() throws {
         let fixture = try StoreFixture()
         #expect(try overwrite(fixture, .two, connection: 9, isGone: false).get() == .committed("d/x"))
@@ -78,7 +78,7 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// The first free name is taken, though later ones are not free.
+    /// The first free number is used, even if a later one is taken.
     @Test func aGapIsFilled() throws {
         let fixture = try StoreFixture()
         try Files.write(.one, to: fixture.path("a"))
@@ -111,7 +111,7 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// Whoever has the old file open goes on reading the old content.
+    /// A reader that has the old file open continues to read the old content.
     @Test func overwritingIsOneStep() throws {
         let fixture = try StoreFixture()
         try fixture.publish("a", .one)
@@ -141,11 +141,11 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// What may have the name without being a file.
+    /// Objects at the path that are not regular files.
     enum Obstacle: CaseIterable {
         case directory, symlink, danglingSymlink, fifo, socket
 
-        /// - Parameter target: a file with the content that the upload has.
+        /// - Parameter target: path of a file with the same content as the upload.
         func make(_ path: String, target: String) throws {
             switch self {
             case .directory: try Files.makeDirectory(path)
@@ -157,7 +157,7 @@ import TransferTestSupport
         }
     }
 
-    /// Empty content has the size of a FIFO, and nothing waits for a writer.
+    /// Empty content has the size of a FIFO, and the comparison must not wait for a writer.
     @Test(arguments: Obstacle.allCases, [ConflictPolicy.keepBoth, .overwrite, .skip, .fail])
     func notAFile(obstacle: Obstacle, policy: ConflictPolicy) throws {
         for content in [[UInt8](), .one] {

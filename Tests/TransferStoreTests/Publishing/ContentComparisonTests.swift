@@ -10,7 +10,7 @@ import TransferTestSupport
 @Suite struct ContentComparisonTests {
     private static let size = 512 << 10
 
-    /// A store with numbered names taken by files of one size, that differ at one place.
+    /// A store in which the numbered names belong to files of one size that differ in one byte.
     private func fixture(_ count: Int, differingAt place: Int) throws -> (StoreFixture, ReadBytes) {
         let reads = ReadBytes()
         let temporary = try TemporaryDirectory(prefersMemory: true)
@@ -31,15 +31,16 @@ import TransferTestSupport
         return content
     }
 
-    /// However many files have its size, an upload has no more read than it has brought, a few times.
+    /// However many files have its size, an upload causes only a few times as many read bytes as it has itself.
     @Test(arguments: [0, size - 1]) func anUploadPaysForWhatIsRead(place: Int) throws {
         let (fixture, reads) = try fixture(60, differingAt: place)
         #expect(try fixture.publish("a", Self.content(200, differingAt: place)) == .committed("a-60"))
-        // Of each file and as much of the upload itself.
+        // The first page of each file, and as many bytes of the upload itself.
         #expect(reads.total <= 2 * (60 * (4 << 10) + 4 * Self.size))
     }
 
-    /// The last one it looks at is found; behind that, the content is stored twice rather than not at all.
+    /// A file with the content is found up to the last one that is compared; after that, the content is stored twice
+    /// rather than refused.
     @Test func whatIsTheSameIsFound() throws {
         let (fixture, _) = try fixture(60, differingAt: 0)
         for number in [0, 1, 59] {
@@ -63,7 +64,7 @@ import TransferTestSupport
         #expect(try fixture.publish("a", other) == .alreadyStored("a-1"))
     }
 
-    /// An upload of one size that is all one hole, but for what is at its front.
+    /// An upload of `size` bytes that is one hole behind `front`.
     private func hole(_ size: Int, in fixture: StoreFixture, behind front: [UInt8] = []) throws -> Publication {
         let publication = try fixture.publication("a", front)
         try publication.staged.clear(UInt64(front.count)..<UInt64(size))
@@ -73,7 +74,7 @@ import TransferTestSupport
             digest: publication.digest, conflict: .keepBoth, modified: nil, permissions: nil)
     }
 
-    /// Holes have cost their sender a number, so nobody reads for them what is as large as they say.
+    /// Holes cost their sender only a number, so the store does not read as many bytes as they claim.
     @Test func anUploadOfHolesPaysForLittle() throws {
         let (fixture, reads) = try fixture(0, differingAt: 0)
         let size = 40 << 20
@@ -83,7 +84,8 @@ import TransferTestSupport
         #expect(reads.total <= 2 * (Int(ContentComparison.mostForHoles) + 8 * (4 << 10)))
     }
 
-    /// A file whose holes were filled is the same; and where that would be too much to read, one with holes is found behind it.
+    /// A file with zeros in place of holes has the same content. If comparing it would read too much, a file with holes
+    /// is found after it.
     @Test func filledHolesAreTheSame() throws {
         let (fixture, _) = try fixture(0, differingAt: 0)
         let front = SplitMix64.bytes(seed: 4, 100_000)
@@ -100,7 +102,7 @@ import TransferTestSupport
     }
 }
 
-/// Counts what is read of files.
+/// Counts the bytes that are read from files.
 private final class ReadBytes: Sendable {
     private let count = Atomic(0)
 

@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 @Suite struct FileStorePublishTests {
-    /// What admission says; nothing when there is no objection.
+    /// Result of the admission; nil if there is no objection.
     enum Answer: Equatable {
         case skipped
         case refused(ResultCode)
@@ -27,7 +27,7 @@ import TransferTestSupport
         }
     }
 
-    /// A file of three bytes, a directory, a FIFO, a link to the file, and what is not there.
+    /// A file of three bytes, a directory, a FIFO, a link to the file, and a missing path.
     @Test(
         arguments: [
             ("file", 3, .keepBoth, nil), ("file", 4, .keepBoth, nil), ("file", 4, .overwrite, nil),
@@ -78,7 +78,7 @@ import TransferTestSupport
         #expect(try !holds("a/file", 3))
     }
 
-    /// A few hundred publications of every outcome leave no descriptor open.
+    /// A few hundred publications with all outcomes leave no descriptor open.
     @Test(arguments: [false, true]) func noDescriptorStays(usesOpenat2: Bool) throws {
         let fixture = try StoreFixture(usesOpenat2: usesOpenat2)
         try Files.makeSymlink(fixture.path("link"), to: "elsewhere")

@@ -7,12 +7,12 @@ import TransferSystem
 @testable import TransferStore
 
 @Suite struct GroupSyncTests {
-    /// Counts calls; each may be made to fail or to wait.
+    /// Counts calls, and can make each fail or wait.
     private final class Disk: Sendable {
         let calls = Atomic(0)
         let running = Atomic(0)
 
-        /// - Parameter body: gets the number of the call, from 1.
+        /// - Parameter body: receives the number of the call, from 1.
         func sync(_ body: (Int) throws(SystemError) -> Void) throws(SystemError) {
             let others = running.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
             #expect(others == 0, "two calls at once")
@@ -23,7 +23,8 @@ import TransferSystem
 
     private static let failure = SystemError(errno: EIO, call: "syncfs")
 
-    /// Runs `body` with a group whose first call ends when `count` have asked for one, in failure if it `fails`.
+    /// Runs `body` with a group whose first call ends when `count` callers have asked for one; the call fails if
+    /// `fails` is set.
     private func withGroup(
         on disk: Disk, firstWaitsFor count: Int, thenFails fails: Bool = false, _ body: (GroupSync) -> Void
     ) {
@@ -36,7 +37,7 @@ import TransferSystem
             }
         }
         waiting.withLock { $0 = group }
-        // It holds the group that holds it.
+        // The closure holds the group, and the group holds the closure.
         defer { waiting.withLock { $0 = nil } }
         body(group)
     }
@@ -60,7 +61,7 @@ import TransferSystem
         #expect(group.failures == 0)
     }
 
-    /// The first call covers who made it; the next one all who came meanwhile.
+    /// The first call covers its caller; the next one covers all callers that asked in the meantime.
     @Test func whoWaitsSharesOneCall() {
         let disk = Disk()
         withGroup(on: disk, firstWaitsFor: 6) { group in
@@ -69,7 +70,7 @@ import TransferSystem
         #expect(disk.calls.load(ordering: .relaxed) == 2)
     }
 
-    /// Nobody comes back before a call has ended that began after they asked.
+    /// No caller returns before the end of a call that began after it asked.
     @Test func nobodyIsLeftOut() {
         let disk = Disk()
         let written = Atomic(0)
@@ -91,8 +92,8 @@ import TransferSystem
         #expect(disk.calls.load(ordering: .relaxed) <= 1600)
     }
 
-    /// What one call is told of may be anybody's bytes: of those who wait for it, of those who wait for the next one, and
-    /// of those who have yet to ask. Only what was staged afterwards is not concerned.
+    /// A failed call may concern the bytes of any caller: those that wait for it, those that wait for the next one, and
+    /// those that will ask later. Only files that are staged afterwards are not concerned.
     @Test func aFailureIsEverybodys() {
         withGroup(on: Disk(), firstWaitsFor: 4, thenFails: true) { group in
             inParallel(on: 4, 4) { _ in #expect(error(group, since: 0) == Self.failure) }

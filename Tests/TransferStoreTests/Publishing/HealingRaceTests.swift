@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 @Suite struct HealingRaceTests {
-    /// Somebody puts a file there when the one that the disk has lost was read to its end.
+    /// Another process replaces the file just after its lost content was read to the end.
     @Test(arguments: [false, true]) func aFileThatTookItsPlaceStays(isReplaced: Bool) throws {
         let temporary = try TemporaryDirectory()
         let path = temporary.path("store")

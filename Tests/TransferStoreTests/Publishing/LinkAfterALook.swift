@@ -4,25 +4,25 @@ import TransferSystem
 
 @testable import TransferStore
 
-/// Puts a link in the place of a file right after somebody has looked at it: the moment between looking and opening.
+/// Replaces a file by a link right after its status was read, which is the moment between lookup and opening.
 final class LinkAfterALook: Sendable {
     private let name: String
     private let target: String
     private let path = Locked<String?>(nil)
 
     /// - Parameters:
-    ///   - name: of the file.
-    ///   - target: what the link leads to.
+    ///   - name: name of the file.
+    ///   - target: target of the link.
     init(_ name: String, to target: String) {
         (self.name, self.target) = (name, target)
     }
 
     var disk: Disk { Disk(interception: { [self] call, body in perform(call, body) }) }
 
-    /// The next look at the file is the one.
+    /// Replaces the file after its next status.
     func arm(_ path: String) { self.path.withLock { $0 = path } }
 
-    /// Whether it has happened.
+    /// Whether the file was replaced.
     var hasStruck: Bool { path.withLock { $0 == nil } }
 
     private func perform(_ call: DiskCall, _ body: () -> Int) -> Int {

@@ -8,8 +8,8 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Nothing that is opened by a name follows a link: neither one that stands there, nor one that takes the place of a file
-/// between the look at it and the opening.
+/// Opening by name never follows a link: neither one that is there already, nor one that replaces a file between lookup
+/// and opening.
 @Suite struct LinkRaceTests {
     private let temporary: TemporaryDirectory
     private let race: LinkAfterALook
@@ -25,7 +25,7 @@ import TransferTestSupport
 
     private var file: String { temporary.path("store/f") }
 
-    /// A store with a file that holds the same as the one outside.
+    /// A store with a file that has the same content as the file outside.
     private func store() throws -> FileStore {
         let store = try FileStore(
             path: temporary.path("store"), durability: .commit, fileSystem: nil, disk: race.disk)
@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(race.hasStruck)
     }
 
-    /// The content behind the link would be the same.
+    /// The content behind the link would be equal.
     @Test func aComparison() throws {
         let store = try store()
         let digest = content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }

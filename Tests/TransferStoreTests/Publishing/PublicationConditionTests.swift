@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// A request that makes itself depend on what has its path: what is compared is what is replaced.
+/// A request can depend on the file at its path: the file that is compared is the file that is replaced.
 @Suite struct PublicationConditionTests {
     private static let two = Array("two".utf8)
 
@@ -29,7 +29,7 @@ import TransferTestSupport
         fixture.publish([publication])[0]
     }
 
-    /// The condition that the path has the file that has it now.
+    /// A condition that holds as long as the path has its current file.
     private func unchanged() throws -> PublicationCondition {
         let version = fixture.store.version(at: try RelativePath("a"))
         return PublicationCondition { $0?.version == version }
@@ -45,13 +45,13 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) == Self.two)
     }
 
-    /// Also with the content that is there: a name that only one client gets is a lock.
+    /// The condition fails even if the content is equal: a name that only one client can get is a lock.
     @Test(arguments: [ConflictPolicy.overwrite, .fail]) func oneOfTwoIsNew(conflict: ConflictPolicy) throws {
         #expect(outcome(try publication(.one, conflict, if: .onlyNew)) == .success(try .committed("a")))
         #expect(outcome(try publication(.one, conflict, if: .onlyNew)) == .failure(.conditionFails))
     }
 
-    /// Another client is faster, between the comparison and the publication.
+    /// Another client publishes between the comparison and the publication.
     @Test(arguments: [true, false]) func aFileThatComesInBetween(hasFile: Bool) throws {
         if hasFile { try fixture.publish("a", .one) }
         let version = fixture.store.version(at: try RelativePath("a"))
@@ -69,7 +69,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) == Self.two && fixture.visible == ["a"])
     }
 
-    /// The condition holds for what has come as well.
+    /// The condition holds for the new file as well.
     @Test func aFileThatComesInBetweenAndIsWelcome() throws {
         let isFirst = Locked(true)
         let condition = PublicationCondition { [fixture] _ in
@@ -92,7 +92,8 @@ import TransferTestSupport
         #expect(fixture.visible.isEmpty)
     }
 
-    /// Where it holds, the same content is not stored again, and other content takes its place or is refused, as the policy says.
+    /// If the condition holds, equal content is not stored again, and other content is stored or refused according to
+    /// the policy.
     @Test func whereItHoldsThePolicyDecides() throws {
         try fixture.publish("a", .one)
         let path = try RelativePath("a")
@@ -106,7 +107,7 @@ import TransferTestSupport
         #expect(outcomes[3] == .success(.committed(path, nil)))
     }
 
-    /// A link leads somewhere else, and has nothing that a condition could be about.
+    /// A link refers to another place, and has no version for a condition.
     @Test func aLinkMeetsNoCondition() throws {
         try Files.makeSymlink(fixture.path("a"), to: "elsewhere")
         for condition in [.onlyNew, PublicationCondition { _ in true }] {

@@ -38,7 +38,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path(numbered.string)) == .two)
     }
 
-    /// Equal characters, but other bytes: two files.
+    /// The names have equal characters but different bytes, so there are two files.
     @Test func namesAreNotNormalised() throws {
         let fixture = try StoreFixture()
         for (name, content) in [("\u{E9}", [UInt8].one), ("e\u{301}", .two)] {
@@ -51,7 +51,7 @@ import TransferTestSupport
         }
     }
 
-    /// There is no name to keep both under: an error and nothing else.
+    /// No number fits into the name, so the upload fails and changes nothing.
     @Test func noRoomForANumber() throws {
         let fixture = try StoreFixture()
         let name = "a." + String(repeating: "n", count: 253)
@@ -103,7 +103,7 @@ import TransferTestSupport
         #expect(try StoreFixture().publish([]).isEmpty)
     }
 
-    /// A batch may name thousands of directories, and descriptors are few.
+    /// A batch may name thousands of directories, but descriptors are limited.
     @Test func aBatchOfManyDirectoriesHoldsFew() throws {
         let fixture = try StoreFixture()
         let names = (0..<120).map { "d\($0 % 60)/e\($0)/f" }
@@ -115,7 +115,7 @@ import TransferTestSupport
         #expect(fixture.visible.filter { $0.hasSuffix("f") } == Set(names))
     }
 
-    /// Uploads of several connections at once, all of the same name.
+    /// Uploads of several connections to one path at once.
     @Test func severalThreads() async throws {
         let fixture = try StoreFixture()
         let contents = (0..<24).map { [UInt8](text: "content \($0 / 2 + 10)") }

@@ -17,12 +17,12 @@ import TransferModel
             ("a.tar.gz", 1, "a.tar-1.gz"), ("name.", 1, "name-1."), ("..a", 1, ".-1.a"), ("...", 1, "..-1."),
             ("写真.jpg", 3, "写真-3.jpg"), ("😀.png", 1, "😀-1.png"), ("a\nb.c\nd", 1, "a\nb-1.c\nd"),
             ("photo-1.png", 1, "photo-1-1.png"), (" .x", 1, " -1.x"),
-            // A combining mark makes one character with the dot before it, but the dot is still a dot.
+            // A combining mark forms one character with the dot before it, but the dot still begins the extension.
             ("photo.\u{301}png", 1, "photo-1.\u{301}png"), ("e\u{301}.png", 1, "e\u{301}-1.png"),
             (letters(255), 1, letters(253) + "-1"), (letters(255), 1000, letters(250) + "-1000"),
             (letters(253), 1, letters(253) + "-1"), (letters(254), 1, letters(253) + "-1"),
             (letters(251) + ".png", 1, letters(249) + "-1.png"),
-            // A character goes as a whole: 84 of three bytes each, and 252 + 2 bytes fit.
+            // Characters are cut as a whole: 84 of three bytes each, and 252 + 2 bytes fit.
             (letters(85, "写"), 1, letters(84, "写") + "-1"), (letters(85, "写"), 100, letters(83, "写") + "-100"),
             (letters(63, "😀") + ".x", 1, letters(62, "😀") + "-1.x"),
             ("a." + letters(252), 1, "-1." + letters(252)),

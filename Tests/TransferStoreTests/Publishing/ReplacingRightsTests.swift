@@ -6,7 +6,7 @@ import TransferSystem
 
 @testable import TransferStore
 
-/// Who may not replace everything.
+/// Some publications may not replace every file.
 @Suite struct ReplacingRightsTests {
     private let fixture: StoreFixture
 
@@ -29,7 +29,7 @@ import TransferSystem
         #expect(Files.read(fixture.path("a")) == .two)
     }
 
-    /// Somebody stores it between the question and the rename.
+    /// Another process replaces the file between the check and the rename.
     @Test func whatTookItsPlaceMeanwhileIsAskedAbout() throws {
         try fixture.publish("b", .six)
         let own = fixture.store.version(at: try RelativePath("a"))

@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferStore
 
 @Suite struct TargetNameTests {
-    /// As far as the shorter one goes, nothing tells them apart.
+    /// The content is equal up to the end of the shorter file.
     @Test func aFileThatBeginsAlikeIsAnother() throws {
         let fixture = try StoreFixture()
         #expect(try fixture.publish("a", .six) == .committed("a"))

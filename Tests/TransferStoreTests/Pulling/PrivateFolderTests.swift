@@ -8,12 +8,12 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Parts of long files in a directory where others can make names.
+/// Parts of long files in a directory where other users can make names.
 @Suite struct PrivateFolderTests {
     private let temporary: TemporaryDirectory
     private let names = [RelativePath.partsName, RelativePath.partsName(of: geteuid())]
 
-    /// A user that is not this one.
+    /// The ID of another user.
     private static let stranger: uid_t = 64_321
 
     init() throws {
@@ -30,7 +30,7 @@ import TransferTestSupport
         PrivateFolder(names, in: try DirectoryHandle(path: temporary.path, on: Disk()))
     }
 
-    /// Writes a part of a file, and says where it is.
+    /// Writes a part of a file and returns the paths that this made.
     private func placeOfPart() throws -> Set<String> {
         let before = Files.tree(temporary.path)
         let destination = try PullDirectory(path: temporary.path)
@@ -45,7 +45,7 @@ import TransferTestSupport
         #expect(try folder().openIfThere() != nil)
     }
 
-    /// Another process of this user may remove it as soon as it is made, because it is empty.
+    /// Another process of this user may remove the folder right after it was made, because it is empty.
     @Test func oneThatIsRemovedIsMadeAgain() throws {
         let isOver = Atomic(false)
         let path = temporary.path(names[0])
@@ -57,7 +57,7 @@ import TransferTestSupport
         #expect(!Files.names(temporary.path).contains(names[1]))
     }
 
-    /// What others may look into, or have made, is left alone, whatever it is.
+    /// A folder that others can read or have made is not used, whatever it contains.
     @Test(arguments: [0o777, 0o755, 0o710, 0o1777] as [mode_t])
     func aFolderThatIsOpenToOthersIsLeft(mode: mode_t) throws {
         try plant(names[0], mode: mode)
@@ -86,7 +86,7 @@ import TransferTestSupport
         #expect(Files.names(temporary.path("elsewhere")).isEmpty)
     }
 
-    /// Where others have all names there is no place for parts, and the user is told.
+    /// If others have made all possible folders, the fetch fails with an error that names one.
     @Test func whereOthersHaveAllNames() throws {
         for name in names { try plant(name, mode: 0o777) }
         let destination = try PullDirectory(path: temporary.path)

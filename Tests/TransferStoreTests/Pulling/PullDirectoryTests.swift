@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Where files of a server arrive.
+/// The directory that a client fetches files to.
 @Suite struct PullDirectoryTests {
     private let temporary: TemporaryDirectory
 
@@ -19,10 +19,10 @@ import TransferTestSupport
         try PullDirectory(path: temporary.path("in"), durability: durability)
     }
 
-    /// What is in the directory, parts included.
+    /// All paths in the directory, also those of parts.
     private var tree: Set<String> { Files.tree(temporary.path("in")) }
 
-    /// Brings a file as a long one is brought.
+    /// Publishes a file in the way that long files are fetched.
     private func publish(
         _ content: [UInt8], _ conflict: ConflictPolicy, on destination: PullDirectory
     ) throws -> Result<PublicationOutcome, Failure> {
@@ -36,8 +36,8 @@ import TransferTestSupport
         return try #require(destination.publish([publication]).first)
     }
 
-    /// Somebody has taken the name while the file was fetched, or has fetched it as well. Where nothing is synced, as in
-    /// memory, the part has the name still under which it is gone on with.
+    /// Another process has taken the name during the fetch, or has fetched the same file. Without syncs, as in memory,
+    /// the part still has the name for resuming.
     @Test(arguments: [ConflictPolicy.skip, .keepBoth], [Durability.commit, .none])
     func nothingIsLeftOfWhatIsNotNeeded(_ conflict: ConflictPolicy, _ durability: Durability) throws {
         let destination = try destination(durability)
@@ -48,7 +48,7 @@ import TransferTestSupport
         #expect(tree == ["a"] && Files.read(temporary.path("in/a")) == .one)
     }
 
-    /// What is noted of received files is read by the next process, whatever they are called.
+    /// The next process reads the notes about received files, whatever their names are.
     @Test func notesComeBack() throws {
         let files = try OddNames.paths.enumerated().map { number, path in
             ReceivedFile(
@@ -67,7 +67,7 @@ import TransferTestSupport
         #expect(found.count == batches.count)
         let noted = found.flatMap(\.files)
         #expect(noted.count == files.count && files.allSatisfy(noted.contains))
-        // The most that there can be, of the longest paths in which every byte is escaped.
+        // The largest possible note: the longest paths, in which every byte is escaped.
         let longest = try RelativePath(
             [String](repeating: String(repeating: "\u{1}", count: 255), count: 16).joined(separator: "/"))
         let many = (0..<count).map { _ in
@@ -77,7 +77,7 @@ import TransferTestSupport
         #expect(first.notes().first { $0.name == note }?.files == many)
     }
 
-    /// What may be wanted again stays.
+    /// A part stays if the file may be wanted again.
     @Test func whatTheNameWasRefusedToStays() throws {
         try Files.write(.one, to: temporary.path("in/a"))
         let outcome = try publish(.two, .fail, on: destination())

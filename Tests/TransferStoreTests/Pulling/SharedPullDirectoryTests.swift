@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What others do, or have done, in a directory that is fetched to.
+/// What other processes do in a directory that is the target of a fetch.
 @Suite struct SharedPullDirectoryTests {
     private let temporary: TemporaryDirectory
 
@@ -25,7 +25,7 @@ import TransferTestSupport
         withExtendedLifetime(staged) {}
     }
 
-    /// A fetch was killed while it synced: what is there may be in the kernel's memory only.
+    /// A fetch was killed during a sync: the file may exist only in the kernel's memory.
     @Test(arguments: [false, true]) func whatIsInDoubtIsFetchedAgain(isInDoubt: Bool) throws {
         let disk = Disk()
         guard try !FileSystem(of: DirectoryHandle(path: temporary.path, on: disk)).isMemory else { return }

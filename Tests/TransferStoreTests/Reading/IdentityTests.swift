@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What tells a stored file from another, and whether it is still what it was.
+/// The identity of a stored file shows whether it is another file or has changed.
 @Suite struct IdentityTests {
     private func version(_ path: String) throws -> ContentVersion {
         var status = stat()
@@ -16,7 +16,7 @@ import TransferTestSupport
         return ContentVersion(status)
     }
 
-    /// Linked, renamed, replaced: always the file's as it is once it has its name.
+    /// The returned identity is the file's identity after it was linked, renamed, or replaced another.
     @Test(arguments: [false, true]) func comesWithWhatWasPublished(asPart: Bool) throws {
         let fixture = try StoreFixture()
         for policy in [ConflictPolicy.keepBoth, .overwrite] {
@@ -44,7 +44,7 @@ import TransferTestSupport
         #expect(throws: SystemError.self) { try ContentVersion(of: -1) }
     }
 
-    /// Nobody knows who wrote it, so it counts for nothing before it is synced.
+    /// The writer of an existing file is unknown, so the file does not count before it is synced.
     @Test func whatIsFoundIsMadeDurable() throws {
         let syncs = RecordedSyncs()
         let disk = FileSystem(isMemory: false, syncsAsAWhole: false)
@@ -52,7 +52,7 @@ import TransferTestSupport
         try Files.write(.one, to: fixture.path("a"))
         let before = syncs.syncs.count
         #expect(try fixture.publish("a", .one) == .alreadyStored("a"))
-        // What was found, and the directory.
+        // The existing file, and the directory.
         #expect(syncs.syncs.count == before + 2)
     }
 }

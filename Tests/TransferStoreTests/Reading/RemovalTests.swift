@@ -25,7 +25,7 @@ import TransferTestSupport
         #expect(fixture.store.space?.used == 0 && fixture.visible.isEmpty)
     }
 
-    /// It may hold more than somebody knows of.
+    /// The folder may contain more files than the client knows.
     @Test func aFolderGoesOnlyWhenThatIsWanted() throws {
         try fixture.publish("folder/a", .six)
         let remover = fixture.store.remover()
@@ -48,7 +48,8 @@ import TransferTestSupport
         #expect(fixture.visible.isEmpty && removal.takeRemoved().count == deep)
     }
 
-    /// Its path is opened again when those below it are gone: it may be another folder's by then.
+    /// The parent is opened again by path after its children are removed: by then the path may belong to another
+    /// folder.
     @Test func aFolderThatTakesThePathOfOneThatIsRemovedStays() throws {
         _ = try makeDeep(60)
         let removal = try fixture.store.remover().begin(try RelativePath("d"), isRecursive: true, of: nil)
@@ -59,7 +60,7 @@ import TransferTestSupport
         #expect(error?.code == .busy && fixture.visible.contains("d/d/f"))
     }
 
-    /// Somebody else removes the same folder.
+    /// Two removals of one folder run at once.
     @Test func whatIsGoneIsNotMissed() throws {
         _ = try makeDeep(60)
         let (one, other) = (fixture.store.remover(), fixture.store.remover())
@@ -77,9 +78,9 @@ import TransferTestSupport
         [String](repeating: "d", count: levels).joined(separator: "/") + "/f"
     }
 
-    /// Folders in one another, with a file in each.
+    /// Makes nested folders with one file in each.
     ///
-    /// - Returns: how many files there are.
+    /// - Returns: number of files.
     private func makeDeep(_ levels: Int) throws -> Int {
         for level in 1...levels {
             let folder = [String](repeating: "d", count: level).joined(separator: "/")
@@ -89,7 +90,7 @@ import TransferTestSupport
         return levels
     }
 
-    /// How many descriptors of this process are of something in the store.
+    /// Number of this process's descriptors that refer to paths in the store.
     private var descriptors: Int {
         (0..<4096).count { number in
             var buffer = [CChar](repeating: 0, count: 4096)

@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// A removal is told as durable when the directory that it took place in was synced after it.
+/// A removal is acknowledged as durable only after the directory that contained the name was synced.
 @Suite struct StoreRemoverTests {
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
 
@@ -48,7 +48,7 @@ import TransferTestSupport
         let error = #expect(throws: Failure.self) { try remove(paths, from: fixture) }
         #expect(error?.code == .storageFailed)
         #expect(fixture.store.isInDoubt)
-        // Nobody gets a better answer by asking again.
+        // A second attempt gives no better answer.
         syncs.observe { _ throws(SystemError) in }
         for path in paths {
             let error = #expect(throws: Failure.self) { try remove([path], from: fixture) }
@@ -56,7 +56,7 @@ import TransferTestSupport
         }
     }
 
-    /// A client may ask for any number of removals that are refused.
+    /// A client may send any number of removals that are refused.
     @Test func removalsThatFailKeepNoFolderOpen() throws {
         let fixture = try StoreFixture()
         for number in 0..<100 { try fixture.publish("d\(number)/a", .one) }
@@ -73,8 +73,8 @@ import TransferTestSupport
         #expect(Files.descriptors(below: fixture.root).count <= before + 1 && !remover.isFull)
     }
 
-    /// A file is gone when its removal has begun. A commit for others that fails then is no answer to its owner, who has to hear of the
-    /// failure from the next one.
+    /// A file is gone when its removal has begun. If a commit for other removals then fails, the next commit has to
+    /// report the failure to the client that removed the file.
     @Test func aCommitForOthersThatFailsIsToldOfWhatHasJustBegun() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         for path in ["a", "b", "c"] { try fixture.publish(path, .one) }

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// How many unfinished uploads a store keeps.
+/// The limit on the number of unfinished uploads in a store.
 @Suite struct PartLimitTests {
     private let directory: TemporaryDirectory
     private let store: FileStore

@@ -16,7 +16,7 @@ import TransferTestSupport
         }
     }
 
-    /// To count takes a while, and uploads go on.
+    /// Counting takes time, and uploads continue meanwhile.
     @Test func whatIsStoredWhileItIsCountedCounts() {
         let counted = Locked<Quota?>(nil)
         let quota = Quota(limit: 100) { _, _ in
@@ -30,7 +30,7 @@ import TransferTestSupport
         counted.withLock { $0 = nil }
     }
 
-    /// Who cannot say what is stored gives no room away, and forgets nothing that he knew.
+    /// If the stored bytes cannot be counted, no space is granted, and earlier counts are kept.
     @Test func whatCannotBeCountedIsNotTakenForNothing() throws {
         let count = Locked<Quota.Count?>(nil)
         let quota = Quota(limit: 100) { _, _ in
@@ -47,7 +47,8 @@ import TransferTestSupport
         #expect(quota.used == 99)
     }
 
-    /// Others may have removed files. Each count looks at every file, so that it is done every 10 s at most, by the quota's own clock.
+    /// Others may have removed files. Each count looks at every file, so counts are at least 10 s apart by the quota's
+    /// own clock.
     @Test func whatSeemsToBeFullIsCountedAnewAfterAWhile() throws {
         let now = Locked<Int64>(0)
         let stored = Locked<UInt64>(100)
@@ -67,7 +68,7 @@ import TransferTestSupport
         #expect(throws: Failure.self) { try quota.hold(1) }
     }
 
-    /// What the server has room for and the client has not.
+    /// The server has space for the upload, but the client's quota does not.
     @Test(arguments: [false, true]) func whatOneRefusesTheOtherDoesNotHold(isPart: Bool) throws {
         let temporary = try TemporaryDirectory()
         let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 1000))

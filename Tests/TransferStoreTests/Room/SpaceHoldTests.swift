@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What one upload gives back is never another's.
+/// Space that one upload releases is never taken from another upload.
 @Suite struct SpaceHoldTests {
     private let fixture: StoreFixture
     private let client = Quota(limit: 100) { limit, room in
@@ -22,7 +22,7 @@ import TransferTestSupport
         fixture = StoreFixture(temporary: temporary, store: store, name: "store")
     }
 
-    /// What the server and the client have left to hold.
+    /// Space that the server and the client have in use.
     private var used: [UInt64?] { [fixture.store.space?.used, client.used] }
 
     private func stage(_ size: UInt64) throws -> StagedFile {
@@ -64,7 +64,7 @@ import TransferTestSupport
         withExtendedLifetime(other) {}
     }
 
-    /// One that is about to be synced has another name for a while.
+    /// A part that is about to be synced has another name for a while.
     @Test func aPartThatIsWithdrawnStillCounts() throws {
         let id = UploadID.random()
         let staged = try fixture.store.resume(id: id, size: 4)
@@ -79,7 +79,7 @@ import TransferTestSupport
         withExtendedLifetime(staged) {}
     }
 
-    /// A power cut may keep both names of a rename.
+    /// A power cut can leave both names of a rename.
     @Test func aPartThatHasItsOldNameStillCounts() throws {
         let id = UploadID.random()
         let staged = try fixture.store.resume(id: id, size: 4)
@@ -94,7 +94,7 @@ import TransferTestSupport
         withExtendedLifetime(staged) {}
     }
 
-    /// What was published under another name, and kept its old one over a power cut, is no part any more.
+    /// A file that was published under another name, and kept its old name after a power cut, is no longer a part.
     @Test func whatLosesItsNameIsGivenBackAlsoWhenNoPartFollows() throws {
         let id = UploadID.random()
         let staged = try fixture.store.resume(id: id, size: 4)

@@ -42,7 +42,7 @@ import TransferTestSupport
         #expect(fixture.visible == ["b", "c", "d/", "d/a"])
     }
 
-    /// What waits for somebody counts as what is stored does, and what is removed of it gives back what it has taken.
+    /// Mail that waits for its recipient counts like stored files, and its removal releases the space.
     @Test func whatIsInMailboxesCountsFromTheStart() throws {
         let path = RelativePath.mail(.random())
         do {
@@ -62,7 +62,8 @@ import TransferTestSupport
         #expect(fixture.visible == ["a"])
     }
 
-    /// A server counts the parts of the last one by what they take of the disk, which is more than anybody has asked for.
+    /// A server counts the parts of an earlier server by their space on the disk, which is more than the clients asked
+    /// for.
     @Test func whatWasFoundAtTheStartIsGivenBackToo() throws {
         let id = UploadID.random()
         do {
@@ -107,7 +108,7 @@ import TransferTestSupport
         try fixture.publish("a", .six)
         try fixture.publish("a", .one, .overwrite)
         #expect(fixture.store.space?.used == 3)
-        // The same again, and one that is left alone.
+        // The same content again, and an upload that is skipped.
         try fixture.publish("a", .one)
         try fixture.publish("a", .two, .skip)
         #expect(try fixture.failure("a", .two, .fail) == .pathConflict)
@@ -117,7 +118,7 @@ import TransferTestSupport
         #expect(fixture.visible == ["a", "a-1"])
     }
 
-    /// What a link says was never counted, however long it is.
+    /// The target of a link never counted, however long it is.
     @Test func aLinkThatIsReplacedGivesNothingBack() throws {
         let fixture = try fixture(quota: 3)
         try fixture.publish("a", [1, 2])
@@ -161,7 +162,7 @@ import TransferTestSupport
         #expect(code { try step.withUnsafeBytes { try staged.write($0, at: 0) } } == .insufficientStorage)
     }
 
-    /// There is room enough for it, but not beside what has to stay free.
+    /// The disk has enough space for the upload, but not together with the space that must stay free.
     @Test func whatIsReservedLeavesWhatHasToStayFree() throws {
         guard let disk = SmallFileSystem(temporary.path("disk"), size: "24m") else { return }
         let store = try FileStore(path: "\(disk.path)/store", limits: SpaceLimits(minimumFree: 8 << 20))
@@ -169,7 +170,7 @@ import TransferTestSupport
         #expect(code { _ = try store.resume(id: .random(), size: 12 << 20) } == nil)
     }
 
-    /// What gives way is asked for as much as the upload reserves, and not only for what has to stay free.
+    /// The trash has to release as much as the upload reserves, and not only the space that must stay free.
     @Test func theTrashGivesWayToWhatIsReserved() throws {
         guard let disk = SmallFileSystem(temporary.path("disk"), size: "24m") else { return }
         let store = try FileStore(path: "\(disk.path)/store", limits: SpaceLimits(minimumFree: 8 << 20))

@@ -11,11 +11,11 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// What gives way to an upload is in the trash, durably, before it loses its name.
+/// A file that an upload replaces is durable in the trash before it loses its name.
 @Suite struct ReplacedFilesTests {
     private static let disk = FileSystem(isMemory: false, syncsAsAWhole: true)
 
-    /// Parts of the trash are numbered as they come.
+    /// Parts of the trash have consecutive numbers.
     private static func part() -> TrashPart {
         let count = Atomic<UInt32>(0)
         return TrashPart(utc: { 0 }) { _ in TrashBatch(at: 0, number: count.wrappingAdd(1, ordering: .relaxed).newValue)
@@ -45,7 +45,7 @@ import TransferTestSupport
         return publication.content.kept
     }
 
-    /// Everything in the trash, without its folders.
+    /// All files in the trash, without folders.
     private func trash(_ fixture: StoreFixture) -> Set<String> {
         Files.tree(fixture.path(".transfer")).filter { $0.hasPrefix("trash/") && !$0.hasSuffix("/") }
     }
@@ -64,7 +64,8 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// Nobody may read in the trash what he may not read where it was, whether it was replaced or removed.
+    /// A user who may not read a file at its path may not read it in the trash either, whether it was replaced or
+    /// removed.
     @Test(arguments: [false, true]) func foldersOfTheTrashHaveTheRightsOfThoseThatTheyStandFor(removes: Bool) throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("d/e/a", .one)
@@ -86,7 +87,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path(try place(1, "d/e/a"))) == .one)
     }
 
-    /// A second name, even for a moment, would let earlier acknowledgements of it be forgotten.
+    /// A second name, even a short-lived one, would invalidate earlier acknowledgements of the file.
     @Test func whatHasTheSameContentIsNotTouched() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("a", .one)
@@ -115,7 +116,7 @@ import TransferTestSupport
         #expect(trash(fixture) == [] && Files.names(fixture.path(".transfer/trash")) == [])
     }
 
-    /// Each version is in a part of its own, also of one batch of uploads.
+    /// Each version has a separate part of the trash, also within one batch of uploads.
     @Test func whatIsReplacedTwiceIsKeptTwice() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("a", .one)
@@ -140,8 +141,7 @@ import TransferTestSupport
         #expect(Files.type(fixture.path("a")) == S_IFREG)
     }
 
-    /// Where the file system has no hard links, or none of this file, the old one is moved at the last moment.
-    /// There is nothing of it that could come back.
+    /// A FIFO has no content that could be restored.
     @Test func aPipeIsReplacedAndNotKept() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         #expect(mkfifo(fixture.path("a"), 0o600) == 0)
@@ -149,6 +149,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) == .six && trash(fixture) == [])
     }
 
+    /// If the file system has no hard links, or refuses one for this file, the old file is moved at the last moment.
     @Test(arguments: [EPERM, EOPNOTSUPP, EMLINK, ENOSYS]) func whatCannotBeLinkedIsMoved(_ code: Int32) throws {
         let (script, part) = (ScriptedDisk(), Self.part())
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
@@ -161,7 +162,7 @@ import TransferTestSupport
         #expect(kept.version?.before.object == kept.version?.after.object)
     }
 
-    /// The new one could not take the name, and the old one has it again.
+    /// The new file could not take the name, so the old file gets it back.
     @Test func whatWasMovedComesBackWhereNothingTakesItsPlace() throws {
         let (script, part) = (ScriptedDisk(), Self.part())
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
@@ -179,7 +180,7 @@ import TransferTestSupport
         #expect(trash(other) == [])
     }
 
-    /// Nothing says then that it is kept.
+    /// The outcome then does not say that the old file was kept.
     @Test(arguments: [EXDEV, ENAMETOOLONG]) func whatCannotBeKeptIsReplaced(_ code: Int32) throws {
         let (script, part) = (ScriptedDisk(), Self.part())
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
@@ -190,7 +191,7 @@ import TransferTestSupport
         #expect(trash(fixture) == [])
     }
 
-    /// Otherwise the content is lost that was to be kept.
+    /// Otherwise the content would be lost that the trash has to keep.
     @Test func whereThereIsNoRoomForTheNameNothingIsReplaced() throws {
         let (script, part) = (ScriptedDisk(), Self.part())
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
@@ -202,7 +203,7 @@ import TransferTestSupport
         #expect(Files.names(fixture.path(".transfer/trash")) == [])
     }
 
-    /// What is older in the trash gives way to the name, once.
+    /// Older files in the trash are removed once to make room for the name.
     @Test func whatIsOlderGivesWayToAName() throws {
         let (script, part) = (ScriptedDisk(), Self.part())
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
@@ -218,7 +219,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) == .six && Files.read(fixture.path(kept.place.string)) == .one)
     }
 
-    /// The names in the trash are synced together with the content, before anything is replaced, and not one by one.
+    /// The names in the trash are synced together with the content, before any file is replaced, and not one by one.
     @Test func namesInTheTrashAreDurableBeforeAnythingIsReplaced() throws {
         let calls = Locked<[String]>([])
         let disk = Disk(
@@ -247,7 +248,7 @@ import TransferTestSupport
             calls.withLock { $0 } == names.map { _ in "link" } + ["sync"] + names.map { _ in "replace" } + ["sync"])
     }
 
-    /// Another one comes between the link and the rename: that one is kept as well.
+    /// Another file takes the name between the link and the rename: the trash keeps that file as well.
     @Test func whatComesInBetweenIsKept() throws {
         let path = Locked("")
         let disk = Disk(
@@ -272,7 +273,7 @@ import TransferTestSupport
         #expect(trash(fixture).count == 1)
     }
 
-    /// What was linked and is not replaced in the end leaves nothing behind.
+    /// A file that was linked into the trash and not replaced in the end leaves no name there.
     @Test func aConditionThatDoesNotHoldKeepsNothing() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("d/a", .one)
@@ -286,7 +287,7 @@ import TransferTestSupport
         #expect(trash(fixture).count == 1)
     }
 
-    /// A condition is about the file as it was known before it got a second name.
+    /// A condition refers to the file as it was before it got a second name.
     @Test func aConditionIsComparedWithTheFileAsItWas() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("a", .one)
@@ -297,7 +298,7 @@ import TransferTestSupport
         #expect(Files.read(fixture.path("a")) == .six && publication.content.kept != nil)
     }
 
-    /// A second name, even for a moment, would make it another version, whose acknowledgement does not hold.
+    /// A second name, even a short-lived one, would make the file another version, whose acknowledgement does not hold.
     @Test func whatMayNotBeReplacedIsNotTouched() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("a", .one)
@@ -309,7 +310,7 @@ import TransferTestSupport
         #expect(fixture.store.version(at: try RelativePath("a")) == old)
     }
 
-    /// What was linked and has its path in the end is another version, which the catalog has to hear of.
+    /// A file that was linked and keeps its path in the end is another version, which the catalog has to record.
     @Test func whatIsNotReplacedInTheEndIsToldOf() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("a", .one)
@@ -322,7 +323,7 @@ import TransferTestSupport
         let now = try #require(fixture.store.version(at: try RelativePath("a")))
         #expect(now != old)
         #expect(batch.touched == [TouchedFile(try RelativePath("a"), KeptFile.Versions(before: old, after: now))])
-        // A lookup before the catalog has heard of it takes it for the file that was acknowledged.
+        // Until the catalog has recorded the new version, a lookup takes it for the acknowledged file.
         #expect(fixture.store.isAboutToGiveWay(now, knownAs: old))
         withExtendedLifetime(batch) {}
         batch = PublishedBatch(outcomes: [])
@@ -330,7 +331,7 @@ import TransferTestSupport
         #expect(trash(fixture) == [])
     }
 
-    /// What the disk has lost is of no use to anybody.
+    /// A file whose content the disk has lost is not worth keeping.
     @Test func whatIsHealedIsNotKept() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("a", .one)
@@ -346,7 +347,7 @@ import TransferTestSupport
         #expect(trash(fixture) == [])
     }
 
-    /// What is in the trash is stored, and counts until it goes.
+    /// Files in the trash are stored, and count until they are removed.
     @Test func whatIsKeptCounts() throws {
         let temporary = try TemporaryDirectory()
         let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 1000))
@@ -396,7 +397,8 @@ import TransferTestSupport
         #expect(store.quota?.used == 6)
     }
 
-    /// Another client has replaced the file meanwhile, and does not keep it: it counts as long as it has its name in the trash.
+    /// Another client has replaced the file meanwhile without keeping it: the file counts as long as it has its name in
+    /// the trash.
     @Test(arguments: [false, true]) func whatIsNotKeptInTheEndCountsNoMore(isClosed: Bool) throws {
         let temporary = try TemporaryDirectory()
         let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 1000))
@@ -413,7 +415,7 @@ import TransferTestSupport
         #expect(store.quota?.used == 6 && trash(fixture) == [])
     }
 
-    /// A part is as old as its first file, and goes with it.
+    /// A part of the trash is as old as its first file, and is removed with it.
     @Test func aPartOfTheTrashIsNotUsedForLong() {
         let now = Locked<Int64>(0)
         let part = TrashPart(utc: { now.withLock { $0 } })
@@ -423,7 +425,7 @@ import TransferTestSupport
         now.withLock { $0 += 1 }
         let second = part.current
         #expect(second != first && part.renew(behind: first) == second)
-        // A clock that is set back makes nothing older than it is.
+        // A clock that is set back does not make files older.
         now.withLock { $0 = 5 }
         #expect(part.current != second)
     }
