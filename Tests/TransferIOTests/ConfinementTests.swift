@@ -6,18 +6,18 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// Each test confines a process of its own, for ever.
+/// Each test confines its own process, for good.
 @Suite struct ConfinementTests {
-    /// A directory with a file inside, another directory, and the process confined to the first.
+    /// A directory with a file, a second directory, and the process confined to the first directory.
     private struct Fixture {
         let outside: TemporaryDirectory
         let inside: String
         let version: Int
 
-        /// - Parameter reading: files of the outer directory that may still be read.
+        /// - Parameter reading: files of the outer directory that the process may still read.
         init(reading: [(name: String, isReplaceable: Bool)] = []) throws {
             outside = try TemporaryDirectory()
-            // The confined process could not remove it. This one does when the pipe to it closes.
+            // The confined process cannot remove the directory. The shell does, when the pipe to it closes.
             try #require(popen("cat > /dev/null; rm -rf '\(outside.path)'", "w") != nil)
             inside = outside.path("inside")
             try #require(mkdir(inside, 0o700) == 0 && mkdir(inside + "/deep", 0o700) == 0)
@@ -59,7 +59,7 @@ import TransferTestSupport
             }
             #expect(mkdir(fixture.outside.path("new"), 0o700) == -1 && errno == EACCES)
             #expect(unlink(fixture.outside.path("file")) == -1 && errno == EACCES)
-            // A link that leads out is only a name.
+            // A link to a path outside can be made, but not followed.
             #expect(symlink("/etc", fixture.inside + "/link") == 0)
             #expect(open(fixture.inside + "/link/passwd", O_RDONLY) == -1 && errno == EACCES)
             #expect(mkfifo(fixture.inside + "/pipe", 0o600) == -1 && errno == EACCES)
@@ -80,7 +80,7 @@ import TransferTestSupport
         }
     }
 
-    /// Also where it is a link, and leads into another folder.
+    /// The rule also holds for a link that leads into another folder.
     @Test func aFileWhosePlaceOthersMayTake() async {
         await #expect(processExitsWith: .success) {
             let fixture = try Fixture(reading: [("folder/link", true)])
@@ -94,7 +94,7 @@ import TransferTestSupport
         }
     }
 
-    /// Everything is below the root.
+    /// Every path is below the root.
     @Test func aFileAtTheRoot() async {
         await #expect(processExitsWith: .success) {
             let confinement = Confinement()
@@ -104,7 +104,7 @@ import TransferTestSupport
         }
     }
 
-    /// Dispatch ends the process when it cannot see whether its threads get on.
+    /// Dispatch ends the process if it cannot read the state of the process's threads.
     @Test func threadsCanBeLookedAt() async {
         await #expect(processExitsWith: .success) {
             _ = try Fixture()
@@ -114,7 +114,7 @@ import TransferTestSupport
         }
     }
 
-    /// What publishing does: a file without a name gets one, in another directory, and takes the place of another.
+    /// The steps of publishing: a file without a name gets one in another directory, and replaces a file.
     @Test func everythingInsideCanBeDone() async {
         await #expect(processExitsWith: .success) {
             let fixture = try Fixture()
@@ -134,7 +134,7 @@ import TransferTestSupport
         }
     }
 
-    /// Threads that were there before, whatever they wait for, and those that come later.
+    /// Threads that existed before, whatever they wait for, and threads that start later.
     @Test func allThreadsAreConfined() async {
         await #expect(processExitsWith: .success) {
             let pool = BlockingPool(name: "before", threads: 8)

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferSystem
 
-/// What a process says about its own end.
+/// The report that a crashing process writes.
 @Suite struct CrashHandlerTests {
     @Test func aTrapSaysWhereItWas() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -15,7 +15,7 @@ import TransferSystem
         #expect(text.contains("\ncode in memory:\n") && text.contains(" r-xp "), "\(text)")
     }
 
-    /// Addresses that lead nowhere end the list and not the report.
+    /// Invalid addresses end the list of frames, but not the report.
     @Test func aBrokenStackEndsTheListOnly() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try CrashHandler.install(writingTo: 2)
@@ -38,7 +38,7 @@ import TransferSystem
         #expect(CrashHandler.isFile(number))
         #expect(write(number, "some words", 10) == 10)
         #expect(CrashHandler.report(in: file) == Array("some words".utf8))
-        // Whoever is broken cannot fill the memory of the machine.
+        // A broken process cannot fill the memory of the machine with its report.
         #expect(ftruncate(number, off_t(CrashHandler.longestReport) + 1) != 0 && errno == EPERM)
         let more = [UInt8](repeating: 1, count: 2 * CrashHandler.longestReport)
         while write(number, more, more.count) > 0 {}

@@ -2,17 +2,17 @@ import Glibc
 import Testing
 import TransferSystem
 
-/// A descriptor table that only the calling thread uses, and the means to fill it up. Other threads, those of the
-/// runtime among them, neither see what is opened here nor run out of descriptors. The lowered limit is the whole
-/// process's, so this is for a process of its own.
+/// A descriptor table that only the calling thread uses, and the means to fill it. Other threads, including those of
+/// the runtime, neither see the descriptors opened here nor run out of descriptors. The lowered limit applies to the
+/// whole process, so the test needs its own process.
 struct OwnDescriptors {
     private static let limit: rlim_t = 256
 
     private var fillers: [Int32] = []
 
-    /// Call it on the thread of the loop that is to be tested, and stay there.
+    /// Call this on the thread of the tested loop, and stay on that thread.
     init() throws {
-        // close_range(2) copies the table when told so, and closes nothing that is open. Glibc's module lacks it.
+        // With this flag, close_range(2) copies the table and closes no open descriptor. Glibc's module lacks the call.
         typealias CloseRange = @convention(c) (UInt32, UInt32, Int32) -> Int32
         let symbol = try #require(dlsym(nil, "close_range"))
         let unshare: Int32 = 1 << 1
@@ -21,7 +21,7 @@ struct OwnDescriptors {
         try system("setrlimit") { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
     }
 
-    /// How many are open (proc_pid_fd(5)).
+    /// Number of open descriptors (proc_pid_fd(5)).
     var count: Int {
         get throws {
             guard let stream = opendir("/proc/thread-self/fd") else { throw SystemError(errno: errno, call: "opendir") }
@@ -32,7 +32,7 @@ struct OwnDescriptors {
         }
     }
 
-    /// Takes all that are left.
+    /// Opens all descriptors that are left.
     mutating func takeAll() {
         while true {
             let number = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -41,7 +41,7 @@ struct OwnDescriptors {
         }
     }
 
-    /// Gives one back.
+    /// Closes one of the filling descriptors.
     mutating func giveBack() {
         if let number = fillers.popLast() { close(number) }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransferSystem
 
-/// Bits are those of linux/capability.h.
+/// The bits are those of linux/capability.h.
 @Suite struct PrivilegesTests {
     @Test(
         arguments: [

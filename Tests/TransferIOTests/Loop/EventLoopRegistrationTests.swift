@@ -5,7 +5,7 @@ import TransferSystem
 @testable import TransferIO
 
 @Suite(.timeLimit(.minutes(10))) struct EventLoopRegistrationTests {
-    /// Reports what the loop told it.
+    /// Records the events that the loop delivers.
     private final class Recorder: ReadinessHandler {
         let told = Signal()
         var events: [Readiness] = []
@@ -37,7 +37,7 @@ import TransferSystem
         }
     }
 
-    /// What comes while nobody is interested wakes nobody, and is told of as soon as somebody is.
+    /// An event that no handler is interested in wakes nothing, and is delivered as soon as a handler is interested.
     @Test func tellsWhatIsOfInterest() async throws {
         try await onLoop { actor in
             let pairs = [try SocketPair(), try SocketPair()]
@@ -58,8 +58,8 @@ import TransferSystem
         }
     }
 
-    /// Two descriptors become ready together; whoever is told first closes the other and registers a third under the
-    /// same number. The event that was meant for the closed one must not reach anybody.
+    /// Two descriptors become ready together. The handler that runs first closes the other descriptor and registers a
+    /// third one under its number. The event for the closed descriptor must not reach any handler.
     @Test func anEventTakenBeforeACloseDoesNotReachWhoeverGotTheNumber() async throws {
         try await onLoop { actor in
             let pairs = [try SocketPair(), try SocketPair()]

@@ -31,7 +31,7 @@ import TransferSystem
         #expect(threadName() != "test-loop")
     }
 
-    /// Were it resumed on another thread first, the task that is queued after it would run before it.
+    /// If the task were resumed on another thread first, the task that is queued after it would run before it.
     @Test func aTaskThatPrefersTheLoopIsResumedOnItsThread() async throws {
         try await onLoop { actor in
             let signal = Signal()
@@ -92,7 +92,7 @@ import TransferSystem
         #expect(await rally.rounds < Rally.most)
     }
 
-    /// Two tasks that wake each other, so that the loop is never without a job.
+    /// Two tasks that wake each other, so that the loop always has a job.
     private actor Rally {
         nonisolated let loop: EventLoop
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -100,7 +100,7 @@ import TransferSystem
         private let (ping, pong) = (Signal(), Signal())
         private(set) var rounds = 0
 
-        /// The test ends even if the timer never fires.
+        /// Limits the rounds, so that the test ends even if the timer never fires.
         static let most = 100_000
         private var goesOn: Bool { !isTimeUp && rounds < Self.most }
 
@@ -113,7 +113,7 @@ import TransferSystem
                 rounds += 1
                 ping.fire()
                 await pong.wait()
-                // Not before both are at it.
+                // By then both tasks run.
                 if rounds == 10 {
                     _ = loop.schedule(at: 0) { self.assumeIsolated { $0.isTimeUp = true } }
                 }
@@ -147,7 +147,7 @@ import TransferSystem
             return (0..<10).map { number in
                 Task.immediate(executorPreference: actor.loop) {
                     _ = actor
-                    // Also what these queue in turn.
+                    // Jobs that these tasks queue in turn run as well.
                     await Task.yield()
                     return number
                 }
@@ -158,8 +158,8 @@ import TransferSystem
 }
 
 extension EventLoopTests {
-    /// A loop needs two descriptors. With one, what it has already must be given back, or the next attempt would not
-    /// come as far.
+    /// A loop needs two descriptors. If it gets only one, it must return that one, or the next attempt would fail
+    /// earlier.
     @Test(.takesTurns) func withoutDescriptorsThereIsNoLoopAndNothingIsLost() async {
         await #expect(processExitsWith: .success) {
             try await onLoop { _ in

@@ -5,7 +5,7 @@ import TransferSystem
 @testable import TransferIO
 
 @Suite(.timeLimit(.minutes(10))) struct EventLoopTimerTests {
-    /// Until the loop has looked which timers are due, and has fired one of them.
+    /// Waits until the loop has looked for due timers and has fired one.
     private static func aRound(of actor: isolated LoopActor) async {
         let done = Signal()
         _ = actor.loop.schedule(at: monotonicNanoseconds() + 1) { done.fire() }
@@ -39,7 +39,7 @@ import TransferSystem
             actor.loop.cancel(first)
             var last: EventLoop.Timer?
             _ = actor.loop.schedule(at: now + 1) {
-                // It is due at the same time as the one that fires here.
+                // The last timer is due at the same time as this one.
                 if let last { actor.loop.cancel(last) }
             }
             last = actor.loop.schedule(at: now + 2) { Issue.record("cancelled by another") }
@@ -60,7 +60,7 @@ import TransferSystem
         }
     }
 
-    /// A process that was stopped finds many times up and many answers there: the answers count.
+    /// A process that was stopped finds many expired timers and many answers at once: the answers count.
     @Test func whatHasArrivedIsSeenBeforeATimeIsUp() async throws {
         try await onLoop { actor in
             let numbers = try SocketPair.numbers()
@@ -106,7 +106,7 @@ import TransferSystem
     @Test func whoeverWaitsForEverIsNotWokenAtOnce() async throws {
         try await onLoop { actor in
             var isAwake = false
-            // The task is never woken and never ends; the loop does.
+            // The task is never woken and never ends; the loop ends.
             Task.immediate(executorPreference: actor.loop) {
                 _ = actor
                 await actor.loop.wait(until: .max)

@@ -1,6 +1,6 @@
 import TransferIO
 
-/// An actor on a loop of its own, for test bodies.
+/// An actor on its own loop, for the bodies of tests.
 actor LoopActor {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -15,7 +15,7 @@ actor LoopActor {
     }
 }
 
-/// Runs `body` on a new loop, which ends with it.
+/// Runs `body` on a new loop, which stops at the end.
 @discardableResult
 func onLoop<T: Sendable>(_ body: @Sendable (isolated LoopActor) async throws -> T) async throws -> T {
     let actor = LoopActor(try EventLoop(name: "test-loop"))

@@ -40,7 +40,7 @@ import Testing
         table.remove(first)
         #expect(table.handler(tag: second.tag) === heir)
 
-        // The slot was not freed a second time either: nobody else gets it.
+        // The slot was not freed a second time either, so the next handler does not get it.
         #expect(table.add(Handler()).slot != second.slot)
     }
 

@@ -10,7 +10,7 @@ import TransferIO
         }
     }
 
-    /// Whoever has it called hears of each time, and of what was before.
+    /// The closure is called for each time that the signal fires, and once for earlier times.
     @Test func callsWhoeverWantsThat() async throws {
         try await onLoop { _ in
             let signal = Signal()
@@ -20,7 +20,7 @@ import TransferIO
             #expect(calls == 1)
             for _ in 0..<3 { signal.fire() }
             #expect(calls == 4)
-            // And somebody can wait again.
+            // Without the closure, a task can wait again.
             signal.call(nil)
             signal.fire()
             await signal.wait()
@@ -38,7 +38,7 @@ import TransferIO
                 await signal.wait()
                 steps.append("woken")
             }
-            // The loop runs what is queued in order: the other task waits by the time this one has run.
+            // The loop runs queued jobs in order: the other task waits by the time this one has run.
             await Task.immediate(executorPreference: actor.loop) { _ = actor }.value
             steps.append("firing")
             signal.fire()
@@ -81,7 +81,8 @@ import TransferIO
         }
     }
 
-    /// The runtime queues such a task again at each step, so that another one's fire can fall between them.
+    /// The runtime queues a task that does not prefer the loop again at each step, so the signal can fire between two
+    /// steps.
     @Test func aTaskThatDoesNotPreferTheLoopMissesNothing() async throws {
         try await onLoop { actor in
             for _ in 0..<100 {

@@ -54,8 +54,8 @@ import TransferTestSupport
         await gone.finished()
     }
 
-    /// Random additions, cancellations and removals, held against an array that is searched from end to end. Deadlines
-    /// lie close together, so that many are equal; of these any may come first.
+    /// Compares random additions, cancellations and removals with an array that is searched from end to end. Deadlines
+    /// are close together, so many are equal; of equal ones any may be first.
     @Test(arguments: 0..<20 as Range<UInt64>) func agreesWithASortedArray(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var heap = TimerHeap()
@@ -66,7 +66,7 @@ import TransferTestSupport
             let id = heap.add(deadline: deadline) { fired = label }
             #expect(id == label)
             model[id] = deadline
-            // In some runs most are cancelled, so that tombstones outnumber the living.
+            // In some runs most timers are cancelled, so that there are more tombstones than timers.
             for _ in 0..<seed % 5 {
                 let some = UInt64.random(in: 1...label, using: &random)
                 heap.cancel(some)

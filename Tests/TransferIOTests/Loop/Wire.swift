@@ -6,11 +6,11 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// What lies between two talkers.
+/// The kind of connection between two talkers.
 enum Wire: CaseIterable, Sendable {
     case pair, unix, internet, internet6
 
-    /// Those that this machine has; a missing one is told on the test's output.
+    /// The kinds that this machine supports; the test prints a line about a missing one.
     static let available = allCases.filter { wire in
         guard wire == .internet6, !hasInternet6 else { return true }
         print("There is no ::1 on this machine: connections over IPv6 are not tested.")
@@ -24,9 +24,9 @@ enum Wire: CaseIterable, Sendable {
         return address.withPointer { bind(probe, $0, $1) } == 0
     }()
 
-    /// Connects two new talkers for as long as `body` takes.
+    /// Connects two new talkers while `body` runs.
     ///
-    /// - Parameter isSecured: with TLS; the near one is the client.
+    /// - Parameter isSecured: whether the connection uses TLS; the near talker is the client.
     func connected<T: Sendable>(
         isSecured: Bool = false, _ body: (Talker, Talker) async throws -> T
     ) async throws -> T {

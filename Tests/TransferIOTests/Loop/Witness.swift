@@ -1,4 +1,4 @@
-/// Tells that it was let go of.
+/// Reports that it was released.
 final class Witness: Sendable {
     private let continuation: AsyncStream<Void>.Continuation
 
@@ -10,7 +10,7 @@ final class Witness: Sendable {
         continuation.finish()
     }
 
-    /// - Returns: a witness and a sequence that ends when nobody holds the witness any more.
+    /// - Returns: a witness, and a sequence that ends when the witness is released.
     static func make() -> (witness: Witness, gone: AsyncStream<Void>) {
         let (gone, continuation) = AsyncStream.makeStream(of: Void.self)
         return (Witness(continuation), gone)
@@ -18,7 +18,7 @@ final class Witness: Sendable {
 }
 
 extension AsyncStream<Void> {
-    /// Waits for the end.
+    /// Waits for the end of the sequence.
     func finished() async {
         for await _ in self {}
     }

@@ -37,7 +37,7 @@ import TransferSystem
         #expect(await pool.run { 7 } == 7)
     }
 
-    /// Each body waits for the other, so they pass only on two threads.
+    /// Each body waits for the other, so both end only if they run on two threads.
     @Test(arguments: 0..<8) func aSecondThreadStartsThoughOneIsIdleWhenWorkComesForTwo(_: Int) async {
         let pool = BlockingPool(name: "test-pool", threads: 2)
         defer { pool.close() }
@@ -69,7 +69,7 @@ import TransferSystem
         defer { pool.close() }
         let (start, end) = (Gate(), Gate())
         let (witness, gone) = Witness.make()
-        // All three are queued before the first of them runs.
+        // All three bodies are queued before the first one runs.
         pool.submit { _ = start.pass() }
         pool.submit { [witness] in withExtendedLifetime(witness) {} }
         pool.submit { #expect(end.pass()) }
@@ -89,12 +89,12 @@ import TransferSystem
         await withTaskGroup { group in
             for _ in 0..<50 { group.addTask { await pool.run { crowd.enter() } } }
         }
-        // What was queued before the close was begun before, too.
+        // Bodies that were queued before the close began to run before it.
         #expect(crowd.all >= 50 + count - 1)
         pool.close()
     }
 
-    /// Work that holds its thread, of one account, and then somebody else's.
+    /// One account has long work on all its threads, and another account has work afterwards.
     @Test func anotherAccountFindsAThread() async {
         let pool = BlockingPool(name: "test-pool", threads: 4)
         defer { pool.close() }
@@ -110,7 +110,7 @@ import TransferSystem
         #expect(!pool.isContended)
     }
 
-    /// Each end lets others begin; none may be forgotten.
+    /// The end of each body lets another begin; no account may be forgotten.
     @Test(arguments: [1, 2, 5]) func allAccountsAreServed(threads: Int) async {
         let pool = BlockingPool(name: "test-pool", threads: threads)
         defer { pool.close() }
@@ -131,15 +131,15 @@ import TransferSystem
         #expect((1...threads).contains(crowd.most))
     }
 
-    /// Computes for a while, and says with which priority.
+    /// Computes for a while, and returns the priority of the thread.
     private func compute() -> Int32 {
         let end = threadNanoseconds() + 2_000_000
         while threadNanoseconds() < end {}
         return ThreadPriority.current
     }
 
-    /// Clients that order more than they pay for get threads of a lower priority. Other clients keep the usual ones, and so do threads that
-    /// are started later.
+    /// Clients that cause more work than they pay for get threads of a lower priority. Other clients keep the usual
+    /// priority, and so do threads that are started later.
     @Test func whoComputesBesideOthersGivesWay() async {
         let pool = BlockingPool(name: "test-pool", threads: 4)
         defer { pool.close() }
@@ -166,13 +166,13 @@ import TransferSystem
         #expect(own == usual)
     }
 
-    /// What it has in the cache is of use.
+    /// The thread's cache still holds useful data.
     @Test func theThreadThatHasWorkedLastWorksNext() async {
         let pool = BlockingPool(name: "test-pool", threads: 4)
         defer { pool.close() }
         let gates = (0..<4).map { _ in Gate() }
         await withTaskGroup { group in
-            // Each needs a thread of its own.
+            // Each body needs its own thread.
             for number in 0..<4 {
                 group.addTask {
                     await pool.run {

@@ -56,12 +56,13 @@ import TransferIO
             }
         }
         #expect((1...3).contains(holders.most))
-        // All are back.
+        // All buffers are back.
         let all = (0..<3).map { _ in pool.takeNow() }
         #expect(all.allSatisfy { $0 != nil })
     }
 
-    /// Another one finds as many as the first has, and so does the next; the last eighth is for those who have none.
+    /// A second account finds as many buffers as the first one has, and so does the next; the last eighth is for
+    /// accounts without a buffer.
     @Test func anAccountLeavesAsManyAsItHas() {
         let pool = BufferPool(size: 4096, count: 16)
         var held: [BlockBuffer] = []
@@ -85,7 +86,7 @@ import TransferIO
         withExtendedLifetime(held) {}
     }
 
-    /// However many wait for one account, the other's turn comes with the next buffer.
+    /// However many tasks wait for one account, the other account gets the next buffer.
     @Test func accountsThatWaitTakeTurns() async throws {
         try await onLoop { actor in
             let pool = BufferPool(size: 4096, count: 1)
@@ -122,7 +123,7 @@ import TransferIO
                     served.append(number)
                 }
             }
-            // The loop runs what is queued in order: all of them wait by the time this has run.
+            // The loop runs queued jobs in order: all tasks wait by the time this one has run.
             await Task.immediate(executorPreference: actor.loop) { _ = actor }.value
             #expect(served.isEmpty)
             #expect(pool.takeNow() == nil)

@@ -1,13 +1,13 @@
 import TransferSystem
 
-/// Counts those who are in it at the same time.
+/// Counts the callers between `enter` and `leave`.
 final class Crowd: Sendable {
     private let counts = Locked((now: 0, most: 0, all: 0))
 
-    /// The most that were ever in it together.
+    /// The most callers at the same time.
     var most: Int { counts.withLock { $0.most } }
 
-    /// All that ever came.
+    /// The number of all callers so far.
     var all: Int { counts.withLock { $0.all } }
 
     func enter() {

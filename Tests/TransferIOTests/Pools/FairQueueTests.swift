@@ -10,7 +10,8 @@ import TransferSystem
         for _ in 0..<count { queue.append(.body({}), for: account) }
     }
 
-    /// Lets one thread work for `count` turns, each as long as the account's work takes, and counts them.
+    /// Lets one thread work for `count` turns, each as long as the account's work takes, and counts the turns of each
+    /// account.
     private func turns(
         _ count: Int, of queue: inout FairQueue, _ durations: [(account: PoolAccount, duration: Int64)]
     ) -> [Int] {
@@ -34,7 +35,7 @@ import TransferSystem
         #expect((9...12).contains(taken[0]), "\(taken)")
     }
 
-    /// However long the others have been at work, whoever comes is next, and not more often than that.
+    /// However long the others have worked, a new account is next, but has only one turn in advance.
     @Test func whoeverComesNeitherWaitsNorSavesUp() {
         var queue = FairQueue(threads: 1, processors: 8)
         let (busy, idle) = (PoolAccount(), PoolAccount())
@@ -47,7 +48,7 @@ import TransferSystem
         #expect((9...11).contains(next[0]), "\(next)")
     }
 
-    /// Whether it is its own work that an account waits for, or nobody's.
+    /// The limit holds whether or not another account has work waiting.
     @Test func anAccountNeverHasAllThreads() {
         var queue = FairQueue(threads: 8, processors: 8)
         let (greedy, other) = (PoolAccount(), PoolAccount())
@@ -59,7 +60,7 @@ import TransferSystem
         #expect(queue.hasNext(at: 0))
         while let (_, turn) = queue.next(at: 0) { turns.append(turn) }
         #expect(other.running == 1 && greedy.running == 6)
-        // While there is another, it leaves three times as many free as it has.
+        // While another account has work, an account leaves three times as many threads free as it uses.
         for turn in turns { queue.finished(turn, after: 1, computing: 0) }
         turns = []
         while let (_, turn) = queue.next(at: second) { turns.append(turn) }
@@ -67,7 +68,7 @@ import TransferSystem
         for turn in turns { queue.finished(turn, after: 1, computing: 0) }
     }
 
-    /// However many others have work, all of which may be long.
+    /// However many other accounts have work, all of which may take long.
     @Test func oneThreadIsLeftToWhoeverComes() {
         var queue = FairQueue(threads: 8, processors: 8)
         let crowd = (0..<16).map { _ in PoolAccount() }
@@ -98,7 +99,7 @@ import TransferSystem
         }
     }
 
-    /// The pool's own work may have all threads, as for a client that has no others to think of.
+    /// The pool's own work may use all threads, as on a client, which serves only itself.
     @Test func ownWorkHasNoBound() {
         var queue = FairQueue(threads: 3, processors: 8)
         let own = PoolAccount(isLimited: false)
@@ -107,7 +108,8 @@ import TransferSystem
         #expect(own.running == 3 && queue.count == 2)
     }
 
-    /// Works for each account once, for the first one as long as this and for each other one a bit longer, with a processor all the time.
+    /// Works once for each account, computing all the time: for the first account for `duration`, and for each further
+    /// account a bit longer.
     private func compute(_ queue: inout FairQueue, _ accounts: [PoolAccount], for duration: Int64) {
         for (index, account) in accounts.enumerated() {
             queue.append(.body({}), for: account)
@@ -116,7 +118,7 @@ import TransferSystem
         }
     }
 
-    /// More threads would not be faster. What waits for a disk has all of them.
+    /// More threads than processors would not be faster. Work that waits for a disk may use all threads.
     @Test func workThatComputesHasAsManyThreadsAsThereAreProcessors() {
         for (computing, most) in [(second / 100, 2), (0, 8)] {
             var queue = FairQueue(threads: 8, processors: 2)
@@ -134,7 +136,7 @@ import TransferSystem
         }
     }
 
-    /// Little of it keeps nobody from a processor.
+    /// A little computation does not keep other work from a processor.
     @Test func shortWorkIsNotHeldBack() {
         var queue = FairQueue(threads: 8, processors: 1)
         let crowd = (0..<4).map { _ in PoolAccount() }
@@ -145,7 +147,7 @@ import TransferSystem
         #expect(count == 4)
     }
 
-    /// What computes and has not paid for it gives way to others, and to nobody where there are none.
+    /// Computation that has not been paid for gives way to other accounts, but not if there are no others.
     @Test func whatComputesGivesWayToOthers() {
         var queue = FairQueue(threads: 8, processors: 2)
         let (greedy, payer) = (PoolAccount(), PoolAccount())
@@ -159,14 +161,14 @@ import TransferSystem
         let (gives, keeps) = (queue.next(.givingWay, at: 0), queue.next(.notGivingWay, at: 0))
         #expect(gives?.turn.givesWay == true && greedy.running == 1)
         #expect(keeps?.turn.givesWay == false && payer.running == 1)
-        // A few bytes do not pay for much.
+        // A few bytes do not pay for much work.
         payer.credit = 1000
         #expect(payer.isCrowding)
-        // Nobody else has come for a while.
+        // No other account has had work for a while.
         #expect(!queue.hasNext(.givingWay, at: 2 * second))
     }
 
-    /// Of two that have as much work, the one that has sent bytes for it comes more often, and the other one is served as well.
+    /// If two accounts have equal work, the one that sent bytes for it runs more often, and the other one runs as well.
     @Test func bytesPayForWork() {
         var queue = FairQueue(threads: 1, processors: 1)
         let (sender, other) = (PoolAccount(), PoolAccount())
@@ -175,12 +177,12 @@ import TransferSystem
         sender.bring(1 << 20)
         let paid = turns(17, of: &queue, [(sender, 1_000_000), (other, 1_000_000)])
         #expect(paid[0] >= 13 && paid[1] >= 1, "\(paid)")
-        // That was all that so many bytes pay for.
+        // The account has used up the credit for its bytes.
         let after = turns(40, of: &queue, [(sender, 1_000_000), (other, 1_000_000)])
         #expect((15...25).contains(after[1]), "\(after)")
     }
 
-    /// However many bytes an account sends, it saves up no more than a tenth of a second.
+    /// However many bytes an account sends, it saves up a tenth of a second at most.
     @Test func creditIsBounded() {
         let account = PoolAccount()
         for _ in 0..<4 {
@@ -190,14 +192,14 @@ import TransferSystem
         #expect(account.credit == second / 10)
     }
 
-    /// Work that may not be done now holds the virtual time: who comes is not put behind all that waits.
+    /// Work that may not run now stops the virtual time, so that a new account does not queue behind all waiting work.
     @Test func whoeverComesIsBeforeThoseThatAreHeldBack() {
         var queue = FairQueue(threads: 8, processors: 1)
         let (crowd, slow) = ((0..<8).map { _ in PoolAccount() }, PoolAccount())
         compute(&queue, crowd, for: second / 100)
         for account in crowd { append(10, to: &queue, account) }
         guard let (_, held) = queue.next(at: 0) else { Issue.record("no thread works"); return }
-        // Another one that waits for a disk goes on far ahead of them.
+        // Another account that waits for a disk advances far ahead of them.
         for _ in 0..<50 {
             queue.append(.body({}), for: slow)
             guard let (_, turn) = queue.next(at: 0) else { continue }
@@ -206,7 +208,7 @@ import TransferSystem
         queue.finished(held, after: second / 100, computing: second / 100)
         let newcomer = PoolAccount()
         append(1, to: &queue, newcomer)
-        // Only the one that has waited for longest is as far behind.
+        // Only the account that has waited longest has as low a virtual time.
         for _ in 0..<2 where newcomer.running == 0 {
             guard let (_, turn) = queue.next(at: 0) else { break }
             if newcomer.running == 0 { queue.finished(turn, after: second / 100, computing: second / 100) }

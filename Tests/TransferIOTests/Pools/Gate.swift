@@ -1,9 +1,9 @@
 import Glibc
 
-/// Lets threads of a pool block until the test allows them to go on. A test that waits in vain fails instead of
-/// hanging: no wait takes longer than `patience`.
+/// Lets threads of a pool block until the test allows them to go on. No wait takes longer than `patience`, so a test
+/// that waits in vain fails instead of hanging.
 ///
-/// `@unchecked Sendable`: semaphores are made for being shared (sem_overview(7)).
+/// `@unchecked Sendable`: semaphores are made to be shared (sem_overview(7)).
 final class Gate: @unchecked Sendable {
     private static let patience = 180
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
@@ -17,12 +17,12 @@ final class Gate: @unchecked Sendable {
         semaphore.deallocate()
     }
 
-    /// Lets `count` waits pass.
+    /// Lets `count` waiting or later callers pass.
     func open(_ count: Int = 1) {
         for _ in 0..<count { sem_post(semaphore) }
     }
 
-    /// - Returns: false when nobody opened the gate in time.
+    /// - Returns: false if the gate was not opened in time.
     func pass() -> Bool {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)

@@ -35,13 +35,13 @@ import TransferIO
                     permits.release()
                 }
             }
-            // The loop runs what is queued in order: all of them wait by the time this has run.
+            // The loop runs queued jobs in order: all tasks wait by the time this one has run.
             await Task.immediate(executorPreference: actor.loop) { _ = actor }.value
             #expect(served.isEmpty)
             permits.release()
             for task in waiting { await task.value }
             #expect(served == [0, 1, 2, 3, 4])
-            // The last one gave it back.
+            // The last task has released its permit.
             await permits.acquire()
         }
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The name of the thread that asks (proc_pid_comm(5)).
+/// The name of the calling thread (proc_pid_comm(5)).
 func threadName() -> String {
     let file = open("/proc/thread-self/comm", O_RDONLY)
     guard file >= 0 else { return "" }

@@ -1,8 +1,9 @@
 import Testing
 import TransferIO
 
-/// Keeps a test apart from those that start a process. Between fork and exec the new process holds all descriptors of
-/// this one, so that what was closed here stays open a little longer: a listener still accepts, a port is still taken.
+/// Keeps a test apart from tests that start a process. Between fork and exec the new process holds all descriptors of
+/// this one, so a descriptor that was closed here stays open a little longer: a listener still accepts, a port is still
+/// in use.
 struct TurnTaking: TestTrait, TestScoping {
     private static let turn = Permits(1)
 
@@ -16,6 +17,6 @@ struct TurnTaking: TestTrait, TestScoping {
 }
 
 extension Trait where Self == TurnTaking {
-    /// For tests that start a process, and for those that must not have one started beside them.
+    /// For tests that start a process, and for those that must not run beside one that does.
     static var takesTurns: Self { Self() }
 }

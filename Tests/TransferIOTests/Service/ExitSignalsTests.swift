@@ -4,8 +4,8 @@ import Testing
 @testable import TransferIO
 
 @Suite(.timeLimit(.minutes(10))) struct ExitSignalsTests {
-    /// The signals are blocked on the loop's thread and sent to that thread, so that the rest of the test process is
-    /// none the wiser.
+    /// The signals are blocked on the loop's thread and sent to that thread, so that they do not reach the rest of the
+    /// test process.
     @Test(arguments: [SIGTERM, SIGINT]) func arriveOnTheLoop(signal: Int32) async throws {
         try await onLoop { actor in
             ExitSignals.block()

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// Who may connect to a Unix socket.
+/// The mode of a Unix socket decides who may connect.
 @Suite struct BoundSocketModeTests {
     @Test func theFileHasTheMode() throws {
         let directory = try TemporaryDirectory()
@@ -14,7 +14,7 @@ import TransferTestSupport
         let socket = try BoundSocket(SocketAddress(unixPath: path), unixPath: path, mode: 0o660)
         var status = stat()
         #expect(lstat(path, &status) == 0 && status.st_mode & 0o777 == 0o660)
-        // Somebody listens: it stays his.
+        // A process listens on the socket, so another one cannot take it.
         #expect(throws: SystemError.self) {
             try BoundSocket(SocketAddress(unixPath: path), unixPath: path, mode: 0o660)
         }

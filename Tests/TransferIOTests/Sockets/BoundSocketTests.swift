@@ -12,7 +12,7 @@ import TransferTestSupport
         let second = try BoundSocket(inherited: dup(first.number))
         #expect(second.endpoint == first.endpoint && second.address.port != 0)
         first.close()
-        // Whoever has the socket too still listens.
+        // The second holder of the socket still listens.
         let client = try makeSocket(family: AF_INET)
         let number = client.number
         #expect(second.address.withPointer { connect(number, $0, $1) } == 0 || errno == EINPROGRESS)
@@ -20,7 +20,7 @@ import TransferTestSupport
         second.close()
     }
 
-    /// The file belongs to whoever made it.
+    /// The file belongs to the socket that made it.
     @Test func onlyTheFirstOneRemovesTheFile() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("socket")

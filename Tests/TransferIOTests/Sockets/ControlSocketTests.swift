@@ -47,7 +47,7 @@ struct ControlSocketTests {
         #expect(status.st_mode == S_IFSOCK | 0o600)
     }
 
-    /// More than fits into the socket.
+    /// The answer does not fit into the socket's buffer.
     @Test func aLongAnswer() throws {
         let socket = try bound()
         defer { socket.close() }
@@ -57,7 +57,7 @@ struct ControlSocketTests {
     }
 
     @Test func aStaleOneIsReplaced() throws {
-        // Not closed, as a killed process leaves it.
+        // Not closed, as after the death of the process.
         do { _ = try bound() }
         #expect(access(home.path("control"), F_OK) == 0)
         let again = try bound()
@@ -78,7 +78,7 @@ struct ControlSocketTests {
         #expect(access(home.path("control"), F_OK) != 0)
     }
 
-    /// Whoever connects and reads nothing keeps the next one waiting for two seconds at most.
+    /// A client that connects and reads nothing blocks the next one for two seconds at most.
     @Test func whoReadsNothing() throws {
         let socket = try bound()
         defer { socket.close() }

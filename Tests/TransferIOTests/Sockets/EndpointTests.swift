@@ -37,7 +37,7 @@ import TransferIO
         let longest = String(repeating: "x", count: Endpoint.longestUnixPath - 1)
         #expect(Endpoint("unix:" + longest, defaultPort: 1) == .unix(path: longest))
         #expect(Endpoint("unix:x" + longest, defaultPort: 1) == nil)
-        // It is bytes that count.
+        // The limit counts bytes.
         #expect(Endpoint("unix:" + String(repeating: "é", count: 54), defaultPort: 1) == nil)
     }
 
@@ -46,7 +46,7 @@ import TransferIO
             (.internet(host: "host", port: 1), "host:1"),
             (.internet(host: "::1", port: 80), "[::1]:80"),
             (.internet(host: "unix", port: 1), "[unix]:1"),
-            // These make one character with what is behind them, or before.
+            // These form one character with the text behind them, or before them.
             (.internet(host: "\u{605}", port: 1), "\u{605}:1"),
             (.unix(path: "\u{301}"), "unix:\u{301}"),
             (.internet(host: "\u{301}a", port: 1), "\u{301}a:1"),

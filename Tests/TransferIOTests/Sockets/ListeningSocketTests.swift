@@ -52,13 +52,13 @@ import TransferTestSupport
                 }
                 #expect(error?.isAddressInUse == true)
                 first.close()
-                // And after the close it is free.
+                // After the close the port is free.
                 try ListeningSocket(first.address, loop: actor.loop).close()
             }
         }
     }
 
-    /// They all came with one edge.
+    /// One edge announced all connections.
     @Test(arguments: [Self.loopback, nil] as [Endpoint?])
     func acceptsAllThatWait(endpoint: Endpoint?) async throws {
         let directory = try TemporaryDirectory()
@@ -95,7 +95,7 @@ import TransferTestSupport
                 Issue.record("a closed listener accepted")
                 return
             }
-            // Somebody else can have the port by now, and then take what comes.
+            // Another process may have taken the port meanwhile, and accept the connection.
             await #expect(throws: SystemError(errno: ECONNREFUSED, call: "connect")) {
                 for _ in 0..<10 {
                     let other = try Self.listen(Self.loopback, actor.loop)
@@ -123,7 +123,7 @@ import TransferTestSupport
         let directory = try TemporaryDirectory()
         let path = directory.path("socket")
         try await onLoop { actor in
-            // Without its path it leaves the file behind, as a server that was killed does.
+            // Without its path the listener leaves the file behind, like a server that was killed.
             try ListeningSocket(SocketAddress(unixPath: path), loop: actor.loop).close()
             #expect(Self.exists(path))
             let listener = try Self.listen(.unix(path: path), actor.loop)

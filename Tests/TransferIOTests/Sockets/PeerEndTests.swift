@@ -12,7 +12,7 @@ import TransferSystem
         return (ends[0], ends[1])
     }
 
-    /// Behind bytes that nobody has read.
+    /// The end is behind bytes that were not read.
     @Test(arguments: [true, false]) func isSeenBehindWhatIsUnread(_ closes: Bool) throws {
         let (mine, other) = try pair()
         let end = PeerEnd(mine)

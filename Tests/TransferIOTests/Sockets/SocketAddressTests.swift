@@ -46,7 +46,7 @@ import TransferIO
         #expect(Set(hosts).isSubset(of: ["0.0.0.0:7", "[::]:7"]))
     }
 
-    /// No such name can be asked for, so that no name server is needed to say so (RFC 1035, section 2.3.4).
+    /// DNS cannot express a name of this length, so no name server is needed to refuse it (RFC 1035, section 2.3.4).
     @Test func aNameThatCannotBeIsRefusedWithAReason() {
         let host = String(repeating: "a", count: 300)
         let error = #expect(throws: ResolutionError.self) { try Endpoint.internet(host: host, port: 1).resolve() }

@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// Two Unix-domain sockets that are connected to each other and don't block.
+/// Two connected Unix-domain sockets that do not block.
 final class SocketPair: Sendable {
     let near: Descriptor
     let far: Descriptor
@@ -13,7 +13,7 @@ final class SocketPair: Sendable {
         self.far = Descriptor(far)
     }
 
-    /// As bare descriptors, which become the caller's.
+    /// Bare descriptors, which the caller has to close.
     static func numbers() throws(SystemError) -> (near: Int32, far: Int32) {
         var numbers: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

@@ -2,7 +2,7 @@ import TransferIO
 import TransferSystem
 
 extension StreamSocket {
-    /// A connected socket, or what kept it from connecting.
+    /// Returns a connected socket, or throws the reason.
     static func connect(
         to address: SocketAddress, loop: EventLoop, timeout nanoseconds: Int64
     ) async throws(SystemError) -> StreamSocket {

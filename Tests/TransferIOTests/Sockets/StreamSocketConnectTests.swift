@@ -6,12 +6,12 @@ import TransferTestSupport
 @testable import TransferIO
 
 @Suite(.timeLimit(.minutes(10))) struct StreamSocketConnectTests {
-    /// How long an attempt may take that is expected to be answered.
+    /// Time limit for an attempt that the peer is expected to answer.
     private static let patience: Int64 = 180_000_000_000
 
     private static let loopbacks = Wire.hasInternet6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"]
 
-    /// A socket that has an address and doesn't block, but doesn't listen.
+    /// A socket that has an address and does not block, but does not listen.
     private final class Bound: Sendable {
         let address: SocketAddress
         let descriptor: Descriptor
@@ -25,22 +25,22 @@ import TransferTestSupport
             self.descriptor = descriptor
         }
 
-        /// With the shortest queue there is.
+        /// Listens with the shortest possible queue.
         func listen() throws {
             try system("listen") { Glibc.listen(descriptor.number, 0) }
         }
     }
 
-    /// Makes connections that nobody accepts until one can't be made.
+    /// Makes connections that are never accepted, until one fails.
     ///
-    /// - Returns: why not; nothing when the queue is never full.
+    /// - Returns: the error, or nil if the queue is never full.
     private static func fillQueue(
         isolation: isolated (any Actor)? = #isolation, _ connect: () async throws(SystemError) -> StreamSocket
     ) async -> SystemError? {
         var connected: [StreamSocket] = []
         defer { for socket in connected { socket.close() } }
         do throws(SystemError) {
-            // Many times what the shortest queue takes.
+            // Many times the length of the shortest queue.
             while connected.count < 16 { connected.append(try await connect()) }
             return nil
         } catch {
@@ -48,9 +48,9 @@ import TransferTestSupport
         }
     }
 
-    /// Where this process may choose it; otherwise what there was stays.
+    /// The congestion control changes where this process may choose it; otherwise it stays.
     @Test func congestionControlFitsThePeer() async throws {
-        // An administrator may take any that is there.
+        // An administrator may choose any available one.
         let list = "tcp_\(geteuid() == 0 ? "available" : "allowed")_congestion_control"
         let names = MarkdownDocument.read("/proc/sys/net/ipv4/\(list)")?.split { " \n".contains($0) } ?? []
         try await onLoop { actor in
@@ -101,7 +101,8 @@ import TransferTestSupport
         }
     }
 
-    /// Nobody accepts: when the queue is full, the kernel drops further attempts without an answer (listen(2)).
+    /// The connections are never accepted: when the queue is full, the kernel drops further attempts without an answer
+    /// (listen(2)).
     @Test(arguments: loopbacks) func anAttemptThatIsNotAnsweredTimesOut(host: String) async throws {
         try await onLoop { actor in
             let bound = try Bound(.internet(host: host, port: 0))
@@ -113,7 +114,7 @@ import TransferTestSupport
         }
     }
 
-    /// Whoever gives up an attempt doesn't have to wait for its end.
+    /// A caller that gives up an attempt need not wait for its end.
     @Test func closingEndsAnAttempt() async throws {
         try await onLoop { actor in
             let bound = try Bound(.internet(host: "127.0.0.1", port: 0))

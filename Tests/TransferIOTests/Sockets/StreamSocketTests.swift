@@ -27,7 +27,7 @@ import TransferTestSupport
         }
     }
 
-    /// The same with tasks that prefer their loop, as a server's do: no other thread is in between.
+    /// The ping-pong runs in tasks that prefer their loop, as on a server, so no other thread is involved.
     @Test(arguments: Wire.available, [false, true])
     func nobodyMissesAnEdgeWithoutLeavingTheLoop(wire: Wire, isSecured: Bool) async throws {
         let ball = (0..<64).map { UInt8($0) }
@@ -61,13 +61,13 @@ import TransferTestSupport
         }
     }
 
-    /// The end that came together with the last bytes is told of once.
+    /// The end that came together with the last bytes is reported once.
     @Test(arguments: Wire.available, [false, true])
     func theEndBehindBytesIsFound(wire: Wire, isSecured: Bool) async throws {
         try await wire.connected(isSecured: isSecured) { near, far in
             try await near.send([1, 2, 3])
             await near.endSending()
-            // By now the kernel has both.
+            // By now the kernel has both the bytes and the end.
             try await far.send([4])
             #expect(try await near.receive(1) == [4])
             #expect(try await far.receive() == [1, 2, 3])
@@ -88,7 +88,7 @@ import TransferTestSupport
     @Test(arguments: Wire.available) func sendingToAPeerThatIsGoneFails(wire: Wire) async throws {
         try await wire.connected { near, far in
             await near.close()
-            // The first bytes may be taken: only the answer to them says that nobody is there.
+            // The kernel may accept the first bytes: only the peer's answer to them says that the connection is gone.
             let error = await #expect(throws: StreamError.self) {
                 try await far.send([UInt8](repeating: 1, count: 50_000_000))
             }
@@ -115,7 +115,7 @@ import TransferTestSupport
             #expect(throws: StreamError.system(SystemError(errno: EPIPE, call: "send"))) {
                 try withUnsafeBytes(of: byte) { (bytes) throws(StreamError) in _ = try socket.send(bytes) }
             }
-            // The descriptor was closed too: the other end sees it.
+            // The descriptor is closed as well: the other end sees that.
             let count = withUnsafeMutableBytes(of: &byte) { read(far.number, $0.baseAddress, 1) }
             #expect(count == 0)
         }

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// One end of a connection, on a loop of its own.
+/// One end of a connection, on its own loop.
 actor Talker {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -46,7 +46,7 @@ actor Talker {
         socket = try await StreamSocket.connect(to: address, loop: loop, timeout: 180_000_000_000)
     }
 
-    /// Puts TLS on top of the connection.
+    /// Begins TLS on the connection.
     func secure(_ context: TLSContext, judge: TLSJudge? = nil) async throws {
         guard let socket else { return }
         try socket.beginTLS(context, judge: judge)
@@ -55,7 +55,7 @@ actor Talker {
 
     var security: StreamSocket.Security? { socket?.security }
 
-    /// The peer sees the end of the connection, and nothing of what TLS would say before.
+    /// The peer sees the end of the connection without the message that TLS sends before.
     func breakOff() {
         socket?.layer = nil
         close()
@@ -70,7 +70,7 @@ actor Talker {
 
     // MARK: Talking
 
-    /// Sends all of `bytes`, in pieces whose sizes `seed` decides.
+    /// Sends all of `bytes` in pieces of random size.
     func send(_ bytes: [UInt8], seed: UInt64 = 1) async throws {
         guard let socket else { return }
         var random = SplitMix64(seed: seed)
@@ -84,7 +84,7 @@ actor Talker {
         }
     }
 
-    /// Receives `count` bytes, or fewer when the end comes first, in pieces whose sizes `seed` decides.
+    /// Receives `count` bytes in pieces of random size, or fewer if the connection ends first.
     func receive(_ count: Int = .max, seed: UInt64 = 2) async throws -> [UInt8] {
         guard let socket else { return [] }
         var random = SplitMix64(seed: seed)
@@ -104,7 +104,7 @@ actor Talker {
         return received
     }
 
-    /// Sends `there` and receives `back`, while `far` does the opposite; both have to arrive as they are.
+    /// Sends `there` and receives `back` while `far` does the opposite; both have to arrive unchanged.
     func exchange(_ there: [UInt8], for back: [UInt8], with far: Talker) async throws {
         async let sendingThere: Void = send(there, seed: 3)
         async let sendingBack: Void = far.send(back, seed: 4)
@@ -124,7 +124,7 @@ actor Talker {
         await socket?.readable.wait()
     }
 
-    /// Sends `ball` and waits for it to come back, `rounds` times over.
+    /// Sends `ball` and waits until it comes back, `rounds` times.
     func serve(_ ball: [UInt8], rounds: Int) async throws -> Bool {
         for _ in 0..<rounds {
             try await send(ball)
@@ -133,7 +133,7 @@ actor Talker {
         return true
     }
 
-    /// Gives back what comes, in portions of `size`, until the end.
+    /// Sends received bytes back in pieces of `size` until the end.
     func giveBack(_ size: Int) async throws {
         while true {
             let ball = try await receive(size)
@@ -146,7 +146,7 @@ actor Talker {
 extension Talker {
     /// Sends with one call.
     ///
-    /// - Returns: how many bytes were taken.
+    /// - Returns: number of bytes that were taken.
     func offer(_ bytes: [UInt8]) throws -> Int? {
         try bytes.withUnsafeBytes { bytes in try socket?.send(bytes) }
     }

@@ -6,7 +6,7 @@ import Testing
     private static let now: Int64 = 1_800_000_000
     private static let names = ["localhost", "nas", "192.0.2.7", "2001:db8::1"]
 
-    /// Signs with what it was asked to sign, which is enough to tell owners and keys apart.
+    /// The signature contains the message, which is enough to tell owners and keys apart.
     private static func owner(_ mark: UInt8) -> BrowserCertificate.Owner {
         @Sendable func sign(_ message: [UInt8]) -> [UInt8] { Array(([mark] + message.reversed()).prefix(64)) }
         return .init(key: [UInt8](repeating: mark, count: 32), sign: sign) { $0 == sign($1) }
@@ -43,7 +43,7 @@ import Testing
         #expect(BrowserCertificate(pem: Array(own.0 + foreign.1)) == nil, "the key of another one")
     }
 
-    /// GnuTLS takes no certificate that has a longer number in a name.
+    /// GnuTLS refuses a certificate with a longer number in an object identifier.
     @Test func theNameOfTheExtensionHasShortNumbers() {
         let numbers = BrowserCertificate.extensionName.split(separator: ".")
         #expect(numbers.count > 2 && numbers.allSatisfy { UInt32($0) != nil })
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// Whose it is can be seen, and only he can say so.
+    /// The certificate names its owner, and only the owner can sign that.
     @Test func isOneOwners() throws {
         let certificate = try made()
         #expect(!certificate.fits([], of: Self.owner(2), at: Self.now))
@@ -68,7 +68,7 @@ import Testing
         #expect(!certificate.fits([], of: forged, at: Self.now))
     }
 
-    /// Whoever puts somebody's key into a certificate has to have his signature, too.
+    /// A certificate with another owner's key also needs that owner's signature.
     @Test func aBindingIsVerified() throws {
         #expect(TLSKey(identityOf: try made().handles().certificate) == nil)
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(try made().handles().publicKey != first.handles().publicKey)
     }
 
-    /// OpenSSL reads names from a text, and what is no name must not become something else in it.
+    /// OpenSSL parses names from a text, so a string that is not a name must not become another entry.
     @Test(arguments: ["a,DNS:evil.example", "a\nb", "email:copy", "", "höst", "*", "a b", "fe80::1%eth0", "@section"])
     func whatIsNoNameIsLeftOut(_ name: String) throws {
         let certificate = try made(["localhost", name])

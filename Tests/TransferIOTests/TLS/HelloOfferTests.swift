@@ -7,7 +7,7 @@ import Testing
         arguments: [
             ([], []), ([0, 0], []), ([0, 3, 2, 0x68, 0x32], [[0x68, 0x32]]),
             ([0, 5, 1, 0x61, 2, 0x62, 0x63], [[0x61], [0x62, 0x63]]),
-            // What is cut or empty is read as far as it goes.
+            // A cut or empty list is read as far as it goes.
             ([0], []), ([0, 9, 200, 0x61], [[0x61]]), ([0, 2, 0, 0], [[], []]),
         ] as [([UInt8], [[UInt8]])])
     func protocols(_ bytes: [UInt8], _ names: [[UInt8]]) {
@@ -17,7 +17,7 @@ import Testing
     @Test(
         arguments: [
             ([], false), ([0, 2, 8, 7], true), ([0, 4, 4, 3, 8, 7], true), ([0, 2, 4, 3], false),
-            // Half a pair, and one across two.
+            // Half a pair, and a pair across two others.
             ([0, 1, 8], false), ([0, 4, 4, 8, 7, 3], false),
         ] as [([UInt8], Bool)])
     func algorithms(_ bytes: [UInt8], _ knowsEd25519: Bool) {

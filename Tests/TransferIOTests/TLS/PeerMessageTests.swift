@@ -3,8 +3,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// What the other side may say behind the handshake, to a session in memory. What a connection makes of it is in
-/// `TLSLayerTests`.
+/// Messages that a peer may send after the handshake, to a session in memory. `TLSLayerTests` tests connections.
 @Suite struct PeerMessageTests {
     @Test(arguments: [RecordPeer.Side.client, .server]) func bothSidesAgree(_ role: RecordPeer.Side) throws {
         let (side, peer) = try Self.conversation(with: role)
@@ -12,7 +11,7 @@ import TransferTestSupport
         #expect(try peer.content(side.encrypt([3])) == [3])
     }
 
-    /// The four bytes of a header were enough to end the process.
+    /// The four bytes of a header once were enough to end the process.
     @Test(arguments: [RecordPeer.Side.client, .server], 1..<5)
     func halfAMessageHoldsBackWhatIsWritten(_ role: RecordPeer.Side, count: Int) throws {
         let (side, peer) = try Self.conversation(with: role)
@@ -32,19 +31,19 @@ import TransferTestSupport
         let (side, peer) = try Self.conversation(with: role, recordsPerKey: 4)
         var said: [(kind: UInt8, content: [UInt8])] = []
         for number in 0..<10 as Range<UInt8> { said += try peer.open(side.encrypt([number])) }
-        // Tickets come first.
+        // Tickets are sent first.
         let messages = said.filter {
             $0.kind == RecordPeer.Kind.handshake && $0.content.first == HandshakeMessage.keyUpdate
         }
         #expect(messages.map(\.content) == [[24, 0, 0, 1, 0], [24, 0, 0, 1, 0]])
         #expect(said.filter { $0.kind == RecordPeer.Kind.content }.flatMap(\.content) == Array(0..<10))
-        // Of one call with many records each counts.
+        // Each record of one call counts.
         _ = try peer.open(side.encrypt([UInt8](repeating: 1, count: 3 << 14)))
         let last = try peer.open(side.encrypt([1]))
         #expect(last.first?.content == [24, 0, 0, 1, 0] && last.last?.content == [1])
     }
 
-    /// Who receives much under one key asks for another.
+    /// A side that receives many records under one key asks the peer to change it.
     @Test(arguments: [RecordPeer.Side.client, .server]) func aPeerThatKeepsItsKeyIsAsked(_ role: RecordPeer.Side) throws
     {
         let (side, peer) = try Self.conversation(with: role, recordsPerKey: 4)
@@ -61,7 +60,7 @@ import TransferTestSupport
         #expect(try peer.content(side.encrypt([2])) == [2])
     }
 
-    /// Who has said that no more comes from him goes on to receive, and says nothing.
+    /// A side that has ended sending still receives, and sends nothing.
     @Test(arguments: [RecordPeer.Side.client, .server]) func whoHasEndedAsksForNothing(_ role: RecordPeer.Side) throws {
         let (side, peer) = try Self.conversation(with: role, recordsPerKey: 1)
         _ = try side.close()
@@ -71,7 +70,7 @@ import TransferTestSupport
         }
     }
 
-    /// It cannot be said inside a message of the other side, so it is said behind it.
+    /// A key update cannot be sent in the middle of a message of the peer, so it is sent after that message.
     @Test(arguments: [RecordPeer.Side.client, .server]) func halfAMessageWhenKeysAreDue(_ role: RecordPeer.Side) throws
     {
         let (side, peer) = try Self.conversation(with: role, recordsPerKey: 1)

@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// A peer who writes his records himself, at the far end of a connection.
+/// A peer that writes its own records, at the far end of a connection.
 actor PeerTalker {
     private let peer: RecordPeer
     private let talker: Talker
@@ -19,17 +19,17 @@ actor PeerTalker {
         while !peer.isEstablished { try await talker.send(peer.shake(try await talker.receiveSome())) }
     }
 
-    /// One record.
+    /// Sends one record of the given kind.
     func say(_ kind: UInt8, _ content: some Collection<UInt8> & Sendable) async throws {
         try await talker.send(peer.seal(kind, content))
     }
 
-    /// Says the rest under the next keys.
+    /// Seals later records with the next keys.
     func renew() {
         peer.renew()
     }
 
-    /// So many bytes that the other side said.
+    /// Returns the next `count` bytes that the other side sent.
     func hear(_ count: Int) async throws -> [UInt8] {
         heard += try peer.content()
         while heard.count < count { heard += try peer.content(try await talker.receiveSome()) }
@@ -39,7 +39,7 @@ actor PeerTalker {
 }
 
 extension Talker {
-    /// Whatever comes next; nothing at the end.
+    /// Returns the bytes that are received next.
     func receiveSome() async throws -> [UInt8] {
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         while let socket {
@@ -52,7 +52,7 @@ extension Talker {
         return []
     }
 
-    /// What one try finds.
+    /// Result of a single attempt to receive.
     func find() throws -> StreamSocket.Received? {
         var byte: UInt8 = 0
         return try withUnsafeMutableBytes(of: &byte) { try socket?.receive(into: $0) }
@@ -63,5 +63,5 @@ extension Talker {
     }
 }
 
-/// The other side has closed while the test still listened.
+/// The other side closed the connection while the test still expected bytes.
 struct PeerTalkerEnd: Error {}

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// Certificates of files, and of somebody who vouches for them.
+/// Certificates from files, issued by an authority.
 @Suite struct TLSCertificateTests {
     private let directory: TemporaryDirectory
     private let authority: CertificateAuthority
@@ -21,7 +21,7 @@ import TransferTestSupport
         return .files(certificate: certificate, key: key)
     }
 
-    /// What a client that trusts the authority thinks of a server.
+    /// The problem that a client that trusts the authority finds with a server.
     private func problem(asking name: String) throws -> TLSProblem? {
         let context = try TLSContext.client()
         X509_STORE_load_file(SSL_CTX_get_cert_store(context.raw), authority.path)
@@ -41,7 +41,7 @@ import TransferTestSupport
         #expect(try problem(asking: "evil.example") == .wrongName)
     }
 
-    /// Clients are known by Ed25519 keys; another one would be nobody's.
+    /// Clients are identified by Ed25519 keys; a client with another key has no identity.
     @Test func aClientShowsAnEd25519KeyOrNone() throws {
         for (shown, isTaken) in [(try identity(), false), (.ed25519(seed: TLSPair.clientSeed), true), (nil, true)] {
             let pair = try TLSPair(.client(shown))

@@ -5,7 +5,8 @@ import TransferTestSupport
 @testable import TransferIO
 
 @Suite struct TLSContextTests {
-    /// Strict parsers refuse dates before 2050 in the longer form, and later ones in the shorter (RFC 5280, section 4.1.2.5).
+    /// Strict parsers refuse dates before 2050 in the longer form, and later ones in the shorter form (RFC 5280,
+    /// section 4.1.2.5).
     @Test func datesHaveTheFormOfTheirTime() throws {
         let context = try TLSContext.server(.ed25519(seed: TLSPair.serverSeed))
         let certificate = try #require(SSL_CTX_get0_certificate(context.raw))

@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// Which certificate a client gets, and whether it is asked for one, by what it offers.
+/// The client's hello decides which certificate the client gets, and whether the server asks for the client's.
 @Suite struct TLSHelloTests {
     private static let owner = BrowserCertificate.Owner(
         key: [UInt8](repeating: 1, count: 32), sign: { _ in [UInt8](repeating: 2, count: 64) },
@@ -16,7 +16,7 @@ import TransferTestSupport
 
     struct Case: CustomTestStringConvertible {
         let protocols: [String]
-        /// Nothing for all.
+        /// Algorithms that the client offers; nil for all.
         let algorithms: String?
         let getsEd25519: Bool
         let isAsked: Bool
@@ -45,7 +45,7 @@ import TransferTestSupport
         if offer.getsEd25519 { #expect(pair.client.session.peerKey == server.key) }
     }
 
-    /// Also a server with one certificate doesn't ask browsers.
+    /// A server with one certificate does not ask browsers for one either.
     @Test func aServerWithFiles() throws {
         let directory = try TemporaryDirectory()
         let authority = try CertificateAuthority(at: directory.path("authority.pem"))
@@ -60,7 +60,7 @@ import TransferTestSupport
         #expect(server.covers("localhost") && !server.covers("other"))
     }
 
-    /// - Returns: also whether the client was asked for a certificate.
+    /// - Returns: the pair, and whether the server asked the client for a certificate.
     private func shaken(_ offer: Case, _ server: TLSContext) throws -> (TLSPair, isAsked: Bool) {
         let client = try TLSContext.client(protocols: offer.protocols)
         if let algorithms = offer.algorithms { copenssl_set_algorithms(client.raw, algorithms) }

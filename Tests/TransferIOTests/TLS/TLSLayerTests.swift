@@ -3,13 +3,13 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// What a connection makes of messages that come behind the handshake, from a peer who writes his records himself.
+/// How a connection treats messages after the handshake, from a peer that writes its own records.
 @Suite(.timeLimit(.minutes(10))) struct TLSLayerTests {
     static let roles = [RecordPeer.Side.client, .server]
     private static let update = HandshakeMessage.keyUpdate(isRequested: true)
 
-    /// Nothing can be sent inside a message of the other side, and everything goes on behind it, also for those who send
-    /// and don't read.
+    /// No bytes can be sent in the middle of a message of the peer, and all are sent after it, also by a side that does
+    /// not read.
     @Test(arguments: roles, [true, false]) func halfAMessage(_ role: RecordPeer.Side, isPaused: Bool) async throws {
         try await Self.connected(role) { near, far in
             try await far.say(RecordPeer.Kind.handshake, Self.update.prefix(4))
@@ -28,7 +28,7 @@ import TransferTestSupport
         }
     }
 
-    /// A message ends where it is interrupted, and the connection with it; whoever sends is told as well.
+    /// Another record in the middle of a message ends the connection; the sender receives the error as well.
     @Test(arguments: roles, [true, false])
     func somethingElseInsideAMessage(_ role: RecordPeer.Side, isSender: Bool) async throws {
         try await Self.connected(role) { near, far in
@@ -45,7 +45,7 @@ import TransferTestSupport
     @Test(arguments: roles) func anEndInsideAMessage(_ role: RecordPeer.Side) async throws {
         try await Self.connected(role) { near, far in
             try await far.say(RecordPeer.Kind.handshake, Self.update.prefix(4))
-            // A warning that no more comes: close_notify.
+            // A close_notify alert.
             try await far.say(RecordPeer.Kind.alert, [1, 0])
             await near.waitUntilReadable()
             #expect(try await near.receive() == [])
@@ -53,7 +53,7 @@ import TransferTestSupport
         }
     }
 
-    /// Answers wait while the other side takes none, and then what comes behind its questions has to wait too.
+    /// Answers wait while the peer does not read, and then the bytes behind its requests have to wait as well.
     @Test(arguments: roles) func moreQuestionsThanThereIsRoomForAnswers(_ role: RecordPeer.Side) async throws {
         try await Self.connected(role) { near, far in
             await near.limitBuffers(4096)

@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// A client and a server in memory, and what identifies them.
+/// A client and a server in memory, and their keys.
 struct TLSPair {
     static let serverSeed = [UInt8](repeating: 7, count: 32)
     static let clientSeed = [UInt8](repeating: 9, count: 32)
@@ -13,7 +13,7 @@ struct TLSPair {
 
     static let serverContext = Result { try TLSContext.server(.ed25519(seed: serverSeed)) }
 
-    /// Trusts every server.
+    /// Accepts every certificate of a server.
     static let trusting: TLSJudge = { _, _ in true }
 
     init(_ client: TLSContext? = nil, server: TLSContext? = nil, judge: TLSJudge? = nil) throws {
@@ -23,15 +23,15 @@ struct TLSPair {
 
     var isEstablished: Bool { client.isEstablished && server.isEstablished }
 
-    /// Hands over whole flights until both are done.
+    /// Passes whole flights on until both sides have finished.
     ///
     /// - Parameters:
-    ///   - up, down: change what travels to the server, and to the client.
+    ///   - up, down: change the bytes to the server, and to the client.
     func shake(
         up: ([UInt8]) -> [[UInt8]] = { [$0] }, down: ([UInt8]) -> [[UInt8]] = { [$0] }
     ) throws {
         var toServer = try client.shake()
-        // Two flights each way are all that there is; one more shows that nothing follows.
+        // The handshake has two flights in each direction; a third round shows that no more follow.
         for _ in 0..<3 {
             var toClient: [UInt8] = []
             for piece in up(toServer) { toClient += try server.shake(piece) }

@@ -30,7 +30,7 @@ import TransferTestSupport
         let context = try TLSContext.client(showsKey ? .ed25519(seed: TLSPair.clientSeed) : nil)
         let first = try TLSPair(context)
         try first.shake()
-        // The ticket comes after the handshake.
+        // The server sends the ticket after the handshake.
         _ = try first.client.decrypt(first.server.encrypt([1]))
         let second = try TLSPair(context) { _, _ in
             Issue.record("nobody shows a certificate again")
@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(try second.server.decrypt(second.client.encrypt([5])).bytes == [5])
     }
 
-    /// Both sides know it, and no other conversation has it, nor one that goes on from this one.
+    /// Both sides have the same binding; no other conversation has it, not even one that resumes this one.
     @Test func aConversationHasABindingOfItsOwn() throws {
         let context = try TLSContext.client()
         let pairs = try (0..<3).map { _ in
@@ -72,7 +72,7 @@ import TransferTestSupport
         let expected = try TLSPair.serverContext.get().key
         #expect(found?.key == expected)
         #expect(found?.problem == .unknownIssuer)
-        // An alert tells the server.
+        // An alert informs the server.
         let alert = pair.client.written
         #expect(throws: TLSFault.self) { try pair.server.shake(alert) }
         #expect(!pair.server.isEstablished)
@@ -114,7 +114,7 @@ import TransferTestSupport
         #expect(longest > 200)
     }
 
-    /// Nothing that was changed on its way makes two sides agree that don't understand each other.
+    /// Two sides never finish the handshake with different results because a bit was flipped.
     @Test(arguments: [true, false]) func aFlippedBitAnywhere(up: Bool) throws {
         var random = SplitMix64(seed: 5)
         var (position, longest) = (0, 1)
@@ -164,7 +164,7 @@ import TransferTestSupport
         let last = try pair.client.encrypt([8]) + pair.client.close()
         let found = try pair.server.decrypt(last)
         #expect(found.bytes == [8] && found.isClosed)
-        // The other direction goes on.
+        // The other direction stays open.
         #expect(try pair.client.decrypt(pair.server.encrypt([9])).bytes == [9])
     }
 
@@ -178,7 +178,7 @@ import TransferTestSupport
 
     // MARK: The profile
 
-    /// A ClientHello as TLS 1.2 writes it, with nothing that is not needed.
+    /// A minimal ClientHello of TLS 1.2.
     @Test func earlierVersionsAreRefused() throws {
         let body: [UInt8] =
             [3, 3] + SplitMix64.bytes(seed: 4, 32) + [0, 0, 4, 0xC0, 0x2B, 0xC0, 0x2F, 1, 0]

@@ -5,9 +5,9 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// What only TLS does on sockets; the rest is in `StreamSocketTests`.
+/// Behaviour that only TLS has on sockets; `StreamSocketTests` tests the rest.
 @Suite(.timeLimit(.minutes(10))) struct TLSStreamTests {
-    /// The kernel takes a few KiB at a time, so that nearly everything waits in the layer.
+    /// The kernel takes a few KiB at a time, so that nearly all bytes wait in the layer.
     @Test func tinySocketBuffers() async throws {
         var random = SplitMix64(seed: 8)
         let (there, back) = (random.bytes(1_000_001), random.bytes(700_003))
@@ -18,7 +18,7 @@ import TransferTestSupport
         }
     }
 
-    /// Every third record has a new key, both ways at once, while nearly everything waits.
+    /// Keys change after one or three records, in both directions at once, while nearly all bytes wait.
     @Test(arguments: [1, 3]) func newKeysHoldNobodyUp(_ recordsPerKey: Int) async throws {
         var random = SplitMix64(seed: 10)
         let (there, back) = (random.bytes(1_000_001), random.bytes(700_003))
@@ -33,7 +33,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was accepted leaves, also when nobody sends anything after it.
+    /// Accepted bytes are sent, even if no call to send follows.
     @Test func acceptedBytesAreNotForgotten() async throws {
         var random = SplitMix64(seed: 9)
         let content = random.bytes(200_000)
@@ -48,7 +48,7 @@ import TransferTestSupport
 
     @Test(arguments: Wire.available) func anEndThatNobodySaidIsNone(wire: Wire) async throws {
         try await wire.connected(isSecured: true) { near, far in
-            // Who closes with unread bytes, and be it a ticket, resets the connection.
+            // Closing a socket with unread bytes, even those of a ticket, resets the connection.
             try await far.send([1, 2, 3])
             #expect(try await near.receive(3) == [1, 2, 3])
             await near.breakOff()

@@ -7,14 +7,15 @@
 
     @testable import TransferIO
 
-    /// A library is used only if it does what it must, for which it is tried: with one that does as OpenSSL, and such that do
-    /// one thing otherwise.
+    /// A library is used only if it passes the examination. The tests examine one that works like OpenSSL, and some
+    /// that differ in one point.
     @Suite struct WideAESLibraryTests {
         @Test func oneThatDoesAsOpenSSLIsTaken() throws {
             try WideAES.examine(Self.faithful)
         }
 
-        /// Every length up to some bytes more than all at once, with code for each kind of processor that this one can run.
+        /// Every length up to a few bytes more than one call takes, with the code for each kind of processor that this
+        /// one can run.
         @Test(arguments: ["sse", "avx_gen2", "avx_gen4", "vaes_avx512"]) func theInstalledOne(_ kind: String) throws {
             guard let library = try? WideAES.open(WideAES.fileName, kind: kind) else {
                 return print("\(WideAES.fileName) is not here: it was not compared.")
@@ -31,7 +32,7 @@
             expectUnfit(library, "version")
         }
 
-        /// As 1.5 beside the header of 1.3, and worse.
+        /// The structure of version 1.5 beside the header of 1.3, and larger ones.
         @Test func aLargerStructure() throws {
             var library = Self.faithful
             library.expand = { key, expanded in
@@ -46,7 +47,7 @@
                 memcpy(expanded, key, 16)
             }
             expectUnfit(library, "room")
-            // Far behind, and a byte that is there already by chance.
+            // A write far behind the structure, of a byte that is there already by chance.
             library.expand = { key, expanded in
                 guard let key, let expanded else { return }
                 memcpy(expanded, key, 16)
@@ -63,25 +64,25 @@
 
         @Test func wrongAnswers() {
             var library = Self.faithful
-            // Content.
+            // Wrong content.
             library.encrypt = { key, context, output, input, count, nonce, associated, more, tag, size in
                 WideAESLibraryTests.crypt(1, key, output, input, count, nonce, associated, more, tag)
                 if count == 769 { output?[768] ^= 1 }
             }
             expectUnfit(library, "769 bytes")
-            // Tags, of long content alone.
+            // Wrong tags, only for long content.
             library.encrypt = { key, context, output, input, count, nonce, associated, more, tag, size in
                 WideAESLibraryTests.crypt(1, key, output, input, count, nonce, associated, more, tag)
                 if count > 4096 { tag?[15] ^= 0x80 }
             }
             expectUnfit(library, "4097 bytes")
-            // In place.
+            // Wrong bytes if the content is encrypted in place.
             library.encrypt = { key, context, output, input, count, nonce, associated, more, tag, size in
                 WideAESLibraryTests.crypt(1, key, output, input, count, nonce, associated, more, tag)
                 if count > 16, output.map({ UnsafePointer($0) }) == input { output?[16] ^= 1 }
             }
             expectUnfit(library, "17 bytes")
-            // What the content is authenticated with.
+            // Wrong treatment of the associated data.
             library.encrypt = { key, context, output, input, count, nonce, associated, more, tag, size in
                 WideAESLibraryTests.crypt(1, key, output, input, count, nonce, associated, min(more, 13), tag)
             }
@@ -92,11 +93,11 @@
             var library = Self.faithful
             library.decrypt = { key, context, output, input, count, nonce, associated, more, tag, size in
                 WideAESLibraryTests.crypt(0, key, output, input, count, nonce, associated, more, tag)
-                // One byte behind the content.
+                // One byte behind the content is overwritten.
                 if count == 48 { output?[48] = 0 }
             }
             expectUnfit(library, "48 bytes")
-            // Whoever takes every tag for right, and says the one that was sent.
+            // The library reports the received tag as the computed one.
             library.decrypt = { key, context, output, input, count, nonce, associated, more, tag, size in
                 WideAESLibraryTests.crypt(0, key, output, input, count, nonce, associated, more, tag)
                 if let tag { memset(tag, 0, 16) }
@@ -121,7 +122,7 @@
             #expect(isExpected, "\(reason)", sourceLocation: sourceLocation)
         }
 
-        /// Keeps the key as it is, and leaves the work to OpenSSL.
+        /// Keeps the key as it is, and calls OpenSSL.
         private static var faithful: cipsecmb_library {
             cipsecmb_library(
                 version: 0x01_03_00,
@@ -144,7 +145,7 @@
             let context = EVP_CIPHER_CTX_new()
             defer { EVP_CIPHER_CTX_free(context) }
             let secret = key?.assumingMemoryBound(to: UInt8.self)
-            // The tag is that of what is encrypted, so decrypting ends with encrypting again.
+            // The tag authenticates the ciphertext, so decryption ends with encrypting again.
             var written: Int32 = 0
             EVP_CipherInit_ex(context, EVP_aes_128_gcm(), nil, secret, nonce, isEncrypting)
             EVP_CipherUpdate(context, nil, &written, associated, Int32(more))

@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// AES-GCM from two libraries: what one encrypts the other decrypts, whatever its length.
+/// AES-GCM of two libraries: what one encrypts, the other decrypts, whatever its length.
 @Suite(.enabled(if: TLSContext.hasWideAES, "this processor or machine has no wide AES"))
 struct WideAESTests {
     private let pair: TLSPair
@@ -19,7 +19,7 @@ struct WideAESTests {
         #expect(pair.server.session.cipher == "TLS_AES_128_GCM_SHA256")
     }
 
-    /// All lengths up to some blocks of sixteen wide instructions, and longer ones with whole and partial records.
+    /// All lengths up to several blocks of sixteen wide instructions, and longer ones with whole and partial records.
     @Test func everyLength() throws {
         var random = SplitMix64(seed: 3)
         let lengths = Array(1...1100) + [4_095, 16_383, 16_384, 16_385, 40_000, 17 << 14]
@@ -30,7 +30,7 @@ struct WideAESTests {
         }
     }
 
-    /// More conversations by turns than a thread has keys at hand for; some end meanwhile.
+    /// More conversations in turn than a thread keeps keys for; some end meanwhile.
     @Test func manyConversationsOnOneThread() throws {
         var pairs = try (0..<50).map { _ in
             let pair = try TLSPair(server: .server(.ed25519(seed: TLSPair.serverSeed)), judge: TLSPair.trusting)
@@ -47,8 +47,8 @@ struct WideAESTests {
         }
     }
 
-    /// A record that was changed on its way is refused by either. Behind the five bytes of its header; with another length
-    /// there it would wait for more.
+    /// Both libraries refuse a changed record. The header of five bytes is left out: with another length, the receiver
+    /// would wait for more bytes.
     @Test(arguments: 5..<40, [true, false]) func aFlippedBit(_ place: Int, up: Bool) throws {
         let (sender, receiver) = up ? (pair.client, pair.server) : (pair.server, pair.client)
         var record = try sender.encrypt(Array(0..<18))
