@@ -6,7 +6,7 @@ import TransferSystem
 
 @testable import TransferCatalog
 
-/// What the catalog knows of a copied directory.
+/// The catalog of a directory that was copied.
 @Suite(.overEachKindOfRecords) struct AdoptingTests {
     private let fixture: CatalogFixture
 
@@ -46,7 +46,7 @@ import TransferSystem
         #expect(try next.home() == KnownHome(other, isAdopting: true))
     }
 
-    /// Marks are by the numbers of files, which files of the copy may have by chance.
+    /// Marks contain the inode numbers of files, which files of the copy may have by chance.
     @Test(arguments: [true, false]) func marksOfTheOriginal(areVoid: Bool) throws {
         let catalog = fixture.open()
         let (old, new) = (Self.version(1), Self.version(9))
@@ -61,7 +61,8 @@ import TransferSystem
         #expect(try (catalog.rotten(old) == nil) == areVoid)
     }
 
-    /// Path, size, time of modification and digest: all of them, and of all uploads of the file.
+    /// An upload is adopted only if path, size, modification time and digest are those of the file; all such uploads of
+    /// the file are adopted.
     @Test func onlyUploadsOfTheFileAreAdopted() throws {
         let catalog = fixture.open()
         let (old, new, digest) = (Self.version(1), Self.version(9, touch: 8), Self.digest(1))
@@ -84,7 +85,7 @@ import TransferSystem
         #expect(try !catalog.hasRotten())
     }
 
-    /// More than are kept of a path, and under a name with which SQLite must not be careless.
+    /// A path with more uploads than the catalog keeps, and with a name that SQLite must not normalise.
     @Test func aPathWithManyUploads() throws {
         let catalog = fixture.open()
         let (old, new, digest) = (Self.version(1), Self.version(9), Self.digest(1))

@@ -7,13 +7,12 @@ import TransferSystem
 
 @testable import TransferCatalog
 
-/// What clients can have in the catalog, and what they can have done with it, has bounds: few rows of one path, and few in one
-/// transaction.
+/// Clients can cause only a bounded number of rows for one path, and of rows in one transaction.
 @Suite(.overEachKindOfRecords) struct BoundedChangesTests {
-    /// What the transactions of a catalog have changed.
+    /// Counts the rows that each transaction of a catalog changes.
     private final class Transactions: Sendable {
         private let rows = Locked([Int]())
-        /// Called behind each, with the lock of the catalog held.
+        /// Called after each transaction, with the catalog's lock held.
         let then = Locked<(@Sendable (_ number: Int) -> Void)?>(nil)
 
         var calls: DatabaseCalls {
@@ -38,7 +37,8 @@ import TransferSystem
         }
     }
 
-    /// Rows of a step, and what the change that it ends with may have beside: the rows of two paths and their signatures.
+    /// The rows of a step, and those that its last change may have in addition: the rows of two paths and their
+    /// signatures.
     private static let most = Catalog.rowsAtOnce + 8 * Catalog.mostOfPath
 
     private let fixture: CatalogFixture
@@ -55,7 +55,7 @@ import TransferSystem
             version: ContentVersion(object: object ?? number, revision: 2, touch: 3, size: number))
     }
 
-    /// As an older server has left them.
+    /// Inserts rows as an older server left them.
     private func insert(_ count: Int, _ path: String, object: UInt64 = 1) throws {
         try fixture.database().execute(
             """
@@ -75,7 +75,8 @@ import TransferSystem
         return count
     }
 
-    /// Behind 2,000 uploads of it a path has as many rows as are read of it, and these are the newest.
+    /// After 2,000 uploads to one path, the catalog keeps as many rows as it reads for a path, and these are the
+    /// newest.
     @Test func aPathHasFewRows() throws {
         let catalog = fixture.open()
         let states = CatalogEntry.State.allCases
@@ -94,7 +95,7 @@ import TransferSystem
         #expect(try catalog.entry(for: entry(1999, "a").id)?.size == 1999)
     }
 
-    /// What an older server has left is forgotten as newer uploads come, some at once.
+    /// Rows that an older server left are removed with later uploads, several at once.
     @Test(.databaseOnly) func aPathThatHadManyRowsLosesThem() throws {
         let catalog = fixture.openDatabase(transactions.calls)
         try catalog.record([entry(1, "a")])
@@ -109,7 +110,7 @@ import TransferSystem
         #expect(transactions.take().max() ?? 0 <= 2 * Self.most)
     }
 
-    /// Of what is noted to be moved nothing is forgotten before it is, whatever comes to its path meanwhile.
+    /// An upload with a noted move is not forgotten before the move, whatever else is uploaded to its path.
     @Test func whatIsBeingMovedIsNotForgotten() throws {
         let catalog = fixture.open()
         try catalog.record([entry(1, "a")])
@@ -123,7 +124,7 @@ import TransferSystem
         #expect(try count(of: "a", in: catalog) == Catalog.mostOfPath)
     }
 
-    /// Of receipts that nobody can have again nothing stays.
+    /// If no upload of a batch is known any more, its signature is removed as well.
     @Test func signaturesGoWithTheirUploads() throws {
         let catalog = fixture.open()
         for batch in 0..<30 as Range<UInt64> {
@@ -137,7 +138,7 @@ import TransferSystem
             try catalog.record(entries, with: signedBatch)
         }
         try catalog.index()
-        // The oldest of the rows that stay is in the middle of a batch, whose receipts cannot be made again.
+        // The oldest remaining row is in the middle of a batch, whose receipts cannot be made again.
         let last = UInt64(1300)
         let kept = try (1000..<last).filter { try catalog.receipts(with: $0) != nil }
         #expect(kept == Array(last - UInt64(Catalog.mostOfPath / 10 * 10)..<last))
@@ -157,7 +158,7 @@ import TransferSystem
             try catalog.record([entry], with: signedBatch)
         }
         var stray = entry(30, "c")
-        // Its signature is not there, and the one before it is another.
+        // The row's signature is missing, and the signature before it belongs to another batch.
         stray.receipt = 15
         try catalog.record([stray])
         try catalog.forget(["c", "b"])
@@ -197,7 +198,7 @@ import TransferSystem
         ContentVersion(object: object, revision: 2, touch: 3, size: 4)
     }
 
-    /// While a folder with 20,000 uploads is moved, an upload is recorded.
+    /// An upload is recorded while a folder with 20,000 uploads is moved.
     @Test(.databaseOnly) func othersHaveTheirTurnBetweenTwoSteps() throws {
         let catalog = fixture.openDatabase(transactions.calls)
         for batch in 0..<100 as Range<UInt64> {
@@ -227,14 +228,15 @@ import TransferSystem
         #expect(try catalog.entry(for: entry(90_000, "").id) != nil)
     }
 
-    /// A server that ends between two steps leaves the notes. The next one begins anew, and what it finds moved already stays.
+    /// A server that ends between two steps leaves the notes. The next server begins again, and keeps what was already
+    /// moved.
     @Test(.databaseOnly, arguments: 1...4) func aServerThatEndsBetweenTwoSteps(_ step: Int) throws {
         let names = 0..<60
         do {
             let steps = Locked(0)
             let calls = DatabaseCalls { call in
                 guard call == .commit else { return 0 }
-                // Of the steps behind the note.
+                // Counts only the steps after the note.
                 return steps.withLock { steps in
                     if steps > 0 { steps += 1 }
                     return steps > step + 1 ? 5 : 0
@@ -244,7 +246,7 @@ import TransferSystem
             try catalog.record([entry(1, "z")])
             try catalog.index()
             for name in names {
-                // A copy of the directory, whose files have other numbers than the catalog knows.
+                // A copy of the directory, whose files have other inode numbers than the catalog knows.
                 try insert(40, "a\(name)", object: 1)
                 try insert(40, "b\(name)", object: 2)
             }
@@ -267,7 +269,7 @@ import TransferSystem
         #expect(try rows("path LIKE 'b%' AND object = 2") == 0)
     }
 
-    /// Long paths take no more memory than short ones before they are indexed.
+    /// Long paths use no more memory than short ones before they are indexed.
     @Test(.databaseOnly) func longPathsAreSettledEarlier() throws {
         let catalog = fixture.openDatabase()
         let long = String(repeating: "p", count: 4000)

@@ -11,7 +11,7 @@ import TransferTestSupport
 
 @testable import TransferCatalog
 
-/// A catalog in a new directory, and what it reports; as the suite wants it, records in memory.
+/// A catalog in a new directory, and the damage that it reports; or records in memory, if the suite asks for them.
 final class CatalogFixture: Sendable {
     let directory: TemporaryDirectory
     let path: String
@@ -25,7 +25,7 @@ final class CatalogFixture: Sendable {
 
     var damages: [RecordsDamage] { reports.withLock { $0 } }
 
-    /// Everything in the directory.
+    /// Names of all files in the directory.
     var names: Set<String> {
         guard let stream = opendir(directory.path) else { return [] }
         defer { closedir(stream) }
@@ -50,13 +50,13 @@ final class CatalogFixture: Sendable {
             CatalogConnections(file, retryInterval: 0) { damage in self.reports.withLock { $0.append(damage) } })
     }
 
-    /// Whether a table has so many rows; there are none to be counted in memory.
+    /// Whether a table has `count` rows; records in memory have no tables, so the answer is then true.
     func hasRows(_ count: Int64, in table: String, where condition: String = "1") throws(RecordsError) -> Bool {
         if EachKindOfRecords.isMemory { return true }
         return try database().execute("SELECT count(*) FROM \(table) WHERE \(condition)") == count
     }
 
-    /// A connection of its own, as another program would have it.
+    /// A separate connection, like that of another program.
     func database() throws(RecordsError) -> Database {
         try Database(path: path, called: Catalog.name, calls: DatabaseCalls())
     }
@@ -74,7 +74,7 @@ final class CatalogFixture: Sendable {
 }
 
 extension CatalogEntry {
-    /// Something of everything.
+    /// An entry with a value in nearly every field.
     static func sample(_ number: Int, id: UploadID = .random()) -> CatalogEntry {
         CatalogEntry(
             id: id, state: .committed, path: "folder/file-\(number) ü.txt", kind: .text, size: UInt64(number),
@@ -86,7 +86,7 @@ extension CatalogEntry {
             receipt: number.isMultiple(of: 2) ? .max - UInt64(number) : nil, hasReplaced: number.isMultiple(of: 5))
     }
 
-    /// Uploads that were signed for together, with one between them that was not.
+    /// Uploads that were signed together, with one between them that was not.
     static func signed(_ count: Int, from number: UInt64) -> (receipts: SignedBatch, entries: [CatalogEntry]) {
         var entries = (0..<count).map { index in
             var entry = sample(index)
@@ -103,7 +103,7 @@ extension CatalogEntry {
 }
 
 extension UploadRecords {
-    /// - Returns: nil for an id that it doesn't know.
+    /// - Returns: nil for an unknown ID.
     func entry(for id: UploadID) throws(RecordsError) -> CatalogEntry? { try entries(for: [id]).first ?? nil }
 
     @discardableResult
@@ -113,7 +113,7 @@ extension UploadRecords {
         try recordUnfinished(uploads, forgetting: [])
     }
 
-    /// Forgets what was acknowledged under paths.
+    /// Forgets the acknowledgements for paths.
     func forget(_ paths: [String]) throws(RecordsError) {
         var changes = KnownChanges()
         changes.replaced = paths.map { KnownChanges.Replaced($0, at: .max) }
@@ -121,7 +121,7 @@ extension UploadRecords {
     }
 }
 
-/// Runs each test of a suite over a database and over records in memory: what is known does not depend on what keeps it.
+/// Runs each test of a suite with a database and with records in memory: both have to give the same results.
 struct EachKindOfRecords: SuiteTrait, TestTrait, TestScoping {
     @TaskLocal static var isMemory = false
 
@@ -135,7 +135,7 @@ struct EachKindOfRecords: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// Leaves a test of such a suite to the database: it looks into the file, or counts transactions.
+/// Runs a test of the suite only with the database, because it reads the file or counts transactions.
 struct DatabaseOnly: TestTrait {}
 
 extension Trait where Self == EachKindOfRecords {

@@ -27,7 +27,7 @@ import TransferTestSupport
         #expect(decoded([]).isEmpty)
     }
 
-    /// Wherever it is cut, what lies before is there.
+    /// Wherever the bytes are cut, the entries before the cut are read.
     @Test func isCutAnywhere() {
         let entries = [CatalogEntry.sample(1), .sample(2)]
         let bytes = CatalogRecord.encode(entries)

@@ -14,7 +14,7 @@ import TransferSystem
         fixture = try CatalogFixture()
     }
 
-    /// A file as the first version wrote it, with one upload in it.
+    /// Makes a file of the first version, with one upload.
     private func makeFirstVersion(_ id: UploadID) throws {
         fixture.write([])
         let database = try fixture.database()
@@ -42,7 +42,7 @@ import TransferSystem
         #expect(fixture.damages.isEmpty)
     }
 
-    /// The ninth is the last one that knew files by inode and times, and had unfinished uploads among the others.
+    /// Version 9 is the last that identified files by inode and times, and kept unfinished uploads among the others.
     @Test func anUnfinishedUploadOfAnOlderVersionIsOneOfTodays() throws {
         let (stored, begun) = (UploadID.random(), UploadID.random())
         fixture.write([])
@@ -109,7 +109,7 @@ import TransferSystem
         #expect(error?.message.contains("\(CatalogSchema.schema.version)") ?? false)
     }
 
-    /// Whoever only reads brings nothing up to date, and says who does.
+    /// A reader does not migrate the file, and its error names the program that does.
     @Test(arguments: [0, 1] as [Int64]) func whoReadsSaysWhatIsMissing(_ version: Int64) throws {
         fixture.write([])
         let database = try fixture.database()

@@ -90,7 +90,7 @@ import TransferTestSupport
         #expect(try all(catalog).isEmpty)
     }
 
-    /// Everything that was declared, and nothing of what was not.
+    /// Every declared value is kept, and an undeclared one stays absent.
     @Test func whatWasDeclaredOfAnUnfinishedUploadIsKept() throws {
         let full = UnfinishedUpload(
             id: .random(), path: "e\u{301}/ü", size: UInt64(Int64.max), kind: .picture, function: .sha256,
@@ -109,7 +109,7 @@ import TransferTestSupport
         #expect(fixture.damages.isEmpty)
     }
 
-    /// The acknowledgement ends it; one that has begun after it goes on.
+    /// An acknowledgement ends an unfinished upload, unless the upload began after it.
     @Test(arguments: [19, 20, 21] as [Int64]) func anAcknowledgedUploadIsUnfinishedNoMore(_ begun: Int64) throws {
         let upload = UnfinishedUpload(id: .random(), path: "a", begun: begun)
         let other = UnfinishedUpload(id: .random(), path: "a", begun: 30)
@@ -122,7 +122,7 @@ import TransferTestSupport
         #expect(try fixture.open().unfinished() == (begun > 20 ? [upload, other] : [other]))
     }
 
-    /// What costs no sync leaves the next acknowledgement its own.
+    /// A record that needs no sync does not change the sync of the next acknowledgement.
     @Test(.databaseOnly) func onlyAcknowledgementsAreSynced() throws {
         let unfinished = UnfinishedUpload(id: .random(), path: "a", begun: 1)
         for isDurable in [true, false] {
@@ -140,7 +140,7 @@ import TransferTestSupport
         }
     }
 
-    /// What was recorded is found before it is indexed, and as well after the process died before it could be.
+    /// Recorded entries are found before they are indexed, also if the process dies before that.
     @Test func whatHasArrivedIsKnown() throws {
         let ids = [UploadID.random(), .random()]
         let newer = [CatalogEntry.sample(3, id: ids[1]), .sample(4)]
@@ -169,7 +169,7 @@ import TransferTestSupport
         for entry in [entries[0], entries[entries.count - 1]] { #expect(try catalog.entry(for: entry.id) == entry) }
     }
 
-    /// A blob that another program has spoilt costs the entries behind the damage, and no more.
+    /// If another program has damaged a blob, the entries behind the damage are lost, and no others.
     @Test(.databaseOnly) func spoiltArrivalsAreDropped() throws {
         let entries = [CatalogEntry.sample(1), .sample(2), .sample(3)]
         do {
@@ -201,7 +201,7 @@ import TransferTestSupport
         #expect(try all(catalog) == entries)
     }
 
-    /// Recording while somebody goes through all of it: neither waits for the other.
+    /// A reader that goes through all entries and a writer do not wait for each other.
     @Test func canBeWrittenWhileItIsRead() throws {
         let catalog = fixture.open()
         try catalog.record((0..<600).map { .sample($0) })
@@ -213,7 +213,7 @@ import TransferTestSupport
         #expect(seen >= 600)
     }
 
-    /// Those who come while a transaction is under way share the next one, and each returns when its own is recorded.
+    /// Callers that arrive during a transaction share the next one, and each returns when its entries are recorded.
     @Test func manyThreadsRecordAtOnce() async throws {
         let catalog = fixture.open(isDurable: false)
         let batches = (0..<8).map { thread in
@@ -264,7 +264,7 @@ import TransferTestSupport
         #expect(longest < 16 << 20, "\(longest) bytes")
     }
 
-    /// A row that another program has spoilt is one upload that is not known, and no reason to give up the others.
+    /// If another program has damaged a row, its upload is unknown, and the other uploads stay known.
     @Test(
         .databaseOnly,
         arguments: [
@@ -296,7 +296,7 @@ import TransferTestSupport
         #expect(try catalog.totals() == [.committed: CatalogTotals(uploads: 2, bytes: 8)])
     }
 
-    /// Another server may have the directory by then, or nobody: work that was put off neither reads nor writes it any more.
+    /// By then another server may use the directory, or none: deferred work neither reads nor writes it any more.
     @Test func whatIsClosedIsNotOpenedAgain() throws {
         let catalog = fixture.open()
         try catalog.record([.sample(1)])

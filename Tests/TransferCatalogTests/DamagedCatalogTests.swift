@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferCatalog
 
-/// A file that is of no use is moved aside, never deleted, and a new catalog begun.
+/// An unusable file is moved aside, never deleted, and a new catalog is begun.
 @Suite struct DamagedCatalogTests {
     private let fixture: CatalogFixture
 
@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(read(try #require(fixture.damages.first?.movedTo)) == content)
     }
 
-    /// The program that wrote it knows what it says: it is left where it is, and nothing is recorded.
+    /// Only the newer program can read the file: it stays where it is, and no upload is recorded.
     @Test func aNewerProgramsStays() throws {
         let uploads = [CatalogEntry.sample(1), .sample(2)]
         try fixture.openDatabase().fill(uploads)
@@ -85,7 +85,7 @@ import TransferTestSupport
         #expect(fixture.damages.isEmpty)
     }
 
-    /// Found when it is used and not when it was opened, by whoever comes first.
+    /// The damage is found in use, not when the file was opened, by the first call that reads or writes.
     @Test(arguments: [true, false]) func damageIsMetInUse(byReading: Bool) throws {
         let calls = FailingCalls()
         let catalog = fixture.openDatabase(calls.calls)
@@ -112,7 +112,7 @@ import TransferTestSupport
         #expect(Set(fixture.damages.compactMap(\.movedTo)).count == 3)
     }
 
-    /// No catalog is no reason to stop; it is tried again.
+    /// The server continues without a catalog and tries again to open it.
     @Test func aFileThatCannotBeOpenedIsTriedAgain() throws {
         mkdir(fixture.path, 0o700)
         let catalog = fixture.openDatabase()
@@ -127,7 +127,7 @@ import TransferTestSupport
 }
 
 extension Catalog {
-    /// Records them and sees to it that all are in the table of uploads.
+    /// Records the entries and moves them to the table of uploads.
     fileprivate func fill(_ entries: [CatalogEntry]) throws {
         try record(entries)
         try index()

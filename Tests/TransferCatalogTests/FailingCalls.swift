@@ -4,11 +4,11 @@ import TransferSystem
 
 @testable import TransferCatalog
 
-/// Makes one call of SQLite after the other fail.
+/// Makes selected calls of SQLite fail.
 final class FailingCalls: Sendable {
     private struct State {
         var count = 0
-        /// The number of the call that fails first, how many fail, and as what.
+        /// The range of calls that fail, by their numbers.
         var failing: Range<Int> = 0..<0
         var code = SQLITE_FULL
     }
@@ -24,15 +24,15 @@ final class FailingCalls: Sendable {
         }
     }
 
-    /// Calls since the last `fail` or `pass`.
+    /// Number of calls since the last `fail` or `pass`.
     var count: Int { state.withLock { $0.count } }
 
-    /// From now on that call fails, counted from here, and so many behind it.
+    /// From now on, call `number`, counted from here, fails, and the calls after it up to `times`.
     func fail(_ number: Int, times: Int = 1, as code: Int32) {
         state.withLock { $0 = State(failing: number..<number + times, code: code) }
     }
 
-    /// From now on nothing fails.
+    /// From now on no call fails.
     func pass() {
         state.withLock { $0 = State() }
     }

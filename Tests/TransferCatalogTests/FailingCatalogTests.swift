@@ -6,7 +6,7 @@ import TransferModel
 @testable import TransferCatalog
 import TransferPorts
 
-/// Every call of SQLite made to fail in turn: nothing is half recorded, and the catalog works again afterwards.
+/// Each call of SQLite fails in turn: nothing is recorded partly, and the catalog works again afterwards.
 @Suite struct FailingCatalogTests {
     private static let failures: [(code: Int32, reason: RecordsError.Reason)] = [
         (SQLITE_FULL, .full), (SQLITE_IOERR, .failed), (SQLITE_IOERR | 4 << 8, .failed), (SQLITE_BUSY, .busy),
@@ -49,7 +49,7 @@ import TransferPorts
         #expect(fixture.damages.isEmpty)
     }
 
-    /// What was recorded stays recorded, however often indexing it fails.
+    /// Recorded uploads stay recorded, however often indexing fails.
     @Test(arguments: 0..<failures.count, [1, 2]) func indexingLosesNothing(_ failure: Int, times: Int) throws {
         let (code, reason) = Self.failures[failure]
         let fixture = try CatalogFixture()
@@ -93,7 +93,7 @@ import TransferPorts
         }
     }
 
-    /// The server starts whatever fails, and the catalog comes when it can.
+    /// The server starts, whichever call fails, and opens the catalog later.
     @Test(arguments: 0..<failures.count) func openingIsTriedAgain(_ failure: Int) throws {
         for number in 0... {
             let fixture = try CatalogFixture()

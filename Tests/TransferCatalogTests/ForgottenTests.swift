@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferCatalog
 import TransferPorts
 
-/// What is forgotten with a file that is gone, and what is not.
+/// Which records are forgotten with a removed file, and which are not.
 @Suite(.overEachKindOfRecords) struct ForgottenTests {
     private let fixture: CatalogFixture
 
@@ -43,7 +43,7 @@ import TransferPorts
         #expect(left == Set(entries[(object == nil ? 3 : 2)...].map(\.id)))
     }
 
-    /// Its parts are still there, and somebody may go on with them.
+    /// The parts of the upload still exist, and a client may resume it.
     @Test func anUnfinishedUploadOutlivesTheFileAtItsPath() throws {
         let catalog = fixture.open()
         let unfinished = UnfinishedUpload(id: .random(), path: "a", size: 5, begun: 1)
@@ -61,7 +61,7 @@ import TransferPorts
         #expect(!catalog.hasUnindexed)
     }
 
-    /// Rows without their ids in the index: whoever only reads some pages does not meet it.
+    /// The index lacks the IDs of some rows; a reader of other pages would not notice that.
     @Test(.databaseOnly) func damageThatNobodyMeetsIsFoundAtTheStart() throws {
         let catalog = fixture.open()
         try catalog.record([.sample(1), .sample(2)])

@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferCatalog
 import TransferPorts
 
-/// What a server had noted and did not come to the end of: the next one says what is there.
+/// The server has noted changes and died before it finished them: the next server compares them with the files.
 @Suite(.overEachKindOfRecords) struct IntendedChangeTests {
     private struct Unreadable: Error {}
 
@@ -28,14 +28,14 @@ import TransferPorts
         try catalog.resolveIntended { (path) throws(Unreadable) in there[path.string] }
     }
 
-    /// Paths, each with the object that is known there.
+    /// The objects that are known at each path.
     private func known(_ catalog: any UploadRecords) throws -> [String: [UInt64]] {
         var known: [String: [UInt64]] = [:]
         try catalog.forEachEntry { known[$0.path, default: []].append($0.version?.object ?? 0) }
         return known.mapValues { $0.sorted() }
     }
 
-    /// Where the file is after a kill or a power cut, and what the catalog has to say then.
+    /// The place of the file after a kill or a power cut, and what the catalog has to know then.
     @Test(arguments: [
         (["a": file(1)], ["a": [1], "b": [2]]),
         (["a": file(1), "b": file(2)], ["a": [1], "b": [2]]),
@@ -53,13 +53,13 @@ import TransferPorts
         #expect(try resolve(catalog, there) == 1)
         #expect(try known(catalog) == expected)
         #expect(try catalog.intended().isEmpty)
-        // Settled once more, as by a server that is killed before it has forgotten the note.
+        // Resolved a second time, as after a server that was killed before it removed the note.
         _ = try catalog.intend([IntendedChange(.move, "a", to: "b", before: Self.version(1), at: 9)])
         _ = try resolve(catalog, there)
         #expect(try known(catalog) == expected)
     }
 
-    /// A look behind the rename finds the new name alone, and a power cut brings back the old name beside it.
+    /// A lookup after the rename finds only the new name, and a power cut brings the old name back beside it.
     @Test func anOldNameThatComesBackBesideTheNewOne() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "a")])
@@ -71,7 +71,7 @@ import TransferPorts
         }
     }
 
-    /// The names were not synced when somebody looked, and a power cut has brought back the old one.
+    /// The names were not synced at the first lookup, and a power cut has brought the old name back.
     @Test(arguments: [false, true]) func aNameThatComesBack(isFolder: Bool) throws {
         let catalog = try CatalogFixture().open()
         let (path, target) = isFolder ? ("d/a", "n/a") : ("a", "b")
@@ -93,7 +93,7 @@ import TransferPorts
         #expect(try catalog.intended().isEmpty)
     }
 
-    /// What somebody has stored under the old path meanwhile is another file.
+    /// A file that a client stored at the old path meanwhile is another file.
     @Test func anUploadThatTookTheOldPath() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "a")])
@@ -117,7 +117,8 @@ import TransferPorts
         }
     }
 
-    /// What was acknowledged between the note and the move went along; what came to the old path later did not.
+    /// An upload that was acknowledged between the note and the move was moved as well; a later one to the old path was
+    /// not.
     @Test func whatArrivesBeforeItsFolderMoves() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "d/a")])
@@ -134,16 +135,16 @@ import TransferPorts
         #expect(try catalog.intended().isEmpty)
     }
 
-    /// What somebody had removed behind the server's back is no file of the folder that comes there. Without the move it stays what
-    /// it was: missing.
+    /// A file that another process has removed is not a file of the folder that takes its place. Without the move, the
+    /// file is still missing.
     @Test func whatWasKnownWhereAFolderComes() throws {
         let folder = FoundObject(.folder, ContentVersion(object: 8, revision: 7, touch: 7, size: 1))
         for isMoved in [false, true] {
             let catalog = try CatalogFixture().open()
-            // Also of a clock that was ahead.
+            // The commit times may come from a clock that was ahead.
             try catalog.record([entry(1, "d/a", committed: 99), entry(2, "n/a"), entry(3, "n/b", committed: 98)])
             _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
-            // Only a server that is killed between may see that.
+            // Only a server that is killed in between can find this.
             if isMoved { try catalog.record([entry(4, "n/c", committed: 10)]) }
             for _ in 0..<2 { _ = try resolve(catalog, [isMoved ? "n" : "d": folder]) }
             #expect(
@@ -151,7 +152,7 @@ import TransferPorts
         }
     }
 
-    /// Another folder that somebody has made there is not the one that was to be moved.
+    /// A folder that another process has made there is not the moved folder.
     @Test func aFolderOfSomebodyElse() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "d/a")])
@@ -161,7 +162,8 @@ import TransferPorts
         #expect(try known(catalog) == ["d/a": [1]])
     }
 
-    /// Attributes leave the acknowledgement good; what somebody else has written since is not taken for what was acknowledged.
+    /// A change of attributes keeps the acknowledgement; a file that another process has written since is not the
+    /// acknowledged one.
     @Test func otherAttributes() throws {
         for (found, touch) in [
             (Self.file(1, touch: 9), 9), (Self.file(1, touch: 9, revision: 50), 9),
@@ -192,7 +194,7 @@ import TransferPorts
         }
     }
 
-    /// Where nobody can say what is there, the note stays; what cannot be read of the notes goes, whatever its number.
+    /// If a path cannot be looked up, its note stays; an unreadable note is removed, whatever its number.
     @Test func whatCannotBeLookedAtStays() throws {
         let fixture = try CatalogFixture()
         let catalog = fixture.open()
@@ -218,7 +220,7 @@ import TransferPorts
         #expect(try fixture.hasRows(0, in: "intended") && catalog.intended().isEmpty)
     }
 
-    /// Some notes of a batch stay. Those of the others go, with what came of them.
+    /// Some notes of a batch stay. The others are removed, and their changes are applied.
     @Test func notesThatAreKept() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "a"), entry(2, "b"), entry(3, "c")])
@@ -235,8 +237,9 @@ import TransferPorts
         #expect(try catalog.intended().isEmpty)
     }
 
-    /// A number that a removed row had is used again, and an upload that comes again has the id of its first file: neither was there
-    /// when a change was noted, whatever the clock says, and the first file stays known behind its move.
+    /// A new row can have the number of a removed one, and a repeated upload has the ID that its first file had.
+    /// Neither existed when the change was noted, whatever the clock says, and the first file is still known after its
+    /// move.
     @Test(arguments: [false, true]) func whatArrivesBehindANote(hasSameID: Bool) throws {
         let catalog = try CatalogFixture().open()
         let first = entry(1, "a", committed: 20)
@@ -253,8 +256,9 @@ import TransferPorts
         #expect(try catalog.entries(for: [second.id]).first??.path == "a")
     }
 
-    /// Notes stay while names may not be durable, and each server that starts looks at them again. What a later note has put under the
-    /// old path of an earlier one stays there; and where a power cut takes both moves back, all is known where it was.
+    /// Notes stay while names may not be durable, and each server resolves them again when it starts. A file that a
+    /// later note has put at the old path of an earlier one stays there. If a power cut undoes both moves, the records
+    /// return to the old paths.
     @Test(arguments: [false, true], [false, true])
     func notesThatAreSettledAgain(isFolder: Bool, isTakenBack: Bool) throws {
         let catalog = try CatalogFixture().open()
@@ -286,7 +290,8 @@ import TransferPorts
         #expect(try known(catalog) == (isTakenBack ? [old: [1], "x": [2]] : [new: [1], old: [2]]))
     }
 
-    /// An upload that was acknowledged before a folder was moved, and recorded behind the first look at the note, went along.
+    /// An upload that was acknowledged before its folder moved, and recorded after the first lookup for the note, was
+    /// moved as well.
     @Test func anUploadThatIsRecordedBehindTheFirstLook() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "d/a")])
@@ -298,7 +303,7 @@ import TransferPorts
         #expect(try known(catalog) == ["n/a": [1], "n/b": [2]])
     }
 
-    /// A folder's note is about this folder alone: that of an earlier one with the same paths says nothing of it.
+    /// The note of a folder concerns only that folder: an earlier note with equal paths does not apply to it.
     @Test func twoFoldersOfOnePath() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "d/a")])

@@ -12,7 +12,8 @@ import TransferPorts
         fixture = try CatalogFixture()
     }
 
-    /// By each of their numbers and no other, before they are indexed as well as from a catalog that was opened again.
+    /// Receipts are found by each of their numbers and by no others, before they are indexed and after the catalog was
+    /// opened again.
     @Test func areFoundByTheirNumbers() throws {
         let batches = [
             CatalogEntry.signed(3, from: 100), CatalogEntry.signed(1, from: 103), CatalogEntry.signed(5, from: 200),
@@ -36,7 +37,7 @@ import TransferPorts
         try check(fixture.open())
     }
 
-    /// The one of a catalog that was lost may have given the same.
+    /// An earlier catalog that was lost may have used equal numbers.
     @Test func aNumberThatComesAgainIsTheLastOnes() throws {
         let catalog = fixture.open()
         let (receipts, entries) = CatalogEntry.signed(2, from: 100)

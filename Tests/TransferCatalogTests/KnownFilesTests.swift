@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferCatalog
 import TransferPorts
 
-/// What the catalog knows of the files in one folder.
+/// The catalog's records of the files in one folder.
 @Suite(.overEachKindOfRecords) struct KnownFilesTests {
     private static func entry(
         _ path: String, _ number: UInt64, state: CatalogEntry.State = .committed, client: UInt64? = nil,
@@ -17,7 +17,7 @@ import TransferPorts
             version: hasVersion ? ContentVersion(object: number, revision: 3, touch: 4, size: number) : nil)
     }
 
-    /// All pages, and how many they were.
+    /// The files of all pages, and the number of pages.
     private func all(
         _ catalog: any UploadRecords, _ folder: String?, client: UInt64? = nil, sender: String = ""
     ) throws -> (files: [KnownFile], pages: Int) {
@@ -53,7 +53,7 @@ import TransferPorts
         let count = 1_500
         let names = (0..<count).map { "f\(10_000 + $0)" }
         try catalog.record(names.enumerated().map { Self.entry("d/\($1)", UInt64($0)) })
-        // Folders between them are passed over, however many files are in them.
+        // Folders between the files are skipped, however many files they contain.
         try catalog.record((0..<300).map { Self.entry("d/f10\($0 + 100)x/deep", UInt64(10_000 + $0)) })
         try catalog.index()
         let (files, pages) = try all(catalog, "d")
@@ -62,7 +62,8 @@ import TransferPorts
         #expect(files.allSatisfy { $0.version.object == $0.id.low && $0.function == .xxh128 && $0.isDurable })
     }
 
-    /// Those of one file stay together, also where a page ends; and nobody makes others wait by many of them.
+    /// The uploads of one file stay together, also at the end of a page, and a file with many uploads does not delay
+    /// others.
     @Test func manyUploadsOfOneFile() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record((0..<500).map { Self.entry("d/a\(1_000 + $0)", UInt64($0)) })
@@ -75,7 +76,7 @@ import TransferPorts
         #expect(page.files.filter { $0.name == "b" }.count == 30 && page.files.last?.name == "b")
         let (files, _) = try all(catalog, "d")
         #expect(files.filter { $0.name == "b" }.count == 30)
-        // The newest of them.
+        // The newest uploads of the file.
         #expect(Set(files.filter { $0.name == "c" }.map(\.id.low)) == Set(12_936..<13_000))
         #expect(files.last?.name == "d")
     }

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferCatalog
 import TransferPorts
 
-/// What is known of files goes with them to other paths, and no id stands for it there.
+/// The records of files move with them to other paths, where no upload ID refers to them.
 @Suite(.overEachKindOfRecords) struct MovedTests {
     private func entry(_ number: UInt64, _ path: String, committed: Int64 = 5) -> CatalogEntry {
         CatalogEntry(
@@ -55,8 +55,8 @@ import TransferPorts
         #expect(try catalog.entries(at: ["a", "b"]).map { $0.map(\.size) } == [[2], [1]])
     }
 
-    /// A file that came later than what was acknowledged last, and is the one of an earlier upload, belongs to that. One that is older
-    /// is what was there before: what was acknowledged last is lost.
+    /// A file that is newer than the last acknowledgement and is the file of an earlier upload belongs to that upload.
+    /// An older file was there before: the last acknowledged file is lost.
     @Test(.databaseOnly) func aFileBelongsToItsOwnUpload() throws {
         let fixture = try CatalogFixture()
         let catalog = fixture.open()
@@ -84,7 +84,7 @@ import TransferPorts
 
     private let digest = Digest(.xxh128, [UInt8](repeating: 0, count: 16))
 
-    /// A new time or other rights bring no content back. A power cut may bring the old time back.
+    /// New times or permissions do not restore the content. A power cut may restore the old time.
     @Test(arguments: [2, 50] as [Int64]) func whatIsRottenStaysSoWithOtherAttributes(revision: Int64) throws {
         let catalog = try CatalogFixture().open()
         let before = ContentVersion(object: 1, revision: 2, touch: 8, size: 4)
@@ -97,7 +97,7 @@ import TransferPorts
         #expect(try catalog.rotten(ContentVersion(object: 2, revision: 2, touch: 8, size: 4)) == nil)
     }
 
-    /// One batch sets a time under one name of a file, and then another time under another name.
+    /// A batch sets one time under one name of a file, and another time under another name.
     @Test func whatIsRottenStaysSoWhenBothNamesAreChangedAtOnce() throws {
         let catalog = try CatalogFixture().open()
         let versions = [2, 50, 60].map { ContentVersion(object: 1, revision: $0, touch: $0, size: 4) }
@@ -111,7 +111,7 @@ import TransferPorts
         #expect(try catalog.rotten(versions[2])?.digest == digest)
     }
 
-    /// Both names of a file are known as it is behind a batch that changes it twice.
+    /// After a batch that changes a file twice, both names of the file are known with the last version.
     @Test func ofSeveralChangesTheLastVersionCounts() throws {
         let catalog = try CatalogFixture().open()
         let versions = [2, 50, 60].map { ContentVersion(object: 1, revision: $0, touch: $0, size: 4) }

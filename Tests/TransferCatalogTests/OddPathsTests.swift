@@ -6,7 +6,8 @@ import TransferTestSupport
 
 @testable import TransferCatalog
 
-/// Whatever paths are called, the next server reads what this one has written: those of clients, and places in the trash.
+/// The next server reads all paths that this one has written, whatever their names: those of clients, and places in the
+/// trash.
 @Suite(.overEachKindOfRecords) struct OddPathsTests {
     private static let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 1)
 
@@ -23,7 +24,7 @@ import TransferTestSupport
         found.count == expected.count && zip(found, expected).allSatisfy { $0.hasSameBytes(as: $1) }
     }
 
-    /// In a blob first, and in rows of their own later.
+    /// The entries are in a blob first, and later in separate rows.
     @Test(arguments: [false, true]) func uploadsComeBack(isIndexed: Bool) throws {
         let fixture = try CatalogFixture()
         let paths = try Self.paths()
@@ -58,7 +59,7 @@ import TransferTestSupport
         }
         let found = try fixture.open().intended().compactMap(\.change)
         #expect(areSame(found.map(\.path), paths) && areSame(found.map(\.target), paths.reversed()))
-        // The next server looks at each of them.
+        // The next server looks up each path.
         var looked: [String] = []
         let resolved = try fixture.open().resolveIntended { (path) throws(StoreFault) in
             looked.append(path.string)

@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferCatalog
 import TransferPorts
 
-/// Which upload a program beside the server takes a stored file for.
+/// A program beside the server finds the upload that a stored file belongs to.
 @Suite struct PathOwnersTests {
     private let fixture: CatalogFixture
 
@@ -22,7 +22,7 @@ import TransferPorts
         return entry
     }
 
-    /// - Returns: the number of the entry that a file belongs to.
+    /// - Returns: commit time of the entry that the file belongs to; tests use it as the number of the entry.
     private func owner(of file: ContentVersion?, among entries: [CatalogEntry]) throws -> Int64? {
         let catalog = fixture.openDatabase()
         try catalog.record(entries)
@@ -30,8 +30,8 @@ import TransferPorts
         return try PathOwners(path: fixture.path).find("a", file)?.committed
     }
 
-    /// Two names of a file, one of which was moved over the other: the time was set under the first, and the second has come here
-    /// last.
+    /// A file had two names, and one was moved over the other: the time was set under the first name, and the second
+    /// was moved here last.
     @Test func aFileWithAnotherRevisionBelongsToTheUploadThatHasIt() throws {
         let entries = [
             entry(1, object: 6, revision: 9, touch: 2), entry(2, object: 6, revision: 3, touch: 1),
@@ -47,7 +47,7 @@ import TransferPorts
         #expect(try owner(of: ContentVersion(object: 6, revision: 9, touch: 5, size: 4), among: entries) == 1)
     }
 
-    /// An older file than the one that was acknowledged last is not that, whatever else was acknowledged.
+    /// A file that is older than the one acknowledged last is not that one, whatever else was acknowledged.
     @Test func anOlderFileBelongsToTheLastUpload() throws {
         let entries = [
             entry(1, object: 6, revision: 9, touch: 2), entry(2, object: 7, revision: 3, touch: 9),
@@ -63,7 +63,7 @@ import TransferPorts
         #expect(try owner(of: file, among: entries) == 2)
     }
 
-    /// A file on another disk may have the same numbers: what was found rotten in this scrub stays so.
+    /// A file on another disk may have equal numbers: a file that this scrub found rotten stays rotten.
     @Test func whatIsFoundWellIsForgotten() throws {
         let version = ContentVersion(object: 6, revision: 3, touch: 1, size: 4)
         let rotten = RottenFile(version: version, digest: Digest(.xxh128, Array(0..<16)))
@@ -81,7 +81,7 @@ import TransferPorts
         #expect(try catalog.rotten(version) == nil)
     }
 
-    /// Nothing is kept of a file that no upload has any more.
+    /// The mark of a file that no upload refers to is removed.
     @Test func whatNoUploadHasIsForgotten() throws {
         let catalog = fixture.openDatabase()
         try catalog.record([entry(1, object: 6, revision: 3, touch: 1)])

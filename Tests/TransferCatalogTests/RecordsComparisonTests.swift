@@ -5,9 +5,9 @@ import TransferTestSupport
 
 @testable import TransferCatalog
 
-/// A database and records in memory say the same of uploads, whatever they are called for.
+/// A database and records in memory give equal results, whatever calls are made.
 @Suite struct RecordsComparisonTests {
-    /// Both kinds of records, and what the calls to them are made of.
+    /// Both kinds of records, and the values for random calls.
     private final class Both {
         private static let ids = (1...10 as ClosedRange<UInt64>).map { UploadID(high: 3, low: $0) }
         private static let paths = [
@@ -19,7 +19,7 @@ import TransferTestSupport
 
         private let fixture: CatalogFixture
         private var kinds: [any UploadRecords] = []
-        /// Notes that are there, as each of the two calls them.
+        /// Open notes, in the form of each kind of records.
         private var noted: [[NotedChanges]] = []
         private var random: SplitMix64
         private var moments: [Int64]
@@ -42,7 +42,7 @@ import TransferTestSupport
             try #require(answers[0] == answers[1], "\(what)")
         }
 
-        /// One call to both.
+        /// Makes one random call to both.
         func step() throws {
             switch Int.random(in: 0..<20, using: &random) {
             case 0..<7: try record()
@@ -64,7 +64,7 @@ import TransferTestSupport
 
         private func some<T>(_ make: () -> T) -> [T] { (0...Int.random(in: 0...2, using: &random)).map { _ in make() } }
 
-        /// Another one each time.
+        /// A moment that was not used before.
         private func moment() -> Int64 { moments.popLast() ?? 0 }
 
         private func version() -> ContentVersion {
@@ -165,7 +165,7 @@ import TransferTestSupport
 
         private struct Unknown: Error {}
 
-        /// As the next server does it.
+        /// Resolves the notes as the next server does.
         private func resolve() throws {
             var there: [PathKey: FoundObject] = [:]
             for path in Self.paths + ["d", "n", "d/e", "n/e", "m"] { there[PathKey(path)] = found() }
@@ -176,7 +176,7 @@ import TransferTestSupport
                     return there[PathKey(path.string)]
                 }
             }
-            // Some of the notes of each batch may have gone.
+            // Some notes of each batch may be gone.
             noted = []
         }
 
@@ -213,14 +213,14 @@ import TransferTestSupport
             open()
         }
 
-        /// Ids that no client has are not the same.
+        /// IDs that the records chose themselves are left out, because they differ.
         private func line(_ entry: CatalogEntry) -> String {
             var entry = entry
             if !Self.ids.contains(entry.id) { entry.id = UploadID(high: 0, low: 0) }
             return "\(entry)"
         }
 
-        /// What they say without entering what has arrived in the index.
+        /// Compares what both know before recorded entries are indexed.
         func compare() throws {
             try expectSame("unindexed") { $0.hasUnindexed }
             try expectSame("by id") { try $0.entries(for: Self.ids) }
@@ -243,7 +243,7 @@ import TransferTestSupport
             }
         }
 
-        /// What they say of all that was recorded.
+        /// Compares all entries that were recorded.
         func compareAll() throws {
             try expectSame("all") { records in
                 var all: [String] = []

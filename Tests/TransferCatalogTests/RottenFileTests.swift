@@ -6,7 +6,7 @@ import TransferSystem
 
 @testable import TransferCatalog
 
-/// What the disk has lost, as the catalog keeps it.
+/// The catalog's marks of files whose content the disk has lost.
 @Suite(.overEachKindOfRecords) struct RottenFileTests {
     private static let file = RottenFile(
         version: ContentVersion(object: .max, revision: .min, touch: -1, size: UInt64(Int64.max)),
@@ -30,7 +30,7 @@ import TransferSystem
         #expect(try fixture.open().rotten(Self.file.version) == Self.file)
     }
 
-    /// New permissions and names change the time of change alone, and are no other file.
+    /// New permissions and names change only the time of change, so the file is still the rotten one.
     @Test func isKnownByItsContent() throws {
         let catalog = fixture.open()
         let version = ContentVersion(object: 1, revision: 3, touch: 2, size: 4)
@@ -64,7 +64,8 @@ import TransferSystem
         #expect(try catalog.rotten(Self.file.version) == later)
     }
 
-    /// Whoever records hears of it without another question, also of what another program has found.
+    /// A caller that records an upload learns without another query that there are rotten files, also those that
+    /// another program has found.
     @Test func whoRecordsHearsOfIt() throws {
         let (catalog, other) = (fixture.open(), fixture.open())
         #expect(try !catalog.record([CatalogEntry.sample(1)]))
@@ -74,7 +75,7 @@ import TransferSystem
         #expect(try !catalog.record([CatalogEntry.sample(3)]))
     }
 
-    /// Names come and go, and say nothing of what the disk has lost.
+    /// Moved or replaced names do not change which content is lost.
     @Test func movesDoNotMatter() throws {
         let catalog = fixture.open()
         try catalog.add(rotten: [Self.file])
