@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferProtocol
 
 @Suite struct LimitsTests {
-    /// A path is checked after its message was decoded, so what is over its limit must still fit in a frame.
+    /// A path is checked after its message was decoded, so a path over the limit must still fit into a frame.
     @Test func controlBodyHoldsTheLongestMessages() throws {
         let begin = Begin(
             id: Sample.id, path: String(repeating: "p", count: Limits.path + 1), size: .max, expectsAccept: true,

@@ -2,7 +2,7 @@ import TransferModel
 
 @testable import TransferProtocol
 
-/// Values that many tests start from.
+/// Values that many tests begin with.
 enum Sample {
     static let id = UploadID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
     static let otherID = UploadID(high: 0, low: 1)
@@ -35,7 +35,7 @@ enum Sample {
 
     static let version = FileVersion(high: 0x0A0B_0C0D_0E0F_1011, low: 0x1213_1415_1617_1819)
 
-    /// A file of which all is known, and a directory.
+    /// A file with all optional values, and a directory.
     static let entries = [
         ListedEntry(
             .file, name: "photo-0001.jpg", size: 4096,
@@ -60,7 +60,7 @@ enum Sample {
         id: 7, permissions: 0o600, size: 8 << 20, modified: .init(seconds: 0, nanoseconds: 1), version: version,
         offset: 4 << 20)
 
-    /// With and without what is optional.
+    /// Deliveries with and without optional values.
     static let deliveries = [
         ListedDelivery(
             number: 1, id: id, state: .queued, person: "alice", name: "photo.png", kind: .picture, size: 5,
@@ -72,7 +72,7 @@ enum Sample {
             note: [4, 5], receipt: [1, 2, 3]),
     ]
 
-    /// At least one of every function code but `data`, with and without what is optional.
+    /// At least one message for every function code except `data`, with and without optional values.
     static let messages: [Message] = [
         .hello(Hello(agent: "")),
         .hello(Hello(agent: "transfer/1.0", features: .receipts)),
@@ -187,7 +187,6 @@ enum Sample {
 }
 
 extension Message {
-    /// The whole frame.
     var frame: [UInt8] {
         var bytes: [UInt8] = []
         encode(into: &bytes)
@@ -197,14 +196,14 @@ extension Message {
     /// The frame without its header.
     var checkedBody: [UInt8] { Array(frame.dropFirst(FrameHeader.shortSize)) }
 
-    /// The frame without its header and without the field that checks it: what a test can change.
+    /// The frame without its header and without the check, so that a test can change it.
     var body: [UInt8] { checkedBody.dropLast(function.isChecked ? 3 + FrameCheck.size : 0) }
 
     static func decode(_ function: FunctionCode, body: [UInt8]) throws(ProtocolFault) -> Message {
         try decode(function, body: body.span.bytes)
     }
 
-    /// - Parameter body: without the field that checks it, which is added where the function wants one.
+    /// - Parameter body: the body without a check; the check is added if the function requires one.
     static func decode(_ function: FunctionCode, unchecked body: [UInt8]) throws(ProtocolFault) -> Message {
         var body = body
         if function.isChecked { body.appendCheck(from: 0) }
@@ -213,7 +212,7 @@ extension Message {
 }
 
 extension FrameHeader {
-    /// A whole `data` frame.
+    /// A whole frame with `data`.
     static func data(_ payload: [UInt8], _ encoding: BodyEncoding = .stored) -> [UInt8] {
         var bytes: [UInt8] = []
         FrameHeader(.data, encoding: encoding, bodyLength: payload.count).encode(into: &bytes)
@@ -221,7 +220,7 @@ extension FrameHeader {
     }
 }
 
-/// The code of the fault that `body` throws, or nothing.
+/// The code of the fault that `body` throws, or nil.
 func faultCode(_ body: () throws(ProtocolFault) -> Void) -> ResultCode? {
     do throws(ProtocolFault) {
         try body()

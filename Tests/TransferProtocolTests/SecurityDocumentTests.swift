@@ -1,7 +1,7 @@
 import Testing
 import TransferTestSupport
 
-/// SECURITY.md says which test shows a defence; that test has to be there.
+/// SECURITY.md names the test for each defence; these tests have to exist.
 @Suite struct SecurityDocumentTests {
     @Test func everyTestThatIsNamedIsThere() throws {
         let top = try #require(MarkdownDocument.directory(of: "SECURITY.md"))
@@ -15,7 +15,7 @@ import TransferTestSupport
         }
     }
 
-    /// Every file below a directory, by its name alone. Files of one name count together.
+    /// The texts of all files below a directory, by file name. Files with equal names are joined.
     private static func sources(below path: String) -> [String: String] {
         var sources: [String: String] = [:]
         for name in names(in: path) {

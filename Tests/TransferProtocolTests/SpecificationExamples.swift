@@ -2,7 +2,7 @@ import TransferModel
 
 @testable import TransferProtocol
 
-/// What the examples of `docs/reference/protocol.md` show, in their order.
+/// The conversations of the examples in `docs/reference/protocol.md`, in their order.
 enum SpecificationExamples {
     private static let id = UploadID(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF)
     private static let otherID = UploadID(high: 0xFFEE_DDCC_BBAA_9988, low: 0x7766_5544_3322_1100)
@@ -24,7 +24,7 @@ enum SpecificationExamples {
         0x78, 0xDA, 0x4B, 0x4C, 0x1C, 0x05, 0xA3, 0x60, 0x14, 0x0C, 0x77, 0x00, 0x00, 0xF9, 0xD8, 0x7A, 0xF8,
     ]
 
-    /// The example of `docs/reference/receipts.md`, which other tests verify.
+    /// The example in `docs/reference/receipts.md`, which other tests verify.
     private static let receipt = bytes(
         "01000647484620400100112233445566778899aabbccddeeff01000100000000000000050000019b76daa9f4d75a9801"
             + "82b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a9845c0e7b8fbbbc3061692fb126f5c985b92d291"

@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import TransferProtocol
 
-/// `docs/reference/protocol.md` and the code must say the same.
+/// `docs/reference/protocol.md` and the code must agree.
 @Suite struct SpecificationTests {
     private let document: MarkdownDocument
 
@@ -114,7 +114,8 @@ import TransferTestSupport
         #expect(rows.last == ["minimum rate", "1,024 bytes/s over \(Int(Liveness.rateWindow.seconds)) s"])
     }
 
-    /// Every field of a layout begins where the one before it ends. The id in front of requests and answers is said once for all.
+    /// Every field of a layout begins where the previous one ends. The ID at the front of requests and answers is
+    /// described only once.
     @Test func layoutsHaveNoGaps() {
         let layouts = document.columns(in: "bytes")
         #expect(layouts.count == 29)

@@ -7,7 +7,7 @@ import TransferModel
     enum State: CaseIterable {
         case greeting, open, leaving, closed
 
-        /// A machine that came here by legal frames alone, with `Sample.id` begun and without a result.
+        /// A machine that reached this state only by legal frames, with `Sample.id` begun and without a result.
         var machine: ClientConnection {
             get throws {
                 var machine = ClientConnection()
@@ -23,7 +23,7 @@ import TransferModel
             }
         }
 
-        /// Tells the state of a machine by what it takes.
+        /// Finds the state of a machine by the messages that it accepts.
         init(_ machine: ClientConnection) {
             var machine = machine
             if (try? machine.receive(.welcome(Welcome()))) != nil {
@@ -46,17 +46,17 @@ import TransferModel
         }
     }
 
-    /// What could be said again without end is said once.
+    /// The client refuses a repetition of messages that a server could otherwise send without end.
     @Test func aServerSaysNothingTwice() throws {
         var machine = try State.open.machine
         _ = try machine.receive(.accept(Sample.id))
         #expect(throws: ProtocolFault.self) { try machine.receive(.accept(Sample.id)) }
-        // Begun again behind its result, it is admitted again.
+        // An upload that is begun again after its result is accepted again.
         _ = try machine.receive(.result(UploadResult(id: Sample.id, code: .busy)))
         machine.began(Sample.id)
         _ = try machine.receive(.accept(Sample.id))
         let digest = Sample.xxh128
-        // Blocks are named in their order, each once.
+        // Blocks are listed in order, each once.
         machine.asked(Sample.otherID)
         for (first, count, isTaken) in [
             (0, 2, true), (1, 1, false), (2, 1, true), (9, 1, true), (9, 1, false), (3, 1, false), (20, 0, false),
@@ -75,7 +75,7 @@ import TransferModel
 
     private static let refusal = UploadResult(id: .none, code: .malformedFrame, message: "No.")
 
-    /// Every message, those about an upload also for one that was not begun.
+    /// Every message; those about an upload also with an ID that was not begun.
     private static let messages: [Message] = [
         .hello(Hello(agent: "x")), .welcome(Welcome(unacknowledgedUploads: 9)), .ping(7), .pong(7),
         .goodbye(Goodbye(.shuttingDown)), .begin(Sample.begin),
@@ -98,7 +98,7 @@ import TransferModel
         .make(MakeRequest(id: 11, .directory, path: "a")), .move(MoveRequest(id: 21, path: "a", to: "b")),
     ]
 
-    /// What is legal; everything else must be refused.
+    /// The legal messages; all others have to be refused.
     private static func expected(_ message: Message, in state: State) -> Outcome? {
         switch (message, state) {
         case (_, .closed): nil
@@ -145,7 +145,7 @@ import TransferModel
 
     private static let ids = (1...3 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
 
-    /// A machine that has looked up three, beside one that was begun.
+    /// A machine that has looked up three uploads and has begun another.
     private func lookingUp() throws -> ClientConnection {
         var machine = try State.open.machine
         machine.lookedUp(Self.ids)
@@ -170,7 +170,7 @@ import TransferModel
         }
     }
 
-    /// Whatever else a server says to a lookup is none of its answers.
+    /// All other messages are no answers to a lookup.
     @Test(
         arguments: [
             .accept(ids[0]), .have(Have(id: ids[0], first: 0, digests: [])), .unknown([ids[0], ids[0]]),
@@ -225,7 +225,8 @@ import TransferModel
         #expect(machine.isSettled)
     }
 
-    /// Begun before `welcome` with the baseline in mind; more may not follow until enough of them are over.
+    /// The client begins uploads before `welcome` with the baseline limit; it may begin more only when enough of them
+    /// have ended.
     @Test func welcomeMayAllowLessThanWasBegun() throws {
         var machine = ClientConnection()
         for number in 1...5 as ClosedRange<UInt64> { machine.began(UploadID(high: 0, low: number)) }
@@ -239,7 +240,7 @@ import TransferModel
         #expect(machine.allowance == min(limit, Limits.unacknowledgedUploads))
     }
 
-    /// A client that obeyed them would wait for ever, or send empty frames or pings without end.
+    /// With these values, a client would wait for ever, or send empty frames or pings without end.
     @Test(arguments: [
         Welcome(dataBody: 0), Welcome(unacknowledgedUploads: 0), Welcome(heartbeat: 0), Welcome(silence: 0),
     ]) func welcomeThatAllowsNothingIsRefused(_ welcome: Welcome) {

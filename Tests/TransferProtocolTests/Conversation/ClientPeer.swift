@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferProtocol
 
-/// A client that pushes what it was given, one frame each time it may act.
+/// A client that pushes the given uploads, one frame per call.
 struct ClientPeer {
     struct Upload {
         let begin: Begin
@@ -30,7 +30,7 @@ struct ClientPeer {
         link.send(.hello(Hello(agent: "test")))
     }
 
-    /// Sends the next frame, if there is one that may be sent now.
+    /// Sends the next frame, if the state allows one.
     mutating func act(_ link: inout Link, using generator: inout SplitMix64) {
         if let upload = current {
             proceed(upload, &link)
@@ -60,7 +60,7 @@ struct ClientPeer {
         }
     }
 
-    /// - Throws: also what would be wrong for a client that trusts its machine.
+    /// - Throws: also for messages that a client would not expect from its machine.
     mutating func receive(_ arrival: Link.Arrival, _ link: inout Link) throws(ProtocolFault) {
         guard case .message(let message) = arrival else {
             throw ProtocolFault(.unexpectedFrame, "The server sent data.")

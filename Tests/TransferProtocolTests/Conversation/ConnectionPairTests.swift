@@ -4,8 +4,8 @@ import TransferTestSupport
 
 @testable import TransferProtocol
 
-/// Both machines against each other, through real bytes. The seed decides who acts next, how many bytes arrive, and
-/// when results leave.
+/// Both machines talk to each other through real bytes. The seed decides which side acts next, how many bytes arrive,
+/// and when results are sent.
 @Suite struct ConnectionPairTests {
     @Test(arguments: 0..<30 as Range<UInt64>) func everyUploadGetsItsResult(_ seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)

@@ -3,12 +3,12 @@ import TransferTestSupport
 
 @testable import TransferProtocol
 
-/// A byte stream and what is in it.
+/// A byte stream and the frames in it.
 struct Conversation: Sendable {
-    /// A frame, however many pieces its body came in.
+    /// A frame, however many pieces its body had.
     enum Frame: Equatable, Sendable {
         case message(Message)
-        /// The body is named by its place in the stream, so that comparing frames compares bytes without copying any.
+        /// The range of the body in the stream, so that comparing frames compares bytes without copying any.
         case data(BodyEncoding, Range<Int>)
     }
 
@@ -25,7 +25,7 @@ struct Conversation: Sendable {
         frames.append(.data(encoding, bytes.count - payload.count..<bytes.count))
     }
 
-    /// The header of a stored data frame whose body has not come yet.
+    /// Appends the header of a stored data frame without its body.
     mutating func append(headerOf bodyLength: Int) {
         FrameHeader(.data, bodyLength: bodyLength).encode(into: &bytes)
         frames.append(.data(.stored, bytes.count..<bytes.count))
@@ -35,7 +35,7 @@ struct Conversation: Sendable {
         build(&self)
     }
 
-    /// Every kind of frame and of body, the way they follow one another.
+    /// A conversation with every kind of frame and of body in a realistic order.
     static let recorded: Conversation = {
         var generator = SplitMix64(seed: 8)
         var conversation = Conversation()
@@ -61,9 +61,9 @@ struct Conversation: Sendable {
         return conversation
     }()
 
-    /// Parses `bytes` as a receiver does that has seen them up to each of `ends` in turn.
+    /// Parses `bytes` like a receiver that has received them up to each of `ends` in turn.
     ///
-    /// - Returns: the frames, with the pieces of each body joined, and how many bytes were consumed.
+    /// - Returns: the frames, with the pieces of each body joined, and the number of consumed bytes.
     static func parse(
         _ bytes: [UInt8], shownUpTo ends: some Sequence<Int>
     ) throws(ProtocolFault) -> (frames: [Frame], consumed: Int) {

@@ -2,7 +2,7 @@ import TransferModel
 
 @testable import TransferProtocol
 
-/// One direction of a connection: bytes that were sent, arrive when the test says so, and are parsed as they come.
+/// One direction of a connection: bytes are sent, arrive when the test delivers them, and are then parsed.
 struct Link {
     enum Arrival {
         case message(Message)
@@ -23,7 +23,7 @@ struct Link {
         inFlight += FrameHeader.data(data)
     }
 
-    /// Lets the next `count` bytes arrive.
+    /// Delivers the next `count` bytes.
     mutating func deliver(_ count: Int) throws(ProtocolFault) -> [Arrival] {
         arrived += inFlight.prefix(count)
         inFlight.removeFirst(min(count, inFlight.count))

@@ -2,12 +2,12 @@ import Testing
 import TransferModel
 import TransferProtocol
 
-/// In virtual time: seconds since the connection.
+/// Times are virtual: seconds since the connection began.
 @Suite struct LivenessTests {
     @Test func handshakeHasOneDeadline() {
         var liveness = Liveness(.init(), now: at(100))
         #expect(liveness.deadline == at(110))
-        // Bytes that trickle in don't move it.
+        // Bytes that arrive slowly do not move the deadline.
         liveness.received(1, now: at(109))
         liveness.sent(now: at(109))
         #expect(liveness.deadline == at(110))
@@ -50,7 +50,7 @@ import TransferProtocol
         #expect(givesUp(&liveness, at(23)))
     }
 
-    /// Whatever signs of life it gives.
+    /// The peer is given up even if it sends other bytes.
     @Test func aPeerThatOwesAnAnswerIsGivenUp() {
         var liveness = established { $0.answer = .seconds(60) }
         for second in stride(from: 5, through: 300, by: 5) as StrideThrough<Double> {
@@ -58,7 +58,7 @@ import TransferProtocol
             #expect(liveness.expire(now: at(second)) == .sendPing)
         }
         liveness.expectAnswer(true, now: at(300))
-        // Expected twice is expected since the first time, and some of an answer counts.
+        // A second call does not move the start of the wait, and a part of an answer counts as progress.
         liveness.expectAnswer(true, now: at(310))
         liveness.answered(now: at(320))
         for second in stride(from: 325, to: 380, by: 5) as StrideTo<Double> {
@@ -77,18 +77,19 @@ import TransferProtocol
         liveness.expectAnswer(false, now: at(50))
         liveness.received(1, now: at(199))
         #expect(!givesUp(&liveness, at(200)))
-        // Nor while this side takes no answers.
+        // The peer is not given up either while this side reads no answers.
         liveness.expectAnswer(true, now: at(200))
         liveness.pauseReading(true, now: at(210))
         #expect(!givesUp(&liveness, at(400)))
         liveness.pauseReading(false, now: at(400))
-        // What it owed for ten seconds before, it owes for that long still: a peer can cause such a pause.
+        // The peer has owed an answer for ten seconds before the pause, and these still count: a peer can cause a
+        // pause.
         liveness.received(1, now: at(449))
         #expect(!givesUp(&liveness, at(449.9)))
         #expect(givesUp(&liveness, at(450)))
     }
 
-    /// An answer that came during the pause counts from then on, and the rest of the pause does not count.
+    /// An answer during the pause starts the wait again, and the rest of the pause does not count.
     @Test func anAnswerInAPauseIsAnswered() {
         var liveness = established { $0.answer = .seconds(60) }
         liveness.expectAnswer(true, now: at(0))
@@ -128,7 +129,7 @@ import TransferProtocol
         liveness.sent(now: at(99))
         #expect(liveness.deadline == at(104))
         #expect(liveness.expire(now: at(100)) == .nothing)
-        // It has the whole time again afterwards; saying twice that reading goes on changes nothing.
+        // After the pause the peer has the whole time again; a second call to end the pause changes nothing.
         liveness.pauseReading(false, now: at(100))
         liveness.pauseReading(false, now: at(110))
         liveness.sent(now: at(119))
@@ -159,7 +160,7 @@ import TransferProtocol
         keepTalking(&liveness, from: 1, to: 90, bytes: 1_024)
     }
 
-    /// What has few bytes and stands for many, such as a hole.
+    /// A few bytes can stand for many, for example a hole.
     @Test func whatIsWorthMoreCountsMore() {
         var liveness = established(minimumRate: 1_024)
         liveness.receivedWorth(1 << 30)
@@ -244,7 +245,7 @@ import TransferProtocol
         return fault.code == .timedOut
     }
 
-    /// Receives that many bytes every second; nothing may expire but the own silence.
+    /// Receives `bytes` bytes in every second; no deadline may expire.
     private func keepTalking(_ liveness: inout Liveness, from: Int, to: Int, bytes: Int) {
         for second in from...to {
             let now = at(Double(second))

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferProtocol
 
 @Suite struct OverheadTests {
-    /// What a small upload costs on the wire beyond its bytes, in both directions together.
+    /// Bytes on the wire for a small upload besides its content, in both directions together.
     @Test func smallUploadCostsLessThan200Bytes() {
         let begin = Message.begin(Sample.begin).frame.count
         let header = FrameHeader.encodedSize(bodyLength: 4096)

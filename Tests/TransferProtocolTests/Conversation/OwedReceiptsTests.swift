@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferProtocol
 
-/// What a client that wants receipts makes of results and of receipts that come behind them.
+/// How a client that asked for receipts handles results and the receipts that follow them.
 @Suite struct OwedReceiptsTests {
     private static func id(_ number: Int) -> UploadID { UploadID(high: 1, low: UInt64(number)) }
 
@@ -53,7 +53,7 @@ import TransferModel
         #expect(machine.isSettled)
     }
 
-    /// The answer to a question carries its receipt; without one there is none.
+    /// The answer to a lookup carries its receipt, or there is no receipt.
     @Test func answersToLookupsOweNone() throws {
         var machine = try Self.machine(begun: 0)
         machine.lookedUp([Self.id(0)])
@@ -76,7 +76,7 @@ import TransferModel
         #expect(fault(&machine, 1) == .unexpectedFrame)
     }
 
-    /// They may come behind the server's goodbye, as results do.
+    /// Receipts may follow the server's goodbye, as results may.
     @Test func aServerThatLeavesStillOwesThem() throws {
         var machine = try Self.machine(begun: 1)
         _ = try machine.receive(.result(Self.result(0)))
@@ -86,7 +86,7 @@ import TransferModel
         #expect(machine.isSettled)
     }
 
-    /// A server that never pays can make the client hold no more than its window.
+    /// A server that never sends receipts cannot make the client store more than its window.
     @Test func whatIsOwedTakesRoomInTheWindow() throws {
         var machine = try Self.machine(begun: Limits.unacknowledgedUploads)
         for number in 0..<Limits.unacknowledgedUploads { _ = try machine.receive(.result(Self.result(number))) }

@@ -7,7 +7,7 @@ import TransferModel
     enum State: CaseIterable {
         case awaitingHello, idle, receiving, skipping, closed
 
-        /// A machine that came here by legal frames alone.
+        /// A machine that reached this state only by legal frames.
         var machine: ServerConnection {
             get throws {
                 var machine = ServerConnection()
@@ -24,7 +24,7 @@ import TransferModel
             }
         }
 
-        /// Tells the state of a machine by what it takes.
+        /// Finds the state of a machine by the messages that it accepts.
         init(_ machine: ServerConnection) {
             var machine = machine
             switch try? machine.receiveData() {
@@ -78,7 +78,7 @@ import TransferModel
             .received(Received(id: Sample.id, bytes: 0)), .result(UploadResult(id: Sample.id, code: .committed)),
         ]
 
-    /// What is legal; everything else must be refused.
+    /// The legal messages; all others have to be refused.
     private static func expected(_ message: Message, in state: State) -> Outcome? {
         switch (message, state) {
         case (.hello(let hello), .awaitingHello): Outcome(.welcome(hello), .idle)
@@ -114,7 +114,7 @@ import TransferModel
         #expect(code == (expected == nil ? .unexpectedFrame : nil))
     }
 
-    /// A question is open until it is answered, beside the upload that follows it.
+    /// A request to resume is open until it is answered, beside the upload that follows it.
     @Test func aQuestionCountsUntilItIsAnswered() throws {
         var machine = try State.idle.machine
         #expect(try machine.receive(.resume(Self.question)) == .resume(Self.question))
@@ -127,7 +127,7 @@ import TransferModel
         #expect(try machine.receive(.begin(Self.question)) == .begin(Self.question))
     }
 
-    /// Each of the uploads that a lookup asks about is open until it has its answer.
+    /// Each upload that a lookup names is open until it is answered.
     @Test func everyUploadOfALookupCounts() throws {
         var machine = ServerConnection(unacknowledgedLimit: 3)
         _ = try machine.receive(.hello(Hello(agent: "")))
@@ -222,7 +222,7 @@ import TransferModel
         #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(begin(5_000)) } == .unexpectedFrame)
     }
 
-    /// The server could not tell which of the two a result is about.
+    /// A result would not show which of the two uploads it refers to.
     @Test func idMustNotBeBegunAgainBeforeItsResult() throws {
         var machine = try State.idle.machine
         try upload(1, to: &machine)

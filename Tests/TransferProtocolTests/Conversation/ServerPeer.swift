@@ -3,8 +3,8 @@ import TransferTestSupport
 
 @testable import TransferProtocol
 
-/// A server that decides each upload's fate by its id and lets results wait until the test settles them, as a pool of
-/// threads would.
+/// A server that decides the result of each upload by its ID and holds results back until the test settles them, like a
+/// pool of threads.
 struct ServerPeer {
     enum Fate: UInt64 {
         case committed, rejectedAtOnce, rejectedAtData, rejectedAtEnd
@@ -26,7 +26,7 @@ struct ServerPeer {
 
     var hasPending: Bool { !pending.isEmpty }
 
-    /// Sends one of the results that are ready.
+    /// Sends a random one of the pending results.
     mutating func settle(_ link: inout Link, using generator: inout SplitMix64) {
         guard let index = pending.indices.randomElement(using: &generator) else { return }
         let result = pending.remove(at: index)
@@ -75,7 +75,7 @@ struct ServerPeer {
         close(isWhole ? .committed : .digestMismatch)
     }
 
-    /// Ends the upload; one that was rejected has its result already.
+    /// Ends the upload; a rejected upload already has its result.
     private mutating func close(_ code: ResultCode) {
         if receiving?.isRejected == false { reject(code) }
         receiving = nil

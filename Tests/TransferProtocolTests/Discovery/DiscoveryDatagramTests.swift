@@ -14,7 +14,7 @@ import TransferTestSupport
         return try #require(DiscoveryAnswer(nonce, instance: 9, keyDigest: key, ports: ports, name: name))
     }
 
-    /// As docs/reference/discovery.md has it.
+    /// The bytes as docs/reference/discovery.md defines them.
     @Test func aProbeByteByByte() throws {
         let bytes = DiscoveryDatagram.probe(with: Self.nonce)
         #expect(Array(bytes[..<8]) == [0xF5, 0x58, 0x46, 0x52, 0x46, 0x49, 0x4E, 0x44])
@@ -37,7 +37,7 @@ import TransferTestSupport
     func answersComeBack(_ name: String, _ key: [UInt8]?) throws {
         for ports in [[5288], [.max, 1], Array(1...8)] as [[UInt16]] {
             let answer = try Self.answer(key: key, ports: ports, name)
-            // Also from the middle of a buffer.
+            // An answer can be in the middle of a buffer.
             let bytes = [0, 0, 0] + answer.bytes
             #expect(try DiscoveryDatagram.decode(bytes[3...]) == .answer(answer))
             #expect(answer.bytes.count < DiscoveryDatagram.probeSize, "never larger than a probe")
@@ -56,7 +56,7 @@ import TransferTestSupport
         for (ports, key) in [([], nil), ([0], nil), ([1, 0], nil), ([1], key)] as [([UInt16], [UInt8]?)] {
             #expect(DiscoveryAnswer(Self.nonce, instance: 0, keyDigest: key, ports: ports, name: name) == nil)
         }
-        // Nobody listens on more.
+        // More ports are dropped.
         let many = DiscoveryAnswer(Self.nonce, instance: 0, keyDigest: nil, ports: Array(1...20), name: name)
         #expect(many?.ports == Array(1...8))
     }
@@ -78,7 +78,7 @@ import TransferTestSupport
         #expect(throws: DiscoveryFault.wrongSize(193)) { try DiscoveryDatagram.decode((probe + [0])[...]) }
     }
 
-    /// Otherwise something else could be in it some day, and be taken for this.
+    /// Otherwise a later use of these bytes could be mistaken for a probe of this version.
     @Test func nothingIsHiddenInAProbe() {
         let probe = DiscoveryDatagram.probe(with: Self.nonce)
         for index in DiscoveryDatagram.headerSize..<probe.count {

@@ -20,7 +20,7 @@ import Testing
         #expect(DiscoveryName([0x61])?.text == "a")
     }
 
-    /// One letter, or a letter and an accent: as texts they are equal, as names they are two.
+    /// One letter, or a letter and an accent: the texts are equal, but the names are different.
     @Test func namesAreBytes() {
         #expect(DiscoveryName("\u{e9}") != DiscoveryName("e\u{301}"))
         #expect(Set(["\u{e9}", "e\u{301}", "\u{e9}"].compactMap { DiscoveryName($0) }).count == 2)

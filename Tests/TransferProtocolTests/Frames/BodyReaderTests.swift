@@ -28,7 +28,7 @@ import TransferModel
             try read([UInt8](repeating: 1, count: count)) { (reader: inout BodyReader) throws in
                 #expect(
                     faultCode { () throws(ProtocolFault) in _ = try reader.integer(UInt64.self) } == .malformedFrame)
-                // A read that failed took nothing.
+                // The failed read has consumed no bytes.
                 #expect(try reader.array(count).count == count)
             }
         }

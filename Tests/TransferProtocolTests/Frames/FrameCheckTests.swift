@@ -11,7 +11,7 @@ import TransferModel
         #expect(value([]) == 0)
     }
 
-    /// Many bytes are taken at once; it must not show, wherever they begin and end.
+    /// The code processes many bytes at once, with equal results for all starts and lengths.
     @Test func everyLengthIsTheSameAsBitByBit() {
         let bytes = (0..<80).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }
         for start in 0..<9 {
@@ -38,7 +38,7 @@ import TransferModel
         .result(UploadResult(id: Sample.id, code: .committed, size: 5, digest: Sample.xxh128, storedPath: "a/b")),
     ]
 
-    /// Whatever bit changes on the way, the message never becomes another one.
+    /// A flipped bit never turns a message into another one.
     @Test(arguments: checked + [.lookup(Lookup([Sample.id], digest: .xxh128)), .unknown([Sample.id])])
     func noBitChangesUnnoticed(_ message: Message) {
         for bit in 0..<message.checkedBody.count * 8 {
@@ -73,7 +73,7 @@ import TransferModel
         }
     }
 
-    /// Most of the message is lost, and the zeros of the frames behind it make empty fields.
+    /// Most of the message is lost, and the zeros of the frames behind it look like empty fields.
     @Test func aCheckThatIsLostIsMissed() {
         let result = UploadResult(
             id: Sample.id, code: .alreadyStored, size: 1, digest: Sample.xxh128, storedPath: "abcdefgh")
@@ -83,7 +83,7 @@ import TransferModel
         #expect(throws: ProtocolFault.unchecked) { try Message.decode(.result, body: Array(damaged)) }
     }
 
-    /// Every message with optional fields may have one.
+    /// Every message with optional fields may carry a check.
     @Test func othersAreComparedToo() {
         let body = Message.hello(Hello(agent: "x")).body
         var checked = body

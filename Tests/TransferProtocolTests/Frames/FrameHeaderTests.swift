@@ -65,7 +65,7 @@ import TransferTestSupport
         }
     }
 
-    /// A receiver keeps a zstd frame until it is whole.
+    /// A receiver keeps a zstd frame until it is complete.
     @Test func zstdFramesHaveALimitOfTheirOwn() throws {
         let limit = UInt64(Limits.zstdBody)
         #expect(fault(header(function: 18, flag: 2, extended: limit + 1)) == .frameTooLarge)
@@ -74,7 +74,7 @@ import TransferTestSupport
         #expect(largest == FrameHeader(.data, encoding: .zstd, bodyLength: Limits.zstdBody))
     }
 
-    /// It is known from the header, so that nothing is ever kept of it.
+    /// The header already shows a wrong length, so no bytes of the hole are kept.
     @Test(arguments: [0, 3, 5, 65_534] as [UInt16]) func holesHaveOneLength(_ length: UInt16) throws {
         #expect(fault(header(function: 18, flag: 3, length: length)) == .malformedFrame)
         #expect(fault(header(function: 18, flag: 3, extended: UInt64(length))) == .malformedFrame)

@@ -80,7 +80,7 @@ import TransferTestSupport
         #expect(parser.isBetweenFrames)
     }
 
-    /// The fault of a later frame must not take away what came before it.
+    /// A fault in a later frame must not hide the frames before it.
     @Test func faultComesAfterTheFramesBeforeIt() throws {
         let bytes = Message.ping(1).frame + [0, 1, 0, 0]
         var parser = FrameParser()
@@ -128,7 +128,7 @@ import TransferTestSupport
         }
     }
 
-    /// Ends in a fault or in a need for more; that never more is consumed than was shown is checked on the way.
+    /// Parsing ends with a fault or needs more bytes; it never consumes more bytes than it was given.
     private func parseToTheEnd(_ bytes: [UInt8]) {
         guard let parsed = try? Conversation.parse(bytes, shownUpTo: [bytes.count]) else { return }
         #expect(parsed.consumed <= bytes.count)

@@ -28,7 +28,7 @@ import TransferModel
             faultCode { () throws(ProtocolFault) in _ = try parser.next(Self.frame(number)[...]) } == .malformedFrame)
     }
 
-    /// However the bytes are cut, so that nobody has to join four bytes.
+    /// The parser takes the four bytes of a hole only together, so that no caller has to join them.
     @Test func itIsOnlyTakenWhole() throws {
         let frame = Self.frame(1 << 20)
         var parser = FrameParser()

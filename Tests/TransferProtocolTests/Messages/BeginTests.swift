@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferProtocol
 
 @Suite struct BeginTests {
-    /// Offsets in the body.
+    /// Offsets of fields in the body.
     private static let flags = 16
     private static let kind = 17
     private static let digest = 18
@@ -77,7 +77,7 @@ import TransferModel
     }
 
     @Test func pathsAreKeptByteByByte() throws {
-        // Equal as Swift strings, but two names on disk.
+        // These are equal as Swift strings, but two names on the disk.
         for path in ["e\u{301}", "\u{E9}", "a/\u{301}b", "\u{FEFF}x", ""] {
             let body = Message.begin(Begin(id: Sample.id, path: path, size: nil)).body
             guard case .begin(let begin) = try Message.decode(.begin, unchecked: body) else { return }
@@ -133,7 +133,7 @@ import TransferModel
         )
     }
 
-    /// Where a part is made of numbers of a peer, it has a range or none.
+    /// A part made of a peer's numbers has a valid range, or none.
     @Test func aPartHasARangeWithinItsUpload() {
         let block = UInt64(Limits.blockSize)
         func range(_ offset: UInt64, _ size: UInt64, _ total: UInt64?) -> Range<UInt64>? {
@@ -169,7 +169,7 @@ import TransferModel
         )
     }
 
-    /// Of all 5 bytes of an upload.
+    /// A part with all 5 bytes of an upload.
     private static let partField: [UInt8] =
         [0x80, 0, 32] + Array(repeating: 7, count: 16) + [UInt8](repeating: 0, count: 15) + [5]
 

@@ -33,7 +33,7 @@ import TransferModel
         #expect(fault(body()) == nil)
     }
 
-    /// The server answers for it as for any path that is none.
+    /// The server refuses the path like any other invalid path.
     @Test func aPathThatIsNoText() throws {
         let message = try Message.decode(.compare, unchecked: body(path: [0, 1, 0xFF]))
         guard case .compare(let compare) = message else { return #expect(Bool(false)) }

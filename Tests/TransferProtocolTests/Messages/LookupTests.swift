@@ -19,7 +19,7 @@ import TransferModel
         }
     }
 
-    /// The count is checked before the ids are looked for.
+    /// The count is checked before the IDs are read.
     @Test func aCountOfWhatIsNotThere() {
         #expect(fault(.lookup, [1, 0xFF, 0xFF]) == .malformedFrame)
         #expect(fault(.unknown, [0, 2] + [UInt8](repeating: 1, count: 31)) == .malformedFrame)

@@ -33,7 +33,7 @@ import TransferModel
         #expect(code == .malformedFrame)
     }
 
-    /// A field that another message knows is unknown here, not refused.
+    /// A field tag that only another message defines is unknown here, and is skipped.
     @Test func fieldsOfOtherMessagesAreSkipped() throws {
         let serverName: [UInt8] = [2, 0, 1, 0x61]
         #expect(try Message.decode(.hello, body: [0, 0, 0, 0] + serverName) == .hello(Hello(agent: "")))

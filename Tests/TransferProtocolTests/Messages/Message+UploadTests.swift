@@ -20,7 +20,7 @@ import TransferModel
         #expect(code == .unsupportedDigest)
     }
 
-    /// The algorithm decides how long the digest is, not what is left of the body.
+    /// The algorithm decides the length of the digest, not the rest of the body.
     @Test func digestOfAnotherLength() {
         let number = [UInt8](repeating: 0, count: 8)
         for (algorithm, count) in [(1, 15), (1, 17), (1, 32), (2, 16), (2, 31), (2, 33)] as [(UInt8, Int)] {

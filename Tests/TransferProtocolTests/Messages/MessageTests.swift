@@ -22,7 +22,7 @@ import TransferTestSupport
         #expect(bytes == [1, 2, 3] + message.frame)
     }
 
-    /// A body may end only where its last required field or an optional one does.
+    /// A body may end only after its last required field or after an optional field.
     @Test(arguments: Sample.messages) func truncatedAnywhereIsMalformed(_ message: Message) {
         let body = message.body
         let ends = mayEndAt(message)
@@ -78,14 +78,14 @@ import TransferTestSupport
         }
     }
 
-    /// What decodes at all decodes to something that can be sent on and means the same then.
+    /// A decoded message can be encoded again, with equal meaning.
     private func check(_ function: FunctionCode, _ body: [UInt8]) {
         do throws(ProtocolFault) {
             let message = try Message.decode(function, unchecked: body)
             let again = try Message.decode(function, unchecked: message.body)
             #expect(again == message)
         } catch {
-            // A field of four bytes at the end can become one that checks the rest.
+            // A field of four bytes at the end can become a check of the rest.
             #expect([.malformedFrame, .unsupportedDigest, .damagedFrame].contains(error.code))
         }
     }
@@ -104,7 +104,7 @@ import TransferTestSupport
         }
     }
 
-    /// Bytes of the body before its optional fields.
+    /// Number of bytes in the body before its optional fields.
     private func requiredSize(_ message: Message) -> Int {
         switch message {
         case .hello: 4
@@ -121,7 +121,7 @@ import TransferTestSupport
         case .remove(let remove): message.body.count - Self.size(remove.trash) - Self.size(remove.version)
         case .list(let list): message.body.count - Self.size(list.trash)
         case .move(let move): message.body.count - Self.size(move.trash) - Self.size(move.version)
-        // The last field says what is meant.
+        // The last field decides the meaning of the message.
         case .resume, .accept, .lookup, .unknown, .receipts, .entries, .file, .cancel, .compare,
             .people, .persons, .mail, .deliveries, .arrived, .introduce:
             message.body.count

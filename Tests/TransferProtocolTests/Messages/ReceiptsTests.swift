@@ -45,7 +45,7 @@ import TransferModel
         #expect(fault(body) == nil)
     }
 
-    /// Another version is for whoever reads the receipts to refuse: the uploads are stored all the same.
+    /// A reader of receipts has to refuse another version: the uploads are stored in any case.
     @Test func anotherVersionIsNoFault() throws {
         var receipts = Self.receipts
         receipts.version = 2

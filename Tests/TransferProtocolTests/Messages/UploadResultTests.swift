@@ -65,7 +65,7 @@ import TransferModel
         #expect(result.size == 0 && !result.isDurable && result.digest == nil)
     }
 
-    /// The longest that a server can have to say fits in a frame.
+    /// The longest result that a server can send fits into a frame.
     @Test func longestResultFits() throws {
         let result = UploadResult(
             id: Sample.id, code: .committed, isDurable: true, size: .max, digest: Sample.sha256,

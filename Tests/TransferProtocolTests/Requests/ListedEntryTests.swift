@@ -28,12 +28,12 @@ import TransferModel
         }
     }
 
-    /// A client that doesn't know it takes the lowest nine bits of the permissions.
+    /// A client that does not know the flag reads only the lowest nine bits of the permissions.
     @Test func whatIsNotToldIsSaidBesideThePermissions() throws {
         let plain = Self.body(Self.entry(.file, .init()))
         let partial = Self.body(Self.entry(.file, .init(isPartial: true)))
         let differing = zip(plain, partial).enumerated().filter { $1.0 != $1.1 }.map(\.offset)
-        // Behind the id, the count, form, flags and kind, and in the check at the end.
+        // The bytes after the ID, the count, form, flags and kind, and the check at the end.
         #expect(plain.count == partial.count && differing.first == 9 && differing.dropFirst().allSatisfy { $0 > 11 })
         #expect(partial[9] == plain[9] | 0x80)
     }

@@ -4,14 +4,14 @@ import TransferModel
 @testable import TransferProtocol
 
 @Suite struct OpenRequestsTests {
-    /// Otherwise a client could ask for a while, and then never again.
+    /// Otherwise a client could send requests for a while, and then never again.
     @Test func whatIsAnsweredMakesRoom() throws {
         var requests = OpenRequests()
         let path = String(repeating: "a", count: 255)
         for id in 0..<UInt32(2 * Limits.requests) {
             try requests.add(.list(ListRequest(id: id, path: path)))
             requests.answered(id)
-            // Once more is as good as once.
+            // A second call changes nothing.
             requests.answered(id)
         }
         #expect(requests.isEmpty)

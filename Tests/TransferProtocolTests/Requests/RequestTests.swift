@@ -4,14 +4,14 @@ import TransferModel
 @testable import TransferProtocol
 
 @Suite struct RequestTests {
-    /// A server that was greeted.
+    /// A server that has received `hello`.
     private func server() throws -> ServerConnection {
         var machine = ServerConnection()
         _ = try machine.receive(.hello(Hello(agent: "")))
         return machine
     }
 
-    /// A client that was welcomed.
+    /// A client that has received `welcome`.
     private func client() throws -> ClientConnection {
         var machine = ClientConnection()
         _ = try machine.receive(.welcome(Welcome(features: .files)))
@@ -81,7 +81,7 @@ import TransferModel
         #expect(machine.isSettled)
     }
 
-    /// It gets the answer of any path that is too long, whoever has made it up.
+    /// The path is refused like any path that is too long.
     @Test(arguments: [Limits.path + 1, 70_000, 1 << 20]) func aPathBeyondAnyFrameStaysTooLong(count: Int) throws {
         let path = String(repeating: "é", count: count / 2)
         let messages: [Message] = [
@@ -101,7 +101,7 @@ import TransferModel
         #expect(try client().allows(list(1, path)))
     }
 
-    /// Clients add sizes up, and make room for them.
+    /// Clients add up sizes and reserve space for them.
     @Test func anEntryIsNoLargerThanAFile() throws {
         var entry = ListedEntry(
             .file, name: "a", size: Limits.uploadSize, modified: Sample.file.modified, permissions: 0)
@@ -125,13 +125,12 @@ import TransferModel
     }
 
     enum Step: CaseIterable {
-        /// Nothing was asked.
         case idle
-        /// A list was, and then a file.
+        /// A list was requested, then a file.
         case listing
-        /// A file was, and then a list.
+        /// A file was requested, then a list.
         case waiting
-        /// Its content is coming.
+        /// The content of the file arrives.
         case receiving
     }
 
@@ -166,7 +165,7 @@ import TransferModel
         }
     }
 
-    /// Whatever answers the first request is taken; everything else ends the connection.
+    /// An answer to the first request is accepted; every other answer ends the connection.
     @Test(arguments: Step.allCases) func everyAnswerAtEveryStep(_ step: Step) throws {
         let answers: [Message] = [
             .entries(Entries(id: 1, Sample.entries)), .entries(Entries(id: 2, [])), .file(file(1)), .file(file(2)),
@@ -186,7 +185,7 @@ import TransferModel
         #expect(data == (step == .receiving ? nil : .unexpectedFrame))
     }
 
-    /// Content is compressed as the client has said that it takes it, and in no other way.
+    /// The server may use only the encodings that the client has announced.
     @Test(arguments: [[], .zlib, .zstd, .holes, [.zlib, .zstd, .holes], [.receipts, .files, .mail]] as [Features])
     func contentIsEncodedAsHelloAllows(_ features: Features) throws {
         var machine = ClientConnection(features: features)
@@ -201,7 +200,8 @@ import TransferModel
         #expect(codes == [nil, zlib, features.contains(.zstd) ? nil : .unexpectedFrame, hole])
     }
 
-    /// Content that nobody wants any more would have no end otherwise. What compressed frames have of their own has room.
+    /// Otherwise the server could send unwanted content without end. The limit leaves room for the overhead of
+    /// compressed frames.
     @Test func thereIsNoMoreDataThanTheFileHas() throws {
         var machine = ClientConnection(features: .files)
         _ = try machine.receive(.welcome(Welcome(features: .files)))
@@ -213,7 +213,7 @@ import TransferModel
         #expect(faultCode { () throws(ProtocolFault) in try machine.receiveData(.stored, 1) } == .unexpectedFrame)
     }
 
-    /// In the order of their numbers, each once, in each answer anew.
+    /// Deliveries are listed in the order of their numbers, each once per answer.
     @Test func deliveriesAreListedOnce() throws {
         let listed = Sample.deliveries[0]
         let numbers: ([UInt64]) -> Message = { numbers in
@@ -258,7 +258,7 @@ import TransferModel
         }
     }
 
-    /// Many more than may be open at once, so that what is answered makes room.
+    /// Many more requests than may be open at once: answered ones must make room.
     @Test func answersMakeRoom() throws {
         var machine = try client()
         for id in 0..<5_000 as Range<UInt32> {
@@ -286,14 +286,14 @@ import TransferModel
             ),
             (.list, [0, 0, 0, 1, 8, 0, 0]), (.remove, [0, 0, 0, 1, 4, 0, 1, 0x61]),
             (.make, [0, 0, 0, 1, 4, 0, 0, 1, 0x61]), (.make, [0, 0, 0, 1, 1, 8, 0, 1, 0x61]),
-            // A link with a zero byte in its target, one without a target, and a folder with one.
+            // A link with a zero byte in its target, a link without a target, and a folder with one.
             (.make, [0, 0, 0, 1, 2, 0, 0, 1, 0x61, 0x85, 0, 3, 0x62, 0, 0x63]),
             (.make, [0, 0, 0, 1, 2, 0, 0, 1, 0x61]), (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x85, 0, 1, 0x62]),
             (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x86, 0, 1, 4]),
             (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x86, 0, 0]),
             (.move, [0, 0, 0, 1, 2, 0, 1, 0x61, 0, 1, 0x62]),
             (.move, [0, 0, 0, 1, 0, 0, 1, 0x61, 0, 1, 0x62, 0x87, 0, 1, 0x62]),
-            // A version of another length, of something that is made and replaces nothing, and of a copy.
+            // A version of another length, a version for a new object that replaces nothing, and a version for a copy.
             (.move, [0, 0, 0, 1, 0, 0, 1, 0x61, 0, 1, 0x62, 0x88, 0, 1, 0]),
             (.remove, [0, 0, 0, 1, 0, 0, 1, 0x61, 0x88, 0, 17] + [UInt8](repeating: 0, count: 17)),
             (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x88, 0, 16] + [UInt8](repeating: 0, count: 16)),
@@ -316,7 +316,7 @@ import TransferModel
         #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.file, body: body) } == .malformedFrame)
     }
 
-    /// A path that is not UTF-8 is one request's fault.
+    /// A path that is not UTF-8 is a fault of one request only.
     @Test func aPathThatIsNotUTF8BecomesOneThatNoCheckLetsPass() throws {
         var body: [UInt8] = [0, 0, 0, 1, 0, 0, 1, 0xFF]
         body.appendCheck(from: 0)
