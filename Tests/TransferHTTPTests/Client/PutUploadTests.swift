@@ -44,7 +44,7 @@ import TransferModel
         #expect(hidden.take(ResponseHead(412)) == .goOn && hidden.path == "/files/.profile-1")
     }
 
-    /// What is under the name may be what was sent before.
+    /// The file under the name may be the one that was sent before.
     @Test func afterALostAnswer() throws {
         var upload = try Self.upload(.keepBoth)
         upload.lost(isAllSent: false)
@@ -82,7 +82,7 @@ import TransferModel
         }
     }
 
-    /// That it is taken is not that it is stored.
+    /// An accepted upload is not yet a stored one.
     @Test func acceptedIsNotStored() throws {
         var upload = try Self.upload(.overwrite)
         #expect(Self.isFailed(upload.take(ResponseHead(202)), .unacknowledged))

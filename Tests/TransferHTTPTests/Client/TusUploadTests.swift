@@ -3,7 +3,7 @@ import TransferHTTP
 import TransferModel
 
 @Suite struct TusUploadTests {
-    /// What the offers of a server are made of.
+    /// Makes the offer of a server.
     private static func offer(_ extensions: String = "creation", _ more: [(String, String)] = []) throws -> TusOffer {
         try #require(TusOffer(answer(204, [("Tus-Version", "1.0.0"), ("Tus-Extension", extensions)] + more)))
     }
@@ -24,7 +24,7 @@ import TransferModel
         upload.take(head) { .success(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// An upload of 10 bytes that was made and nothing else.
+    /// An upload of 10 bytes that was created, without any content.
     private static func made() throws -> TusUpload {
         var upload = TusUpload(try offer(), at: "/up/", length: 10)
         _ = upload.create(metadata: nil, nil)
@@ -59,7 +59,7 @@ import TransferModel
         #expect(UploadMetadata.text([(key: "filename", value: String(repeating: "x", count: 9_000))]) == nil)
     }
 
-    // MARK: The way that it goes well
+    // MARK: Without faults
 
     @Test func pieceByPiece() throws {
         var upload = TusUpload(try Self.offer(), at: "/up/", length: 10)
@@ -100,7 +100,7 @@ import TransferModel
         #expect(upload.isCompared)
     }
 
-    /// The server says nothing of the content, so it is asked.
+    /// The server does not report an offset, so the client asks for it.
     @Test func whatIsNotSaidIsAskedFor() throws {
         var upload = TusUpload(try Self.offer("creation,creation-with-upload"), at: "/up/", length: 10)
         _ = upload.create(metadata: nil, Self.piece(10, isLast: true))
@@ -121,7 +121,7 @@ import TransferModel
         #expect(Self.take(&upload, Self.answer(204, [("Upload-Offset", "6")])) == .goOn)
         let count: UInt64 = endsEmpty ? 0 : 4
         #expect(Self.field(upload.send(Self.piece(count, isLast: true)), "upload-length") == "\(6 + count)")
-        // All the content is there, and the server may not know that it ends.
+        // All content was sent, but the server may not know that this is the end.
         #expect(upload.lost(isAllSent: true) == nil)
         _ = upload.ask()
         #expect(Self.take(&upload, Self.answer(200, [("Upload-Offset", "\(6 + count)")])) == .goOn)
@@ -166,7 +166,7 @@ import TransferModel
         else { return #expect(Bool(false)) }
     }
 
-    // MARK: What goes wrong
+    // MARK: Faults
 
     @Test func aPlaceIsNeeded() throws {
         var upload = TusUpload(try Self.offer(), at: "/up/", length: 10)
@@ -179,7 +179,7 @@ import TransferModel
         #expect(other.take(Self.answer(201, [("Location", "x")])) { _ in .failure(refused) } == .failed(refused))
     }
 
-    /// Every status at every step comes to an end or to a step.
+    /// Every status leads to an end or to a next step, at every step.
     @Test(arguments: 0...2) func everyStatus(_ place: Int) throws {
         for status in 200...599 {
             var upload = TusUpload(try Self.offer(), at: "/up/", length: 10)
@@ -241,7 +241,7 @@ import TransferModel
         #expect(fault.code == .incomplete)
     }
 
-    /// One of an earlier run, of which this one has seen nothing.
+    /// An upload of an earlier run, which this run knows nothing about.
     private static func earlier(_ checksums: Bool = true, wasCompared: Bool = true) throws -> TusUpload {
         let offer =
             checksums
@@ -263,7 +263,7 @@ import TransferModel
         #expect(Self.take(&upload, Self.answer(200, [("Upload-Offset", "10"), ("Upload-Length", "10")])) == .complete)
     }
 
-    /// Forgotten, somebody else's, or another upload.
+    /// The upload is forgotten, belongs to another client, or is another upload.
     @Test(arguments: [(404, 10), (410, 10), (403, 10), (200, 11)])
     func whatIsNotThereIsBegunAnew(_ status: Int, _ length: Int) throws {
         var upload = try Self.earlier()
@@ -273,7 +273,7 @@ import TransferModel
         #expect(sentence.contains("an earlier run") && upload.step == .create(takesContent: false))
     }
 
-    /// A server may forget an upload as soon as it has all of it.
+    /// A server may forget an upload as soon as it has all the content.
     @Test func whatMayBeThereIsNotSentAgain() throws {
         var upload = try Self.made()
         _ = upload.send(Self.piece(10, isLast: true))
@@ -283,7 +283,7 @@ import TransferModel
         #expect(fault.code == .unacknowledged)
     }
 
-    /// An answer that comes before all of a piece has left promises no more than what has.
+    /// If the answer comes before all of a piece was sent, it cannot confirm more bytes than were sent.
     @Test(arguments: [(4 as UInt64, false), (5, false), (6, true), (10, true)])
     func whatHasNotLeftCannotBeThere(_ told: UInt64, _ isLie: Bool) throws {
         var upload = try Self.made()
@@ -333,7 +333,7 @@ import TransferModel
         }
     }
 
-    /// Answers come in pieces: wherever one is cut, it is read as the same, and an answer that is not whole is none.
+    /// Answers arrive in pieces: wherever an answer is cut, it is read alike, and an incomplete answer does not count.
     @Test func answersCutAtEveryByte() throws {
         let text = Array("HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 6\r\n\r\n".utf8)
         for cut in 0...text.count {

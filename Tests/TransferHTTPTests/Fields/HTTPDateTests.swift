@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(Self.seconds(text) == nil, reason)
     }
 
-    /// No year of two digits is more than 50 years ahead.
+    /// A year of two digits is at most 50 years in the future.
     @Test func yearsOfTwoDigits() {
         let now = HTTPDate(clamping: 1_767_225_600)  // 2026
         #expect(HTTPDate("Wednesday, 01-Jan-76 00:00:00 GMT".utf8, now: now)?.text == "Wed, 01 Jan 2076 00:00:00 GMT")

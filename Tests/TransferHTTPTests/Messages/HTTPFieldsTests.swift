@@ -16,7 +16,7 @@ import TransferHTTP
         #expect(!fields.has("content-typ") && !fields.has("content-type2") && !fields.has(""))
     }
 
-    /// Only letters of ASCII have two cases: a Kelvin sign is no k.
+    /// Only letters of ASCII have upper and lower case: a Kelvin sign is not a k.
     @Test func namesAreNotUnicode() {
         let fields = HTTPFields([HTTPField(name: "\u{212A}", value: [])])
         #expect(!fields.has("k") && fields.has("\u{212A}"))
@@ -48,7 +48,7 @@ import TransferHTTP
         #expect(fields.list("l") == members)
     }
 
-    /// Left out, a condition that was sent would be none.
+    /// If the field were ignored, a condition that the client sent would not apply.
     @Test func listsThatAreNotUTF8() {
         let fields = HTTPFields([HTTPField(name: "If-Match", value: [0xFF, 0x2C, 0x61])])
         #expect(fields.list("if-match") == ["\u{FFFD}", "a"])

@@ -1,6 +1,6 @@
 import TransferHTTP
 
-/// What a reader of forms says, content joined, so that streams that were cut otherwise can be compared.
+/// Results of a form reader with joined content, so that streams with different cuts can be compared.
 enum FormEvent: Equatable {
     case part(name: String, filename: [UInt8]?, type: String?)
     case content([UInt8])
@@ -14,14 +14,14 @@ enum FormSample {
 
     static func bytes(_ text: String) -> [UInt8] { Array(text.replacing("\n", with: "\r\n").utf8) }
 
-    /// Parts of one form around that boundary, `\n` for CR LF.
+    /// A form with this boundary; `\n` stands for CR LF.
     static let simple = bytes(
         "--AaB03x\nContent-Disposition: form-data; name=\"submit-name\"\n\nLarry\n"
             + "--AaB03x\ncontent-disposition:form-data; name=\"files\"; filename=\"file1.txt\"\n"
             + "Content-Type: text/plain\n\n"
             + "... contents of file1.txt ...\n\n--AaB03\n\r\r\n-\n--AaB0\n--AaB03x--\n")
 
-    /// Feeds what there is up to each of the cuts, then the rest.
+    /// Feeds the bytes up to each of the cuts, then the rest.
     static func events(_ bytes: [UInt8], cutAt cuts: [Int] = [], boundary: String = boundary) -> [FormEvent] {
         guard let boundary = MultipartBoundary(boundary) else { return [] }
         var reader = MultipartReader(boundary: boundary)

@@ -2,7 +2,7 @@ import Testing
 import TransferHTTP
 import TransferTestSupport
 
-/// Each bound of a form at, below and above it; and hostile content.
+/// Forms at, below and above each limit, and hostile content.
 @Suite struct MultipartBoundsTests {
     private static let name = "Content-Disposition: form-data; name=a"
 
@@ -25,7 +25,7 @@ import TransferTestSupport
         #expect(Self.end(Self.form(count, count)) == event)
     }
 
-    /// What comes in front of no boundary is refused at once, not when the stream ends.
+    /// A preamble without a boundary is refused at once, not at the end of the stream.
     @Test(arguments: [(1024, true), (1025, false)]) func preambleWithoutBoundary(_ count: Int, _ fits: Bool) throws {
         var reader = MultipartReader(boundary: try #require(MultipartBoundary("AaB03x")))
         let bytes = Array(repeating: UInt8(0x70), count: count)
@@ -85,7 +85,8 @@ import TransferTestSupport
         #expect(fault?.status == 415)
     }
 
-    /// The window is enough: whatever comes, a caller that shows no more gets on or is refused.
+    /// The window is large enough: a caller that never holds more bytes makes progress or gets a fault, whatever is
+    /// sent.
     @Test func theWindowIsEnough() {
         let boundary = String(repeating: "b", count: 70)
         let head = Self.name + "\r\nX: " + String(repeating: "y", count: 8192 - Self.name.utf8.count - 5 - 4)
@@ -94,7 +95,7 @@ import TransferTestSupport
         #expect(form.count <= MultipartReader.window)
     }
 
-    /// Content that is shown whole is one step, and what nearly ends it does not make a reader slow.
+    /// Content that is shown at once is one step, and content that resembles a boundary does not slow the reader down.
     @Test(arguments: ["x", "\r\n--AaB03", "\r", "\r\n"]) func longContent(_ text: String) throws {
         let content: [UInt8] = Array(String(repeating: text, count: 200_000).utf8) + [0x79]
         let form = FormSample.bytes("--AaB03x\n\(Self.name)\n\n") + content + FormSample.bytes("\n--AaB03x--")
@@ -109,7 +110,7 @@ import TransferTestSupport
         #expect(throws: HTTPFault.self, "it is over") { try step([]) }
     }
 
-    /// Bytes of which many begin something, in one piece and byte by byte: the same, and no trap.
+    /// Random bytes that often look like a boundary give equal results in one piece and byte by byte, and never trap.
     @Test(arguments: 0..<8 as Range<UInt64>) func randomBytes(_ seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         let pieces = [

@@ -71,7 +71,7 @@ import TransferHTTP
         #expect(Self.events(head) == .part(name: "a", filename: nil, type: essence))
     }
 
-    /// Names in other encodings than UTF-8 are refused, those of files are kept.
+    /// Names of fields must be UTF-8; names of files are kept as bytes.
     @Test func otherBytes() {
         func form(_ name: [UInt8], _ filename: [UInt8]) -> [UInt8] {
             FormSample.bytes("--AaB03x\nContent-Disposition: form-data; name=\"") + name + Array("\"; filename=\"".utf8)

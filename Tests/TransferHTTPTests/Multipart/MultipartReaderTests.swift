@@ -42,7 +42,7 @@ import TransferTestSupport
         }
     }
 
-    /// A form that ends too early is a fault wherever it ends; the last two bytes are the line end behind it all.
+    /// A form that ends too early is a fault, wherever it ends; the last two bytes are the line end after the form.
     @Test func endsTooEarly() {
         for count in 0..<FormSample.simple.count - 2 {
             #expect(FormSample.events(Array(FormSample.simple.prefix(count))).last == .fault(400), "\(count) bytes")
@@ -64,7 +64,7 @@ import TransferTestSupport
             ])
     }
 
-    /// What looks like the beginning of a boundary over and over is content.
+    /// Text that repeats the beginning of a boundary is content.
     @Test(arguments: [
         "\r", "\r\n", "\r\n-", "\r\n--", "\r\n--A", "\r\n--AaB03", "\r\r\n--AaB03", "--AaB03", "\n--AaB03x",
         "\r--AaB03x",
@@ -110,7 +110,7 @@ import TransferTestSupport
         #expect(!FormSample.events(form).contains(.end), reason)
     }
 
-    /// Whoever stores parts must not take one for whole whose boundary is none.
+    /// A broken boundary must not end a part, because a caller would store the part as complete.
     @Test func noEndOfPartAtABrokenBoundary() {
         for tail in [" \r\n", "x", "-", "-x", "--x", "\n", "\r", "\rx", ""] {
             let form = FormSample.bytes("--AaB03x\n\(Self.name)\n\nx\n--AaB03x") + Array(tail.utf8)

@@ -4,7 +4,7 @@ import TransferHTTP
 @Suite struct ChunkedTests {
     private static let head = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// What comes behind the head.
+    /// The messages after the head.
     private static func heard(_ body: String) -> [HeardMessage] {
         Array(MessageListener.everyWay(head + body).dropFirst())
     }
@@ -77,7 +77,7 @@ import TransferHTTP
         #expect(heard.count == 2 && heard.last?.fault?.status == 400, "\(why): \(heard)")
     }
 
-    /// At the bound, below it, and above it.
+    /// At the limit, below it, and above it.
     @Test(arguments: [(255, true), (256, true), (257, false), (300, false), (1000, false)])
     func extensions(_ count: Int, _ isTaken: Bool) {
         let extensions = ";" + String(repeating: "a", count: count - 1)
@@ -96,7 +96,7 @@ import TransferHTTP
         #expect(isTaken ? heard.count == 1 && heard.first?.fault == nil : heard.first?.fault?.status == 431)
     }
 
-    /// All of it with the empty line, in one field and in two.
+    /// All trailers with the empty line, in one field and in two.
     @Test(arguments: [(4095, true), (4096, true), (4097, false), (4100, false), (8000, false)])
     func trailerBytes(_ count: Int, _ isTaken: Bool) {
         func isGood(_ trailers: String) -> Bool {
@@ -112,7 +112,7 @@ import TransferHTTP
         #expect(isGood("Y: a\r\nX: " + String(repeating: "a", count: count - 13) + "\r\n") == isTaken)
     }
 
-    /// A line of them is refused when it is too long, not when it ends.
+    /// A trailer line that is too long is refused at once, not at its end.
     @Test(arguments: [(4095, nil), (4096, nil), (4097, 431)] as [(Int, Int?)])
     func trailersThatDoNotEnd(_ count: Int, _ status: Int?) {
         let heard = MessageListener.requests(Self.head + "0\r\nX: " + String(repeating: "a", count: count - 3))

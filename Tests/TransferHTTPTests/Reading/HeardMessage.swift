@@ -1,6 +1,6 @@
 import TransferHTTP
 
-/// What a reader found, with content as bytes, so that it can be compared however it was cut.
+/// A result of a reader with content as bytes, so that results can be compared however the stream was cut.
 enum HeardMessage: Equatable {
     case request(RequestHead, BodyFraming)
     case informational(ResponseHead)
@@ -9,7 +9,7 @@ enum HeardMessage: Equatable {
     case end(HTTPFields)
     case fault(HTTPFault)
 
-    /// Nothing for `needsMore`.
+    /// Returns nil for the step `needsMore`.
     init?(_ step: RequestStep, _ bytes: UnsafeRawBufferPointer) {
         switch step {
         case .needsMore: return nil

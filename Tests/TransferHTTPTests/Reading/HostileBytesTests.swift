@@ -3,7 +3,7 @@ import TransferHTTP
 import TransferTestSupport
 
 @Suite struct HostileBytesTests {
-    /// Streams that go on as they begin. Each is refused long before its end.
+    /// Streams that repeat their beginning without end. Each is refused long before its end.
     private static let endless: [(front: String, again: String, statuses: [Int])] = [
         ("", "A", [501]), ("", "\r\n", [400]), ("GET /", "a", [414]), ("GET / HTTP/1.1\r\n", "a", [431]),
         ("GET / HTTP/1.1\r\nX: ", "a", [431]), ("GET / HTTP/1.1\r\n", "X: a\r\n", [431]),
@@ -14,8 +14,8 @@ import TransferTestSupport
         ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX:", " ", [431]),
     ]
 
-    /// 2 MiB, shown byte by byte as one that wants the reader to work would: what a caller holds stays below the
-    /// window, and the fault comes within the bounds of a head, a line and its neighbours.
+    /// 2 MiB, shown byte by byte, as an attacker would to keep the reader busy: a caller holds fewer bytes than the
+    /// window, and the fault comes within the limits of a head and a line.
     @Test(.timeLimit(.minutes(10)), arguments: endless)
     func headsThatNeverEnd(_ front: String, _ again: String, _ statuses: [Int]) {
         var tail = Array(again.utf8)
@@ -61,7 +61,7 @@ import TransferTestSupport
         "HTTP/1.1 204 No Content\r\n", "HTTP/1.0 404\r\n",
     ]
 
-    /// A stream that begins well, now and then with a byte that is wrong.
+    /// A stream with a valid beginning, and sometimes a wrong byte.
     private static func stream(_ generator: inout SplitMix64, _ fronts: [String]) -> [UInt8] {
         var bytes = Array((fronts.randomElement(using: &generator) ?? "").utf8)
         for _ in 0..<Int.random(in: 0..<12, using: &generator) {
@@ -83,7 +83,7 @@ import TransferTestSupport
             .sorted()
     }
 
-    /// The listener looks at what is consumed, and that content lies in what was shown.
+    /// The listener checks the consumed count, and that content lies within the shown bytes.
     @Test(arguments: 0..<8) func randomRequests(_ seed: Int) {
         var generator = SplitMix64(seed: UInt64(seed))
         let fronts = [
@@ -114,7 +114,7 @@ import TransferTestSupport
             "HTTP/1.1 204 No Content\r\n\r\n",
         ]
         for _ in 0..<500 {
-            // Cuts would be in other places if what is no UTF-8 were repaired.
+            // Repaired UTF-8 would move the cuts.
             let text = String(decoding: Self.stream(&generator, fronts), as: UTF8.self)
             let cuts = Self.cuts(text.utf8.count, &generator)
             let methods: [HTTPMethod] = [.get, .head, .put]
@@ -123,7 +123,7 @@ import TransferTestSupport
         }
     }
 
-    /// A caller that shows less than before, which none should, gets steps or faults and no more.
+    /// A caller that shows fewer bytes than before, which is wrong, gets only steps or faults.
     @Test func callersThatShowLess() {
         for count in 1..<40 {
             var reader = RequestReader()

@@ -1,7 +1,7 @@
 import Testing
 import TransferHTTP
 
-/// Shows a reader a stream in pieces, as a connection would, and checks what every step has to keep to.
+/// Shows a stream to a reader in pieces, like a connection, and checks each step.
 enum MessageListener {
     typealias Step = (UnsafeRawBufferPointer) throws(HTTPFault) -> (heard: HeardMessage?, consumed: Int)
 
@@ -18,7 +18,7 @@ enum MessageListener {
         requests(Array(text.utf8), cutAt: cuts)
     }
 
-    /// - Parameter closes: whether the server closes behind the bytes.
+    /// - Parameter closes: whether the server closes the connection after the bytes.
     static func answers(
         _ text: String, to methods: [HTTPMethod] = [.get], cutAt cuts: [Int] = [], closes: Bool = false
     ) -> [HeardMessage] {
@@ -40,7 +40,7 @@ enum MessageListener {
         return all
     }
 
-    /// Everything up to `needsMore` behind the last byte, or up to the first fault; pieces of content are put together.
+    /// All steps up to `needsMore` after the last byte, or up to the first fault; pieces of content are joined.
     static func heard(_ bytes: [UInt8], _ cuts: [Int], _ next: Step) -> [HeardMessage] {
         var all: [HeardMessage] = []
         var front = 0
@@ -76,19 +76,19 @@ enum MessageListener {
         }
     }
 
-    /// As `#expect`, which takes longer than a step.
+    /// `#expect` would take longer than a step.
     private static func check(_ isRight: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
         if !isRight { Issue.record("a step that no reader may take", sourceLocation: sourceLocation) }
     }
 
-    /// After a fault a reader says the same for ever.
+    /// After a fault, a reader always throws that fault.
     private static func again(_ next: Step) throws {
         _ = try Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8).withUnsafeBytes { try next($0) }
     }
 }
 
 extension MessageListener {
-    /// That the steps are the same with a cut at every byte, and with all of them.
+    /// Checks that the steps are equal with a cut at any byte, and with cuts at all bytes.
     static func expectSameHoweverCut(
         _ count: Int, _ whole: [HeardMessage], _ listen: ([Int]) -> [HeardMessage],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -98,7 +98,7 @@ extension MessageListener {
         }
     }
 
-    /// What a request is read as, the same however it is cut.
+    /// Steps of a request, which must be equal however it is cut.
     static func everyWay(
         _ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation
     ) -> [HeardMessage] {

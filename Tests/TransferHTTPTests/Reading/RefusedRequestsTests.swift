@@ -1,7 +1,7 @@
 import Testing
 import TransferHTTP
 
-/// Each form that is refused, with the status and why.
+/// Every refused form, with its status and the reason.
 @Suite struct RefusedRequestsTests {
     struct Refused: CustomTestStringConvertible {
         let text: String
@@ -15,7 +15,7 @@ import TransferHTTP
         }
     }
 
-    /// - Parameter status: what the request that has this line is refused with.
+    /// - Parameter status: status that a request with this line is refused with.
     private static func line(_ line: String, _ status: Int, _ why: String) -> Refused {
         Refused("\(line)\r\nHost: a\r\n\r\n", status, why)
     }
@@ -111,7 +111,7 @@ import TransferHTTP
         #expect(heard.count == 1 && heard.first?.fault?.status == refused.status, "\(refused.why): \(heard)")
     }
 
-    /// Every byte in a name, a value and a target: those of the grammar are taken, no other is.
+    /// Every byte in a name, a value and a target: exactly those of the grammar are accepted.
     @Test func everyByte() {
         let token = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
         for byte in UInt8.min...UInt8.max {

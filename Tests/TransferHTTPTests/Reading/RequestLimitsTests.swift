@@ -1,7 +1,7 @@
 import Testing
 import TransferHTTP
 
-/// Each bound below it, at it and above it.
+/// Each limit: below it, at it and above it.
 @Suite struct RequestLimitsTests {
     private static func status(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
@@ -31,7 +31,7 @@ import TransferHTTP
         #expect(Self.status(Self.repeated("M", count) + " / HTTP/1.1\r\nHost: a\r\n\r\n") == status)
     }
 
-    /// The method ends within its bound, and the target doesn't.
+    /// The method is within its limit, the target is not.
     @Test(arguments: [(31, 414), (32, 414), (33, 501)]) func methodsInLongLines(_ count: Int, _ status: Int) {
         #expect(Self.status(Self.repeated("M", count) + " /" + Self.repeated("a", 9000)) == status)
     }
@@ -55,7 +55,7 @@ import TransferHTTP
         #expect(Self.status("GET / HTTP/1.1\r\nHost: a\r\n" + Self.repeated("X: a\r\n", count - 1) + "\r\n") == status)
     }
 
-    /// With the first line and the empty one.
+    /// The count includes the first line and the empty line.
     @Test(arguments: [(32767, nil), (32768, nil), (32769, 431), (40000, 431)] as [(Int, Int?)])
     func head(_ count: Int, _ status: Int?) {
         let front = "GET / HTTP/1.1\r\nHost: a\r\n" + Self.repeated("X: " + Self.repeated("a", 7995) + "\r\n", 4)

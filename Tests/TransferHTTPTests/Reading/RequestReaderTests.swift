@@ -10,7 +10,7 @@ import TransferHTTP
         return RequestHead(method, target, version: version, fields: all)
     }
 
-    /// Each framing of content, and then the next request.
+    /// Each framing of content, followed by the next request.
     private static let pipelined =
         "GET / HTTP/1.1\r\nHost: a\r\n\r\n" + "PUT /b HTTP/1.0\r\nContent-Length: 2\r\n\r\nxy"
         + "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2;e=1\r\nhi\r\n1\r\n!\r\n0\r\nT: 1\r\n\r\n"
@@ -38,7 +38,7 @@ import TransferHTTP
         }
     }
 
-    /// The steps themselves: content is as long as it can be and lies in what was shown.
+    /// Each step has as much content as possible, within the shown bytes.
     @Test func contentLiesWhereItCame() throws {
         let text = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\nGET"
         var reader = RequestReader()
@@ -62,7 +62,7 @@ import TransferHTTP
         }
     }
 
-    /// A length of the largest file is taken, and what is there of the content comes.
+    /// The length of the largest file is accepted, and the content that has arrived is returned.
     @Test func theLongestContent() {
         let heard = MessageListener.requests(
             "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9223372036854775807\r\n\r\nabc")
@@ -79,7 +79,8 @@ import TransferHTTP
         #expect(MessageListener.everyWay(lines + request + lines + request) == expected + expected)
     }
 
-    /// Blanks around a value are no part of it, those within are; it may be empty, UTF-8, or any byte from 0x80 on.
+    /// Blanks around a value do not belong to it, blanks within it do; a value may be empty, UTF-8, or have any bytes
+    /// from 0x80.
     @Test func values() {
         let heard = MessageListener.everyWay(
             Array("GET / HTTP/1.1\r\nHost:a\r\nX-Y: \t b \t c\t \r\nE:\r\nE: \r\nU: é\r\nO:".utf8) + [0xFF, 0x80]

@@ -73,8 +73,8 @@ import TransferHTTP
         #expect(throws: HTTPFault.self) { try reader.closed() }
     }
 
-    /// A connection that closes in front of any byte of an answer but the first of content until the end, which is
-    /// whole then.
+    /// The connection closes before some byte of an answer; only content that ends with the connection may be complete
+    /// then.
     @Test(arguments: [
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX: y\r\n\r\n",
@@ -101,7 +101,7 @@ import TransferHTTP
         #expect(Self.everyWay(answer + answer).map(\.fault?.status) == [nil, nil, 502])
     }
 
-    /// Those that are refused for something else say where their content ends.
+    /// The answers that are refused for another reason declare the length of their content.
     private static let refused: [(String, String)] = [
         ("HTTP/1.1 200 OK\n\n", "LF for CRLF"), ("HTTP/1.1 200 OK\r\r\n", "CR CR LF"),
         ("\r\nHTTP/1.1 200 OK\r\n", "an empty line"),
@@ -156,7 +156,7 @@ import TransferHTTP
         #expect(isTaken ? heard.last == .end : heard.map(\.fault?.status) == [502])
     }
 
-    /// The phrase is for people: it may be anything but control characters.
+    /// The reason phrase is for people: it may contain anything except control characters.
     @Test func phrases() {
         let heard = Self.everyWay("HTTP/1.1 404 Nicht gefunden: é\t!\r\nContent-Length: 0\r\n\r\n")
         #expect(

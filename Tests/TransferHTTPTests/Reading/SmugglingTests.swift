@@ -1,11 +1,11 @@
 import Testing
 import TransferHTTP
 
-/// Requests that two servers read in two ways, so that one sees a second request where the other sees content. None of
-/// them may give a step behind the fault, nor a head that has two readings.
+/// Requests that two servers read differently, so that one finds a second request where the other finds content. None
+/// may give a step after the fault, nor a head with two interpretations.
 @Suite struct SmugglingTests {
     struct Attempt: CustomTestStringConvertible {
-        /// The fields of a POST.
+        /// Header fields of the POST request.
         let fields: String
         let status: Int
         let why: String
@@ -87,7 +87,7 @@ import TransferHTTP
         #expect(heard.count == 1 && heard.first?.fault?.status == 400)
     }
 
-    /// A name that only looks like one that frames is a field like any other; without a length there is no content.
+    /// A name that only resembles a framing field is an ordinary field; without a length there is no content.
     @Test(arguments: ["Content_Length: 6", "Transfer_Encoding: chunked", "X-Content-Length: 6", "Content-Lengt: 6"])
     func namesThatLookLikeIt(_ field: String) {
         let heard = MessageListener.everyWay("GET / HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n")

@@ -51,7 +51,7 @@ import TransferTestSupport
         #expect((Self.answer(text) != nil) == fits)
     }
 
-    /// No byte more than twice.
+    /// No byte is sent more than twice.
     @Test func copies() {
         #expect(Self.answer("bytes=0-9,0-9") == .ranges([0..<10, 0..<10]))
         #expect(Self.answer("bytes=0-9,0-9,9-9") == .whole)
@@ -88,7 +88,7 @@ import TransferTestSupport
         #expect(ByteRanges(fields) == nil, "two lines")
     }
 
-    /// Whatever is asked for, what is sent is at most twice the content, and inside of it.
+    /// Whatever ranges are requested, the answer has at most twice the content, and only ranges within it.
     @Test(arguments: 0..<8 as Range<UInt64>) func randomRanges(_ seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         let alphabet = Array("0123456789--,, ".utf8)

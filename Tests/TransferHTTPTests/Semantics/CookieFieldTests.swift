@@ -5,9 +5,9 @@ import Testing
 @Suite struct CookieFieldTests {
     @Test(arguments: [
         ("a=1", "1"), ("b=2; a=1", "1"), ("b=2;a=1;", "1"), ("aa=2; a=1; A=3", "1"), ("a=x=y", "x=y"), (" a = 1 ", "1"),
-        // Those of others are passed over, whatever they look like.
+        // Cookies with other names are skipped, however malformed.
         ("b; =; ;; \"b;\u{7F}=\u{80}; a=1", "1"), ("b=\"x; a=1", "1"), ("b=2; b=3; a=1", "1"),
-        // Nobody has these.
+        // No session has these values.
         ("a=", ""), ("a=1; a=1", ""), ("a=1; b=2; a=", ""), ("a=\"1\"", ""), ("a=1 2", ""), ("a=1,2", ""),
         ("a=1\\2", ""), ("a=\u{E9}", ""),
     ])

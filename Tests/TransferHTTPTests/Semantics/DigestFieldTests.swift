@@ -7,7 +7,7 @@ import TransferHTTP
         try DigestField(lines.map { Array($0.utf8) })
     }
 
-    /// Of `{"hello": "world"}` and a line feed (appendix A and B.1).
+    /// Digests of `{"hello": "world"}` and a line feed (appendix A and B.1).
     private static let sha256 = "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:"
     private static let sha512 = """
         sha-512=:YMAam51Jz/jOATT6/zvHrLVgOYTGFy1d6GJiOHTohq4yP+pgk4vf2aCsyRZOtw8MjkM7iw7yZ/WkppmM44T3qg==:
@@ -26,7 +26,7 @@ import TransferHTTP
         #expect(try Self.field() == nil)
     }
 
-    /// Section 2: they are ignored; whoever wants to, can say so.
+    /// Section 2: unknown algorithms are ignored; a caller that needs them can find them in `unknown`.
     @Test func unknown() throws {
         let field = try #require(try Self.field("md5=:1B2M2Y8AsgTpgAmY7PhCfg==:, \(Self.sha256), unixsum=:AA==:"))
         #expect(field.unknown == ["md5", "unixsum"] && field.sha256 != nil)

@@ -1,7 +1,7 @@
 import Testing
 import TransferHTTP
 
-/// RFC 7239, and the fields that are customary.
+/// RFC 7239, and the fields that proxies commonly use.
 @Suite struct ForwardedTests {
     private static func fields(_ fields: [(String, String)]) -> HTTPFields {
         HTTPFields(fields.map { HTTPField(name: $0.0, value: Array($0.1.utf8)) })
@@ -73,7 +73,7 @@ import TransferHTTP
         #expect(ignored.address == nil, "the proxy sets another field")
     }
 
-    /// What a client has written in front of what proxies say is nobody's fault.
+    /// Text that a client wrote before the proxies' entries is not a fault.
     @Test func everyHop() throws {
         let standard = try Forwarded.hops(
             Self.fields([("forwarded", "for=1.1.1.1;proto=http, for=unknown"), ("forwarded", "for=\"[::1]\";host=a")]),

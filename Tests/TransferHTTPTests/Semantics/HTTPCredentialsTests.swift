@@ -6,7 +6,7 @@ import Testing
     @Test(arguments: [
         ("Bearer abc", "abc"), ("bearer  abc", "abc"), ("Basic dXNlcjpwYXNz", "pass"), ("BASIC OnBhc3M=", "pass"),
         ("Basic dXNlcjphOmI=", "a:b"),
-        // Nobody has these.
+        // No token has these values.
         ("Bearer", ""), ("Basic ", ""), ("Basic !", ""), ("Basic dXNlcg==", ""), ("Digest a=b", ""), ("", ""),
         ("Bearer \u{1}", "\u{1}"),
     ])

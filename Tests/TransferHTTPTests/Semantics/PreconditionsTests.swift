@@ -107,7 +107,7 @@ import TransferHTTP
         #expect(try Self.outcome([(since, Self.after)], isRead: false) == .proceed, "only for GET and HEAD")
     }
 
-    /// Sections 13.1.3 and 13.1.4 want them ignored.
+    /// Sections 13.1.3 and 13.1.4 require that these dates are ignored.
     @Test func datesThatAreIgnored() throws {
         for name in ["if-unmodified-since", "if-modified-since"] {
             let date = name == "if-unmodified-since" ? Self.before : Self.after

@@ -2,7 +2,7 @@ import Testing
 import TransferHTTP
 import TransferTestSupport
 
-/// Values of RFC 9651 and what its algorithms fail on.
+/// Values of RFC 9651, and texts that its algorithms refuse.
 @Suite struct StructuredFieldTests {
     private static func item(_ text: String) -> StructuredItem? { StructuredField.item([Array(text.utf8)]) }
 
@@ -105,7 +105,7 @@ import TransferTestSupport
         #expect(all["z"] == nil)
     }
 
-    /// The last one counts, at the place of the first (RFC 9651, section 3.2).
+    /// The last value counts, at the position of the first (RFC 9651, section 3.2).
     @Test func keysTwice() {
         #expect(
             Self.dictionary("a=1,b=2,a=3") == [
@@ -136,7 +136,7 @@ import TransferTestSupport
         #expect(StructuredField.item(Array(repeating: Array("1".utf8), count: count)) == nil)
     }
 
-    /// Nothing traps, and what is read is written so that it reads the same.
+    /// No text traps, and a written value is read as an equal value.
     @Test(arguments: 0..<8 as Range<UInt64>) func randomBytes(_ seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         let alphabet = Array("ab1.-\"\\:?@%;=(), \t%c3\u{7F}*é".utf8)

@@ -1,7 +1,7 @@
 import Testing
 import TransferHTTP
 
-/// Fields of draft-ietf-httpbis-resumable-upload.
+/// Reading and writing the fields of draft-ietf-httpbis-resumable-upload.
 @Suite struct ResumableFieldsTests {
     private static func fields(_ fields: [(String, String)]) -> HTTPFields {
         HTTPFields(fields.map { HTTPField(name: $0.0, value: Array($0.1.utf8)) })

@@ -2,7 +2,7 @@ import Testing
 import TransferHTTP
 import TransferTestSupport
 
-/// Fields of tus 1.0.0.
+/// Reading and writing the fields of tus 1.0.0.
 @Suite struct TusFieldsTests {
     private static func fields(_ fields: [(String, String)]) -> HTTPFields {
         HTTPFields(fields.map { HTTPField(name: $0.0, value: Array($0.1.utf8)) })

@@ -45,7 +45,7 @@ import TransferHTTP
         #expect(Self.bytes(status, []) == nil)
     }
 
-    /// The end of the content is said once, and where there can be some.
+    /// The end of the content is given once, and only for answers that can have content.
     @Test func oneEnd() {
         let chunked = ("Transfer-Encoding", "chunked")
         #expect(Self.bytes(200, [chunked], length: 1) == nil)

@@ -11,7 +11,7 @@ import TransferHTTP
         #expect(ChunkWriter.head(size) == Array(text.utf8))
     }
 
-    /// One without content would end the message.
+    /// A chunk without content would end the message.
     @Test(arguments: [0, 9_223_372_036_854_775_808, .max] as [UInt64]) func sizesThatAreNone(_ size: UInt64) {
         #expect(ChunkWriter.head(size) == nil)
     }

@@ -29,7 +29,7 @@ import TransferHTTP
             Self.text(HeadWriter.bytes(ResponseHead(404, version: .http10))) == "HTTP/1.0 404 Not Found\r\n\r\n")
     }
 
-    /// Names and values that would make other fields, or another message, of one.
+    /// Names and values that would turn one field into several, or into another message.
     private static let bad: [(String, String)] = [
         ("", "a"), ("a b", "a"), ("a:", "a"), ("a\r\nb", "a"), ("é", "a"), ("a\0", "a"), ("a", "b\r\nc: d"),
         ("a", "b\n"),
@@ -66,7 +66,7 @@ import TransferHTTP
         #expect(HeadWriter.bytes(ResponseHead(200, fields: both)) == nil)
     }
 
-    /// What is written is read as what it was.
+    /// A written head is read as an equal head.
     @Test func thereAndBack() throws {
         let request = RequestHead(
             .post, "/a%20b?c=d", fields: Self.fields(("host", "a:1"), ("content-length", "0"), ("x", "\u{A0}é")))
@@ -78,7 +78,7 @@ import TransferHTTP
         #expect(MessageListener.answers(text) == [.response(answer, .length(0)), .end])
     }
 
-    /// Every status of RFC 9110 that is in use, and some of other documents.
+    /// Every status of RFC 9110 in use, and some of other documents.
     @Test func phrases() {
         let known =
             Array(200...206) + Array(300...305) + [307, 308] + Array(400...417) + [421, 422, 426] + Array(500...505)
