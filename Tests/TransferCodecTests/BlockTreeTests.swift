@@ -3,7 +3,7 @@ import TransferCodec
 import TransferModel
 
 @Suite struct BlockTreeTests {
-    /// Content without a byte has no block, and one block has the digest of its bytes.
+    /// Content without a byte has no block; the digest of a single block is the digest of the content.
     @Test(arguments: [0, 1, Limits.blockSize, Limits.blockSize + 1, 2 * Limits.blockSize], DigestFunction.allCases)
     func agreesWithTheDigestOfTheContent(size: Int, function: DigestFunction) {
         let content = Sample.random(size)
@@ -13,7 +13,7 @@ import TransferModel
         #expect(BlockTree.root(blocks, function) == content.withUnsafeBytes { ContentDigester.digest(function, $0) })
     }
 
-    /// What is no list of digests has some digest, and ends nothing.
+    /// Bytes that are not a list of digests still have a digest, and do not trap.
     @Test(arguments: [1, 15, 17, 31, 33]) func anyNumberOfBytes(count: Int) {
         for function in DigestFunction.allCases {
             let bytes = [UInt8](repeating: 1, count: count)

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferCodec
 
 @Suite struct ChecksumHasherTests {
-    /// FIPS 180-4, RFC 3720 and zlib's own, and xxhsum.
+    /// Digests of FIPS 180-4, RFC 3720, zlib and xxhsum.
     @Test(arguments: [
         (
             ChecksumAlgorithm.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d",

@@ -109,7 +109,7 @@ import TransferModel
     }
 }
 
-/// What a digester should say of some content, computed from arrays and one-shot digests alone.
+/// The digests that a digester should report for some content, computed only from arrays and one-shot digests.
 private struct Expectation {
     var digest: Digest
     /// Digests of the full blocks.

@@ -1,7 +1,7 @@
 import Testing
 import TransferCodec
 
-/// What `Inflater` makes of streams that are not whole zlib streams, with each engine and however they are cut.
+/// How `Inflater` treats streams that are not complete zlib streams, with each engine and however they are cut.
 @Suite struct DamagedStreamTests {
     /// "hello hello hello hello", deflated by another zlib at level 9.
     private static let hello: [UInt8] = [
@@ -14,7 +14,7 @@ import TransferCodec
         0x78, 0xf9, 0x1a, 0x0b, 0x04, 0x5d, 0xcb, 0x00, 0x33, 0x33, 0x10, 0x02, 0x00, 0x3a, 0xa8, 0x06, 0x91,
     ]
 
-    /// Streams of a few hundred bytes with blocks of all kinds, from all that may write them.
+    /// Streams of a few hundred bytes with blocks of all kinds, written by zlib and by every engine.
     private static func streams() throws -> [(content: [UInt8], stream: [UInt8])] {
         let contents = [Sample.text(400), Sample.random(80), Sample.runs(300)]
         return try contents.flatMap { content in
@@ -114,7 +114,7 @@ import TransferCodec
     @Test(arguments: CompressionEngine.available)
     func presetDictionaryIsCorrupt(engine: CompressionEngine) throws {
         let inflater = Inflater(engine: engine)
-        // The second does not use the dictionary that it asks for.
+        // The second stream does not use the dictionary that it asks for.
         let unused = Self.withDictionary.prefix(6) + Self.hello.dropFirst(2)
         for stream in [Self.withDictionary, Array(unused)] {
             for inputCut in [1, 2, 3, 4, 5, 6, 7, .max] {
@@ -133,7 +133,7 @@ import TransferCodec
         }
     }
 
-    /// What refers to bytes before the first one is damaged, also when the frame before left some there.
+    /// A reference to bytes before the first one is damage, even if an earlier frame left bytes there.
     @Test(arguments: CompressionEngine.available)
     func referencesToAnEarlierFrameAreCorrupt(engine: CompressionEngine) throws {
         let inflater = Inflater(engine: engine)
@@ -148,7 +148,7 @@ import TransferCodec
         }
     }
 
-    /// Bits that say nothing of the content (the compressor's level, padding) may change.
+    /// Bits that do not affect the content (the compressor's level, padding) may change.
     private func expectDamage(
         in stream: [UInt8], of content: [UInt8], limit: Int, _ inflater: Inflater, inputCut: Int = .max
     ) {

@@ -1,7 +1,7 @@
 import Testing
 import TransferModel
 
-/// A text or the first bytes of `Sample.pattern`, and what `xxhsum -H2` and `sha256sum` print for it.
+/// A text or the first bytes of `Sample.pattern`, and the digests that `xxhsum -H2` and `sha256sum` print for them.
 struct DigestVector: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let content: [UInt8]
@@ -82,7 +82,8 @@ extension DigestVector {
             "d93ba39078d283c1a5fb9c1e34b4f2ac3be2f48ba7f43deb00c7722bd2d60efb"),
     ]
 
-    /// Made with the tools too: each 4 MiB piece on its own, then the pieces' digests in binary, one after another.
+    /// Also made with the tools: the digest of each 4 MiB piece, then of all these digests in binary, one after
+    /// another.
     static let trees = [
         DigestVector(
             pattern: (4 << 20) + 1, "a4c955191f04022782cfd9fed2bb9c15",

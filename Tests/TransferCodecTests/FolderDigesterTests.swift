@@ -20,7 +20,7 @@ import TransferModel
         #expect(digest { for name in names.dropLast() { $0.add(file: name, size: 1, modified: time) } } != forth)
     }
 
-    /// As docs/reference/protocol.md says: one item's digest is its XXH128, and those of several are added.
+    /// By docs/reference/protocol.md, the digest of one item is its XXH128, and the digests of several are added.
     @Test func whatItIsMadeOf() {
         let record: [UInt8] =
             [0] + [0, 0, 0, 0, 0, 0, 1, 0] + [0, 0, 0, 0, 0, 0, 0, 5] + [0, 0, 0, 6] + Array("name".utf8)
@@ -57,7 +57,7 @@ import TransferModel
 @Suite struct UploadListDigesterTests {
     private let id = UploadID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
 
-    /// As docs/reference/protocol.md says.
+    /// The digest has the layout in docs/reference/protocol.md.
     @Test func whatItIsMadeOf() {
         let digester = UploadListDigester()
         digester.add(id, "a")
@@ -69,7 +69,7 @@ import TransferModel
         #expect(digester.count == 0)
     }
 
-    /// Another name, another order, and another border between them make another digest.
+    /// Another name, another order, and another border between two names change the digest.
     @Test func everythingCounts() {
         func digest(_ items: [(UploadID, String)]) -> [UInt8] {
             let digester = UploadListDigester()

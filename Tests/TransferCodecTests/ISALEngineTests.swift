@@ -1,7 +1,7 @@
 import Testing
 import TransferCodec
 
-/// Skipped where ISA-L is not installed; what both engines have in common is tested beside zlib in the other suites.
+/// Skipped where ISA-L is not installed; the other suites test both engines beside zlib.
 @Suite(.enabled(if: CompressionEngine.isal.isAvailable, "ISA-L is not installed"))
 struct ISALEngineTests {
     @Test func doesLevelsOneToThree() throws {
@@ -13,7 +13,7 @@ struct ISALEngineTests {
         }
     }
 
-    /// Whoever asks for level 1 gets no larger frames of text than before.
+    /// A caller that asks for level 1 gets no larger frames of text than from zlib.
     @Test func textIsNoLargerThanWithZlib() throws {
         let content = Sample.text(256 << 10)
         for level in 1...3 {

@@ -1,6 +1,6 @@
-/// Content for tests, the same at every run.
+/// Content for tests, equal in every run.
 enum Sample {
-    /// What the digest vectors were made from: byte `i` is the low byte of `(i * 131) ^ (i >> 8)`.
+    /// The content of the digest vectors: byte `i` is the low byte of `(i * 131) ^ (i >> 8)`.
     static func pattern(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             for index in 0..<count {
@@ -23,7 +23,7 @@ enum Sample {
         return words((count + 7) / 8, count) { phrases.randomElement(using: &generator) ?? 0 }
     }
 
-    /// Lines as a log has them: a date, words from a small vocabulary, numbers.
+    /// Lines like those of a log: a date, words from a small vocabulary, numbers.
     static func text(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var generator = SplitMix64(seed: seed)
         let words = (0..<200).map { _ in
@@ -49,7 +49,7 @@ enum Sample {
         return Array(runs.prefix(count))
     }
 
-    /// Content of every kind, all of `count` bytes.
+    /// Content of every kind, `count` bytes each.
     static func kinds(_ count: Int, seed: UInt64 = 1) -> [[UInt8]] {
         [
             random(count, seed: seed), compressible(count, seed: seed), text(count, seed: seed),

@@ -5,8 +5,8 @@ import TransferSystem
 
 @testable import TransferCodec
 
-/// Libraries that are opened at run time are used only if they do what the linked ones do: those that are installed, and
-/// such that do one thing otherwise.
+/// Libraries that are opened at run time are used only if they work like the linked ones. The tests examine the
+/// installed ones, and some that differ in one point.
 @Suite struct SharedLibraryTests {
     @Test func theInstalledOnesDoAsTheLinkedOnes() {
         for (file, refusal) in SharedLibraries.open() { #expect(refusal == .absent, "\(file)") }
@@ -60,7 +60,7 @@ import TransferSystem
             try ISALTrial(ISALibrary(functions)).run([2, 15, 255, 20_000, 70_001, 300_000])
         }
 
-        /// Content that is changed on either way.
+        /// The content is changed in one of the two directions.
         @Test func wrongStreams() throws {
             guard var functions = Self.installed else { return print("skipped: ISA-L is not installed") }
             functions.deflate = { stream in
@@ -78,7 +78,7 @@ import TransferSystem
             expectUnfit("zlib") { _ = try ISALibrary(functions) }
         }
 
-        /// One byte behind what the header knows of.
+        /// The library writes one byte behind the structure of the header.
         @Test func largerStructures() throws {
             guard var functions = Self.installed else { return print("skipped: ISA-L is not installed") }
             functions.deflate_init = { stream in

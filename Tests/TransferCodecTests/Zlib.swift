@@ -2,7 +2,7 @@ import CZlib
 import Testing
 import TransferCodec
 
-/// The other side of a round trip: zlib's own whole-buffer functions, and the loop that a caller of `Inflater` writes.
+/// The other side of a round trip: zlib's own whole-buffer functions, and the loop that a caller of `Inflater` needs.
 enum Zlib {
     static func compress(_ content: [UInt8], level: Int32 = -1) throws -> [UInt8] {
         var length = compressBound(UInt(content.count))
@@ -18,7 +18,7 @@ enum Zlib {
         return Array(content.prefix(Int(length)))
     }
 
-    /// The stream that `deflater` makes of `content`, or nil if it takes 1,000 bytes more than that.
+    /// The stream that `deflater` makes of `content`, or nil if it is more than 1,000 bytes longer than the content.
     static func deflate(_ content: [UInt8], with deflater: Deflater) -> [UInt8]? {
         var stream = [UInt8](repeating: 0, count: content.count + 1000)
         let length = content.withUnsafeBytes { input in
@@ -27,7 +27,7 @@ enum Zlib {
         return length.map { Array(stream.prefix($0)) }
     }
 
-    /// Runs a whole frame through `inflater`, with input pieces and output buffers as long as the closures say.
+    /// Passes a whole frame through `inflater`; the closures decide the lengths of input pieces and output buffers.
     static func inflate(
         _ stream: [UInt8], with inflater: Inflater, limit: Int, inputCut: () -> Int = { .max },
         outputCut: () -> Int = { 4096 }
@@ -45,7 +45,7 @@ enum Zlib {
     }
 
     /// One call of `inflate`, into the first `room` bytes of `output`. A `Result` carries the error, because the
-    /// arrays' closures lose its type. Checks that no more is consumed than there was, also when it fails.
+    /// arrays' closures lose its type. Checks that no more bytes are consumed than were given, also if the call fails.
     static func step(
         _ input: [UInt8], _ consumed: inout Int, with inflater: Inflater, into output: inout [UInt8], room: Int
     ) throws(CodecError) -> Int {
@@ -60,7 +60,7 @@ enum Zlib {
         }.get()
     }
 
-    /// Checks on the way that nothing beyond the output buffer is written.
+    /// Checks in passing that no byte behind the output buffer is written.
     private static func feed(
         _ piece: [UInt8], to inflater: Inflater, _ outputCut: () -> Int, _ content: inout [UInt8]
     ) throws(CodecError) {

@@ -2,17 +2,17 @@ import Testing
 import TransferCodec
 import TransferModel
 
-/// Against a model of a link, with virtual time.
+/// Tests of the governor with a model of a link, in virtual time.
 @Suite struct CompressionGovernorTests {
     private typealias Mode = CompressionGovernor.Mode
 
-    /// What a push runs over.
+    /// The link, the processors and the content of a push.
     struct Path: CustomTestStringConvertible {
         /// Bytes per second on the wire.
         var link: Double
-        /// Bytes of content per second that the compressors take in together, by the quickest method.
+        /// Bytes of content per second that all compressors together process by the quickest method.
         var codec: Double
-        /// Of compressed to plain size, by the quickest method.
+        /// Ratio of compressed to plain size by the quickest method.
         var ratio: Double
         /// Bytes of content per second that the server inflates.
         var inflation = Double.infinity
@@ -21,8 +21,8 @@ import TransferModel
             "link \(link / 1e6) MB/s, codec \(codec / 1e6), ratio \(ratio), inflation \(inflation / 1e6)"
         }
 
-        /// zstd is slower and makes content smaller, as on log text (docs/PERFORMANCE.md); what doesn't shrink doesn't so
-        /// either.
+        /// zstd is slower and makes content smaller, as on log text (docs/PERFORMANCE.md); incompressible content does
+        /// not shrink with zstd either.
         func figures(_ method: CompressionMethod) -> CompressionFigures {
             let (rate, ratio) =
                 switch method {
@@ -47,14 +47,14 @@ import TransferModel
         .none, .fixed(CompressionMethod(.zlib)), .fixed(.fast), .fixed(.small),
     ]
 
-    /// Never slower than the best of all by more than 5 %, but for what it takes to find out.
+    /// The automatic mode is at most 5 % slower than the best fixed mode, except for the time that it needs to find it.
     @Test(arguments: paths) func autoIsNearTheBestOne(_ path: Path) {
         let seconds = max(30, 120e6 / path.link)
         let best = Self.fixed.map { Self.pushed($0, path, seconds: seconds) }.max() ?? 0
         #expect(Self.pushed(.auto, path, seconds: seconds) >= 0.95 * best)
     }
 
-    /// To a server that doesn't take zstd.
+    /// Against a server that does not accept zstd.
     @Test(arguments: paths) func withoutZstdItIsNearTheBetterOneOfTheOthers(_ path: Path) {
         let seconds = max(30, 120e6 / path.link)
         let best = Self.fixed[..<2].map { Self.pushed($0, path, seconds: seconds, [.zlib]) }.max() ?? 0
@@ -64,7 +64,7 @@ import TransferModel
         #expect(simulation.used.isSubset(of: [CompressionMethod(.zlib)]))
     }
 
-    /// The processor is the limit of one, the link that of the other.
+    /// The processor limits one method, and the link limits the other.
     @Test func theMethodFollowsFromTheLink() {
         let expected: [(Double, CompressionMethod)] = [
             (1e6, .small), (12.5e6, .small), (60e6, .fast), (125e6, CompressionMethod(.zlib)),
@@ -76,7 +76,7 @@ import TransferModel
         }
     }
 
-    /// What the other side takes, it may say when content is on its way already.
+    /// The other side may announce what it accepts after the content has begun.
     @Test func zstdIsUsedFromWhenItIsKnownToBeTaken() {
         var simulation = Simulation(.auto, Path(link: 12.5e6, codec: 640e6, ratio: 0.42), [.zlib])
         simulation.run(seconds: 2)
@@ -92,7 +92,7 @@ import TransferModel
         #expect(after == .compress(CompressionMethod(.zstd, level: 5)))
     }
 
-    /// Figures of methods that are not to choose from any more decide nothing.
+    /// Figures of methods that are no longer allowed have no effect.
     @Test func lateFiguresAreOfNoUse() {
         var governor = CompressionGovernor(.auto)
         governor.formats = [.zstd]
@@ -109,7 +109,7 @@ import TransferModel
         }
     }
 
-    /// A client that takes nothing compressed gets nothing compressed.
+    /// A client that accepts no compression gets plain content.
     @Test func nothingIsCompressedForWhoTakesNothing() {
         var simulation = Simulation(.auto, Path(link: 1e6, codec: 640e6, ratio: 0.42), [])
         simulation.run(seconds: 20)
@@ -137,7 +137,8 @@ import TransferModel
         #expect(simulation.lastWasCompressed)
     }
 
-    /// What is shorter and waits for the link would only wait longer as it was. Where the processor is the limit, that may be otherwise.
+    /// Plain chunks are longer and would only wait longer for the link. If the processor is the limit, they may be
+    /// faster.
     @Test func aLookAtPlainChunksCanWaitWhereTheLinkIsTheLimit() {
         for (link, codec, mayWait) in [(12.5e6, 300e6, true), (50e6, 60e6, false)] {
             var simulation = Simulation(.auto, Path(link: link, codec: codec, ratio: 0.4))
@@ -151,7 +152,7 @@ import TransferModel
         }
     }
 
-    /// A source that is slower than the link gains nothing, and costs no codec.
+    /// Compression does not help a source that is slower than the link, so the codec is not used.
     @Test func aSlowSourceIsLeftAlone() {
         var governor = CompressionGovernor(.auto)
         for step in 0..<1000 as Range<Int64> {
@@ -169,7 +170,7 @@ import TransferModel
         #expect(choices == (.plain, .compress(CompressionMethod(.zlib))))
     }
 
-    /// What doesn't shrink is tried ever more rarely, and other content afresh.
+    /// Incompressible content is tried less and less often, and new content is tried at once.
     @Test func contentThatDoesNotShrinkIsSkipped() {
         var governor = CompressionGovernor(.fixed(.small), formats: [.zstd])
         var tried = 0
@@ -195,7 +196,7 @@ import TransferModel
     }
 }
 
-/// One connection with an endless source: chunks are compressed one after the other, wait in a queue, and go through a
+/// One connection with an endless source: chunks are compressed one after another, wait in a queue, and pass through a
 /// buffer of the kernel that the link empties.
 private struct Simulation {
     var path: CompressionGovernorTests.Path
@@ -208,13 +209,13 @@ private struct Simulation {
 
     private static let chunk = 256.0 * 1024
 
-    /// Bytes that the kernel holds: it grows its buffers with what the link takes (tcp_wmem in tcp(7)).
+    /// Size of the kernel's buffer, which grows with the speed of the link (tcp_wmem in tcp(7)).
     private var buffer: Double { min(4e6, max(2 * Self.chunk, path.link * 0.3)) }
 
     private var governor: CompressionGovernor
     private var now = 0.0
     private var inBuffer = 0.0
-    /// When the compressors are done with what they have.
+    /// The time when the compressors will have finished their chunks.
     private var codecFree = 0.0
 
     init(
@@ -238,7 +239,7 @@ private struct Simulation {
         last = governor.choose()
         let epoch = governor.epoch
         var size = Self.chunk
-        // The server takes in no more than it inflates.
+        // The server accepts only as much as it inflates.
         var rate = path.link
         switch last {
         case .plain: plainChunks += 1
@@ -263,7 +264,7 @@ private struct Simulation {
         }
         inBuffer += size
         content += Self.chunk
-        // The source takes its time, too: some 4 GB/s.
+        // The source takes time as well: about 4 GB/s.
         drain(until: now + Self.chunk / 4e9, rate)
         governor.sent(content: Int(Self.chunk), epoch: epoch, now: time)
     }

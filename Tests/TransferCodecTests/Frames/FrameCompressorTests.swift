@@ -16,13 +16,13 @@ import TransferCodec
         }
     }
 
-    /// The receiver's work has to be worth it.
+    /// Compression has to be worth the receiver's work.
     @Test(arguments: methods) func whatDoesNotShrinkIsLeftAlone(_ method: CompressionMethod) {
         let pool = CompressorPool()
         for content in [[], [1], [UInt8](repeating: 0, count: 63), Sample.random(1000), Sample.random(262_144)] {
             #expect(compress(content, method, pool) == nil)
         }
-        // The first bytes say that it is not worth going on.
+        // The first bytes show that compression is not worth continuing.
         #expect(compress(Sample.random(16_384) + Sample.runs(100_000), method, pool) == nil)
     }
 

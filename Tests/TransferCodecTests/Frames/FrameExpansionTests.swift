@@ -1,7 +1,7 @@
 import Testing
 import TransferCodec
 
-/// Frames in pieces, of either format, one after the other.
+/// Frames of both formats, in pieces and one after another.
 @Suite struct FrameExpansionTests {
     private enum Fault: Error, Equatable {
         case codec(CodecError)
@@ -38,7 +38,7 @@ import TransferCodec
                 #expect(try expand(good, format, with: expansion) { cut } == Sample.text(3000))
             }
         }
-        // One that is not gone on with.
+        // A frame that is not continued.
         _ = try? expand(Array(good.prefix(10)), format, with: expansion, isWhole: false) { 4 }
         #expect(try expand(good, format, with: expansion) { 7 } == Sample.text(3000))
     }

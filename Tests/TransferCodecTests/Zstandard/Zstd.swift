@@ -2,7 +2,7 @@ import CZstd
 import Testing
 import TransferCodec
 
-/// The other side of a round trip: libzstd itself, with all that a frame may be made of.
+/// The other side of a round trip: libzstd itself, with all options of a frame.
 enum Zstd {
     static func compress(
         _ content: [UInt8], level: Int = 3, checksum: Bool = false, saysSize: Bool = true, windowLog: Int? = nil
@@ -36,7 +36,7 @@ enum Zstd {
         }.get()
     }
 
-    /// A frame by hand: what stands behind the magic number, and blocks of bytes as they are.
+    /// A frame made by hand: the bytes behind the magic number, and blocks of raw bytes.
     static func frame(_ header: [UInt8], _ blocks: [[UInt8]]) -> [UInt8] {
         var frame = [0x28, 0xb5, 0x2f, 0xfd] + header
         for (index, block) in blocks.enumerated() {
@@ -46,6 +46,6 @@ enum Zstd {
         return frame
     }
 
-    /// Frames that are skipped have four bytes of length and no content.
+    /// A skippable frame has four bytes of length and no content.
     static let skippable: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]
 }

@@ -2,16 +2,17 @@ import Testing
 
 @testable import TransferCodec
 
-/// What the decoder makes of frames that are not one whole frame, and of those that ask for more than they may.
+/// How the decoder treats input that is not exactly one frame, and frames that exceed the limits.
 @Suite struct ZstdDecoderTests {
     private static let limit = 1 << 20
     private let decoder = ZstdDecoder(capacity: Self.limit)
     private static let hello = Array("hello".utf8)
 
-    /// A single segment whose content size of 5 takes one byte.
+    /// A single segment with a content size of 5 in one byte.
     private static let small = Zstd.frame([0x20, 5], [hello])
 
-    /// The library would look for a dictionary; what the reserved bit is going to mean nobody knows.
+    /// For the first three the library would look for a dictionary; the last sets the reserved bit, whose meaning is
+    /// not defined.
     @Test(arguments: [0x21, 0x22, 0x23, 0x28] as [UInt8]) func aHeaderOfAnotherKindIsRefused(_ descriptor: UInt8) throws
     {
         let frame: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, descriptor, 5, 0, 0, 0, 0]
@@ -61,7 +62,7 @@ import Testing
         expect(.corrupt, [])
         expect(.corrupt, Zstd.skippable)
         expect(.corrupt, Zstd.skippable + Self.small)
-        // The last format before the one that is standardised (libzstd 0.7).
+        // The last format before the standardised one (libzstd 0.7).
         expect(.corrupt, [0x27] + Self.small.dropFirst())
         expect(.corrupt, Array("hello, world, hello, world".utf8))
     }
@@ -78,7 +79,7 @@ import Testing
         expect(.corrupt, Zstd.frame([0x28, 5], [Self.hello]))
     }
 
-    /// A decoder would have to keep as much as the frame asks for, whatever it holds.
+    /// A decoder would have to allocate the window that a frame asks for, however little the frame contains.
     @Test func windowsAreLimited() throws {
         let content = Sample.text(3000)
         for (log, isTaken) in [(12, true), (20, true), (21, false), (27, false)] {
@@ -86,7 +87,7 @@ import Testing
             frame[5] = UInt8(log - 10) << 3
             if isTaken { #expect(try Zstd.decode(frame, with: decoder) == content) } else { expect(.tooLarge, frame) }
         }
-        // A window of 1 MiB, and the smallest and the largest above.
+        // A window of 1 MiB, and the smallest and the largest window above.
         #expect(try Zstd.decode(Zstd.frame([0x00, 10 << 3], [Self.hello]), with: decoder) == Self.hello)
         for window: UInt8 in [10 << 3 | 1, 0xff] { expect(.tooLarge, Zstd.frame([0x00, window], [Self.hello])) }
     }
@@ -95,7 +96,7 @@ import Testing
         let one: [UInt8] = [0xa0, 0, 0, 0x10, 0]
         let four: [UInt8] = [0xa0, 1, 0, 0x10, 0]
         let eight: [UInt8] = [0xe0] + [UInt8](repeating: 0xff, count: 8)
-        // As much as the limit is no fault, but there is less.
+        // A size at the limit is allowed, but the frame has less content.
         expect(.corrupt, Zstd.frame(one, [Self.hello]))
         expect(.tooLarge, Zstd.frame(four, [Self.hello]))
         expect(.tooLarge, Zstd.frame(eight, [Self.hello]))
@@ -105,7 +106,7 @@ import Testing
 
     @Test func anotherContentSizeIsCorrupt() throws {
         for size: UInt8 in [0, 1, 4, 6, 200] { expect(.corrupt, Zstd.frame([0x20, size], [Self.hello])) }
-        // Two bytes begin at 256.
+        // Sizes of two bytes begin at 256.
         expect(.corrupt, Zstd.frame([0x60, 5, 0], [Self.hello]))
         let long = [UInt8](repeating: 7, count: 261)
         #expect(try Zstd.decode(Zstd.frame([0x60, 5, 0], [long]), with: decoder) == long)
@@ -129,7 +130,7 @@ import Testing
             other[index] ^= 1
             expect(.corrupt, other)
         }
-        // It says that there is none, and there is; and that there is one, and there is not.
+        // The header denies a checksum that is there, or announces one that is missing.
         var without = frame
         without[4] ^= 0b100
         expect(.corrupt, without)
@@ -137,7 +138,7 @@ import Testing
         expect(.corrupt, Zstd.frame([0x24, 5], [Self.hello]))
     }
 
-    /// Whatever a frame is, it is content within the limit or a fault, and the next frame is read as ever.
+    /// Every changed frame gives content within the limit or a fault, and the next frame is read as usual.
     @Test func noBitOfAFrameDoesHarm() throws {
         let frames = [
             Self.small, try Zstd.compress(Sample.text(400), checksum: true), try Zstd.compress(Sample.runs(300)),
