@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferSealing
 
-/// Keys, contents and sealed files that many tests start from.
+/// Keys, contents and sealed files for many tests.
 enum Sample {
     /// The key of the examples in the age format: 32 bytes of the value 0x42.
     static let secretText = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
@@ -33,7 +33,7 @@ enum Sample {
         SealingSource(size: UInt64(content.count), context: Array(context.utf8))
     }
 
-    /// All of it at once.
+    /// Seals all bytes at once.
     static func sealed(_ content: [UInt8], for recipients: [SealingRecipient]) throws -> [UInt8] {
         let sealer = try Sealer(streamFor: recipients)
         var output: [UInt8] = []
@@ -44,7 +44,7 @@ enum Sample {
 
     static func sealed(_ content: [UInt8]) throws -> [UInt8] { try sealed(content, for: [key().recipient]) }
 
-    /// - Parameter cut: bytes that are given at a time; all of them unless it says otherwise.
+    /// - Parameter cut: number of bytes per call; all bytes by default.
     static func opened(_ bytes: [UInt8], _ keys: [SealingKey], cut: Int = .max) throws(SealingError) -> [UInt8] {
         let opener = Opener(keys)
         var output: [UInt8] = []
@@ -62,7 +62,7 @@ enum Sample {
         try opened(bytes, [SealingKey(SecretBytes([UInt8](repeating: 0x42, count: 32)))], cut: cut)
     }
 
-    /// Bytes of the header of a sealed file.
+    /// Size of the header of a sealed file.
     static func headerSize(_ bytes: [UInt8]) throws -> Int {
         var consumed = 0
         var scanner = HeaderScanner()
@@ -70,7 +70,7 @@ enum Sample {
         return consumed
     }
 
-    /// A file with any lines for its header, and the right code behind them.
+    /// A file with any lines as its header, and the right code behind them.
     static func file(_ stanzas: String, _ content: [UInt8] = [1, 2, 3], _ fileKey: FileKey = fileKey()) throws
         -> [UInt8]
     {
@@ -89,7 +89,7 @@ enum Sample {
             + chunks.enumerated().flatMap { try chunk($1, $0, isLast: $0 == chunks.count - 1, fileKey) }
     }
 
-    /// One chunk, under the nonce of `payload`.
+    /// One chunk, sealed with the nonce of `payload`.
     static func chunk(
         _ content: [UInt8], _ number: Int, isLast: Bool, _ fileKey: FileKey = fileKey()
     ) throws -> [UInt8] {

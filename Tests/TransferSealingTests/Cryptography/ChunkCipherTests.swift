@@ -21,7 +21,7 @@ import TransferModel
         #expect(ChunkNonce(chunk: .max, isLast: false).bytes == [0, 0, 0] + [UInt8](repeating: 255, count: 8) + [0])
     }
 
-    /// Each chunk opens in its place alone, and what does not open leaves nothing behind.
+    /// Each chunk opens only at its own position, and a chunk that does not open leaves no content behind.
     @Test(arguments: [0, 1, 15, 16, 1000]) func opensInItsPlaceAlone(_ size: Int) throws {
         let content = Sample.content(size)
         let nonce = ChunkNonce(chunk: 5, isLast: false)
@@ -44,7 +44,7 @@ import TransferModel
         #expect(try opens(input, nonce) && output == content)
     }
 
-    /// What it would not do for want of room is an error and not a write behind the end.
+    /// If the output has too little room, the call throws an error and does not write behind the end.
     @Test func roomIsChecked() throws {
         let cipher = try ChunkCipher(.sealing, key: key)
         var output = [UInt8](repeating: 0, count: 18)

@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferSealing
 
 @Suite struct HashedKeysTests {
-    /// RFC 5869, appendix A.1 and A.3, as far as 32 bytes of output go.
+    /// RFC 5869, appendix A.1 and A.3, the first 32 bytes of output.
     @Test func knownDerivations() throws {
         let secret = SecretBytes([UInt8](repeating: 0x0B, count: 22))
         let info = String(decoding: [] as [UInt8], as: UTF8.self)

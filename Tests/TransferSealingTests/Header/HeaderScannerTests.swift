@@ -24,7 +24,7 @@ import TransferModel
         return (nil, total)
     }
 
-    /// What comes behind a header is not taken, and what is not whole yet is awaited.
+    /// The scanner does not consume bytes behind a header, and waits for an incomplete one.
     @Test(arguments: [1, 2, 7, 64, Int.max]) func howeverItIsCut(_ cut: Int) throws {
         let text = Self.version + "-> X25519 a\n\(Self.full)AAAA\n-> b\n\n\(Self.end)"
         let (found, taken) = try scan(text + "payload", cut: cut)
@@ -88,7 +88,7 @@ import TransferModel
         }
     }
 
-    /// What never ends is not kept.
+    /// A header without end is not kept.
     @Test func lengthIsBounded() throws {
         let endless = Self.version + "-> " + String(repeating: "a", count: SealedHeader.longest)
         for cut in [1000, Int.max] {

@@ -24,7 +24,7 @@ import TransferKeys
         #expect(throws: SealingError.self) { try SealedHeader(Sample.fileKey(), for: []) }
     }
 
-    /// The same key wrapped twice looks different: nobody sees who is meant.
+    /// Two stanzas for one key differ, so a reader cannot see who the recipient is.
     @Test func stanzasTellNothing() throws {
         let recipient = try Sample.key().recipient
         let header = try SealedHeader(Sample.fileKey(), for: [recipient, recipient])
@@ -40,7 +40,7 @@ import TransferKeys
         #expect(try header.fileKey([Sample.key(1)]).secret.hasSameBytes(as: Sample.fileKey().secret))
     }
 
-    /// Every byte of it is vouched for by its code, or is one without which it is no header.
+    /// The header's code covers every byte of the header, or the byte is needed for a valid header.
     @Test func everyByteMatters() throws {
         let sealed = try Sample.sealed([1, 2, 3])
         for index in 0..<(try Sample.headerSize(sealed)) {
@@ -50,7 +50,7 @@ import TransferKeys
         }
     }
 
-    /// Stanzas of others' types are passed over, but vouched for.
+    /// Stanzas of unknown types are skipped, but the code covers them.
     @Test func unknownStanzasArePassedOver() throws {
         let mine = try Sample.stanza().text
         let grease = "-> x-grease !~ a\nAAAA\n"

@@ -16,7 +16,7 @@ import TransferKeys
         #expect(try wrapped.unwrapped(Sample.key(1)) == nil)
     }
 
-    /// The whole file is refused, also when a stanza beside it would open it.
+    /// The whole file is refused, even if another stanza would open it.
     @Test(arguments: [
         "-> X25519\n\(body)\n", "-> X25519 \(share) a\n\(body)\n", "-> X25519 \(share.dropLast())\n\(body)\n",
         "-> X25519 \(share)A\n\(body)\n", "-> X25519 \(share)=\n\(body)\n", "-> X25519 \(share.dropLast())l\n\(body)\n",
@@ -54,7 +54,7 @@ import TransferKeys
         #expect(throws: SealingError.weakKey) { try Sample.opened(Sample.file("-> X25519 \(zero)\n\(Self.body)\n")) }
     }
 
-    /// A stanza that is not for the reader, and one that is damaged, look the same.
+    /// A stanza for another recipient looks like a damaged one.
     @Test func othersAreTried() throws {
         let other = HeaderStanza(arguments: ["X25519", Self.share], body: [UInt8](repeating: 1, count: 32)).text
         #expect(try Sample.opened(Sample.file(other + Sample.stanza().text)) == [1, 2, 3])

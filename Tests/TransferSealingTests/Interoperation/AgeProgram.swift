@@ -2,10 +2,10 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// age(1) and age-keygen(1), as Debian has them: what they open and make is the format.
+/// age(1) and age-keygen(1) of Debian: the format is what they open and make.
 ///
-/// `scripts/bootstrap.sh --tests` installs them. Without them these tests fail: nothing else shows that others can read what is
-/// sealed here.
+/// `scripts/bootstrap.sh --tests` installs them. Without them these tests fail: no other test shows that other programs
+/// can open files that are sealed here.
 struct AgeProgram {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -17,10 +17,10 @@ struct AgeProgram {
         self.directory = directory
     }
 
-    /// Runs `age` in a directory of its own, with paths relative to it.
+    /// Runs `age` in its own directory, with paths relative to the directory.
     ///
-    /// - Returns: what it has written to its standard output.
-    /// - Throws: what it says when it fails.
+    /// - Returns: the standard output.
+    /// - Throws: an error with the program's message.
     func run(_ arguments: String...) throws -> [UInt8] {
         try start("age", arguments)
         return try content("output")

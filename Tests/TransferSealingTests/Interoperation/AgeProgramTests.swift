@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferSealing
 
-/// Both ways with Debian's age.
+/// Tests in both directions with Debian's age.
 @Suite struct AgeProgramTests {
     private static let sizes = [0, 1, 65_535, 65_536, 65_537, 131_072, 200_000]
 
@@ -31,7 +31,7 @@ import TransferTestSupport
         #expect(try Sample.opened(sealed, [key]) == content)
     }
 
-    /// Sealed in two halves by a state that was kept, for two people.
+    /// Two halves, sealed with a stored state, for two recipients.
     @Test func itOpensWhatWasInterrupted() throws {
         try age.makeKey("one")
         try age.makeKey("two")
@@ -54,7 +54,7 @@ import TransferTestSupport
         }
     }
 
-    /// What is refused here it refuses, too.
+    /// age also refuses a file that is refused here.
     @Test func itRefusesWhatWasChanged() throws {
         let key = try SealingKey.open(directory.path("key")).key
         var sealed = try Sample.sealed(Sample.content(100), for: [key.recipient])

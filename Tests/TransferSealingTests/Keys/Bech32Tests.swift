@@ -3,14 +3,15 @@ import Testing
 @testable import TransferSealing
 
 @Suite struct Bech32Tests {
-    /// BIP 173, "Test vectors", those of up to 90 characters whose data is whole bytes or empty.
+    /// BIP 173, "Test vectors": those of up to 90 characters whose data is empty or whole bytes.
     @Test(arguments: ["A12UEL5L", "a12uel5l", "abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw"])
     func knownTexts(_ text: String) throws {
         let (prefix, bytes) = try #require(Bech32.decode(text))
         #expect(Bech32.encode(prefix.lowercased(), bytes) == text.lowercased())
     }
 
-    /// The same, what is not valid: characters outside, no mark, no prefix, digits and checksums that are none, both cases.
+    /// Invalid texts of BIP 173: characters outside the alphabet, no separator, no prefix, invalid digits and
+    /// checksums, both cases.
     @Test(arguments: [
         " 1nwldj5", "\u{7F}1axkwrx", "pzry9x0s0muk", "1pzry9x0s0muk", "x1b4n0q5v", "li1dgmt3", "de1lg7wt\u{FF}",
         "A1G7SGD8",
@@ -29,7 +30,7 @@ import Testing
         #expect(try #require(Bech32.decode(text.uppercased())).prefix == "X")
     }
 
-    /// One character that is another is always noticed (BIP 173, "Checksum design").
+    /// A single changed character is always noticed (BIP 173, "Checksum design").
     @Test func everyChangeIsNoticed() throws {
         let text = Array(Sample.recipientText.utf8)
         for index in text.indices where index != 3 {
@@ -41,7 +42,7 @@ import Testing
         }
     }
 
-    /// One byte takes two digits, whose last two bits are zero, and no more digits.
+    /// One byte takes exactly two digits, whose last two bits are zero.
     @Test func leftOverBitsAreZero() throws {
         #expect(try #require(Bech32.decode(Bech32.text("x", groups: [31, 28]))).bytes == [0xFF])
         for groups: [UInt8] in [[31, 29], [31, 30], [31, 31], [31], [31, 28, 0], [0]] {

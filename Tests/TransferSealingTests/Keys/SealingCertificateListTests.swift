@@ -23,7 +23,7 @@ import TransferModel
         #expect(SealingCertificate.list([new, old].flatMap(\.encoded)) == [new])
     }
 
-    /// It comes from a server.
+    /// The list comes from a server, so invalid certificates are left out.
     @Test func whatIsNoneIsLeftOut() throws {
         let (first, second) = (try certificate(1), try certificate(2))
         for index in 0..<SealingCertificate.size {
@@ -43,7 +43,7 @@ import TransferModel
         let list = SealingCertificate.list(renewed.added(to: others))
         #expect(list.first == renewed && list.count == 7)
         #expect(Set(list.dropFirst()) == Set(others.filter { $0.owner != renewed.owner }))
-        // For an eighth the oldest goes.
+        // The oldest certificate is dropped to make room for an eighth.
         let eighth = SealingCertificate.list(try certificate(8, at: 0).added(to: others))
         #expect(eighth.count == 7 && !eighth.contains(others[0]) && eighth.contains(others[1]))
     }

@@ -22,7 +22,7 @@ import TransferModel
         #expect(again.issued == UTCTime(clamping: 1_700_000_000) && again.owner == owner.key)
     }
 
-    /// No bit of it can be another.
+    /// The signature covers every bit of a certificate.
     @Test func everyBitIsSigned() {
         for index in certificate.encoded.indices {
             for bit in 0..<8 {
@@ -48,7 +48,7 @@ import TransferModel
         }
     }
 
-    /// The owner's signature alone makes no key of what keeps nothing secret, and no time of what is none.
+    /// The owner's signature does not make a weak key or an invalid time acceptable.
     @Test func signedNonsenseIsRefused() throws {
         let weak = SealingCertificate(SealingRecipient(unchecked: Bytes32()), by: owner, at: .now)
         #expect(throws: SealingError.weakKey) { try SealingCertificate(decoding: weak.encoded, of: owner.key) }

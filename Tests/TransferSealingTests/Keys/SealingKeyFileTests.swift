@@ -26,7 +26,7 @@ import TransferTestSupport
         #expect(lines.dropLast().allSatisfy { $0.hasPrefix("#") })
     }
 
-    /// Two processes may ask for it at the same time.
+    /// Two processes may open the key file at once.
     @Test func allWhoMakeOneAtOnceHaveTheSame() throws {
         for _ in 0..<10 {
             let directory = try TemporaryDirectory()
@@ -59,7 +59,7 @@ import TransferTestSupport
         #expect(try OwnFile(reading: path, atMost: 8192)?.content == Array(text.utf8))
     }
 
-    /// As age-keygen(1) writes it.
+    /// A file as age-keygen(1) writes it.
     @Test func anotherProgramsFileIsRead() throws {
         let text = "# created: 2026-01-01T00:00:00Z\n# public key: \(Sample.recipientText)\n\(Sample.secretText)\n"
         _ = try OwnFile.write(Array(text.utf8), to: path, replaces: true)

@@ -13,8 +13,8 @@ import TransferKeys
         #expect(throws: SealingError.self) { try SealingRecipient(text: text) }
     }
 
-    /// The points of order 1, 2, 4 and 8 (RFC 7748, section 6.1; cr.yp.to/ecdh.html, "validate"), with and without the highest
-    /// bit, which nobody looks at.
+    /// The points of order 1, 2, 4 and 8 (RFC 7748, section 6.1; cr.yp.to/ecdh.html, "validate"), with and without the
+    /// highest bit, which is ignored.
     @Test(arguments: [
         "0000000000000000000000000000000000000000000000000000000000000000",
         "0100000000000000000000000000000000000000000000000000000000000000",
@@ -30,7 +30,7 @@ import TransferKeys
         #expect(throws: SealingError.weakKey) { try SealingRecipient(text: Bech32.encode("age", raw.bytes)) }
     }
 
-    /// An Ed25519 key of the same bytes has another.
+    /// An Ed25519 key of equal bytes has another fingerprint.
     @Test func fingerprintIsItsOwn() throws {
         let recipient = try Sample.key().recipient
         #expect(recipient.fingerprint != KeyFingerprint(of: PublicKey(recipient.raw)))

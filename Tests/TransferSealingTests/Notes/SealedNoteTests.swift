@@ -41,7 +41,7 @@ import TransferTestSupport
         #expect(again.modified == Timestamp(seconds: -5, nanoseconds: 999_999_999) && again.permissions == 0o640)
     }
 
-    /// A stream has neither time nor permissions. The note is as long as any other.
+    /// A stream has neither time nor permissions. Its note is as long as any other.
     @Test func whatIsMissingStaysMissing() throws {
         let note = SealedNote(try RelativePath("a"), .text, Self.content(0), of: tag, by: sender)
         let again = try Self.opened(sealed(note))
@@ -55,7 +55,7 @@ import TransferTestSupport
         #expect(zerosAgain == zeros && zerosAgain != note && zerosAgain.size == 0 && zerosAgain.permissions == 0)
     }
 
-    /// Nobody's set-uid bit travels, nor a time that no clock has.
+    /// A note carries no set-uid bit, and no time that a clock cannot show.
     @Test func saysNothingThatCannotBe() throws {
         let note = SealedNote(
             try RelativePath("a"), .file, Self.content(1), modified: Timestamp(seconds: 1, nanoseconds: 1_000_000_000),
@@ -64,7 +64,7 @@ import TransferTestSupport
         #expect(try Self.opened(sealed(note)) == note)
     }
 
-    /// What its sender has signed is refused where it cannot be, or could be written in another way.
+    /// Signed details are refused if they are impossible, or have a second encoding.
     @Test(
         arguments: [
             (8, 1, 0, 0, 0), (6, 1, 0, 1_000_000_000, 0), (6, 1, 0, 0, 0o1000), (1, 1, 0, 0, 0), (4, 1, 1, 0, 0),
@@ -83,7 +83,7 @@ import TransferTestSupport
         }
     }
 
-    /// A note whose sender has signed whatever it was given.
+    /// A note whose sender has signed any given bytes.
     private func signed(_ front: [UInt8], _ path: String) throws -> [UInt8] {
         var fields = front + [UInt8](repeating: 0, count: 32) + tag.digest.bytes + sender.key.raw.bytes
         fields.append(bigEndian: UInt16(path.utf8.count))
@@ -92,7 +92,7 @@ import TransferTestSupport
         return try Sample.sealed(content + [UInt8](repeating: 0, count: SealedNote.block - content.count))
     }
 
-    /// Of content of any length: digests of long content are those of its blocks.
+    /// Content of any length: long content has a digest of block digests.
     @Test(arguments: [0, 1, 4 << 20, 4 << 20 + 1, Limits.uploadSize] as [UInt64]) func sizeTellsTheDigest(
         _ size: UInt64
     ) throws {
@@ -100,7 +100,7 @@ import TransferTestSupport
         #expect(try Self.opened(sealed(note)) == note)
     }
 
-    /// The length of a note tells nothing of the path.
+    /// The length of a note does not reveal the length of a short path.
     @Test func lengthTellsNothing() throws {
         let sizes = try [1, 2, 100, 255].map { try sealed(note(String(repeating: "n", count: $0))).count }
         #expect(Set(sizes).count == 1)
@@ -126,7 +126,7 @@ import TransferTestSupport
         }
     }
 
-    /// Anybody can seal for a known key. What they cannot is sign.
+    /// Anyone can seal for a known key, but only the sender can sign.
     @Test func everyByteOfItIsSigned() throws {
         let note = try note("name")
         let content = note.fields + note.signature
@@ -153,7 +153,7 @@ import TransferTestSupport
         }
     }
 
-    /// A path is checked where it is read, whoever has signed it.
+    /// The reader checks a path, no matter who has signed it.
     @Test(arguments: ["../a", "/etc/a", "a/../b", "", "a\0", ".transfer/x"]) func pathsLeadNowhereElse(_ path: String)
         throws
     {

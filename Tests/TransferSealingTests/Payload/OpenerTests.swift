@@ -15,7 +15,7 @@ import TransferKeys
         return whole.dropLast(SealedLayout.nonceSize + ChunkCipher.tagSize) + payload
     }
 
-    /// What comes out until it ends, and how it ends.
+    /// The content that is opened before the end or an error, and the error.
     private static func outcome(_ bytes: [UInt8], cut: Int = .max) -> (content: [UInt8], error: SealingError?) {
         var content: [UInt8] = []
         do throws(SealingError) {
@@ -45,7 +45,7 @@ import TransferKeys
         #expect(try Sample.opened(Sample.sealed(content), cut: 1) == content)
     }
 
-    /// Cut off anywhere, it is never taken for whole, and what came out is the front of the content.
+    /// A file that is cut anywhere is never taken for complete, and the opened bytes are the beginning of the content.
     @Test func everyTruncationIsNoticed() throws {
         let content = Sample.content(2 * Self.chunk + 100)
         let sealed = try Sample.sealed(content)
@@ -60,7 +60,7 @@ import TransferKeys
         for edge in edges { #expect(Self.outcome(Array(sealed.prefix(edge))).error == .truncated) }
     }
 
-    /// A changed byte lets nothing of its chunk out, and nothing behind it.
+    /// A changed byte hides the content of that chunk and of all later chunks.
     @Test(arguments: [0, 1, 2]) func everyChangeIsNoticed(_ number: Int) throws {
         let content = Sample.content(2 * Self.chunk + 100)
         let sealed = try Sample.sealed(content)
@@ -94,7 +94,7 @@ import TransferKeys
         #expect(try Self.outcome(Self.chunks([first, full, last])).error == .trailingData)
     }
 
-    /// The last chunk is empty only where there is no content.
+    /// The last chunk is empty only if there is no content.
     @Test func emptyChunks() throws {
         let one = Sample.content(Self.chunk)
         let first = try Sample.chunk(one, 0, isLast: false)
@@ -125,7 +125,7 @@ import TransferKeys
         }
     }
 
-    /// What is wrong stays wrong, whatever comes.
+    /// After an error, every further call throws that error.
     @Test func errorsStay() throws {
         let opener = Opener([try Sample.key()])
         var output: [UInt8] = []
@@ -142,7 +142,7 @@ import TransferKeys
         #expect(throws: SealingError.ended) { try done.finish(into: &output) }
     }
 
-    /// The same as of the state that it was sealed with.
+    /// The opener finds the tag of the state that the file was sealed with.
     @Test func tagIsThatOfTheState() throws {
         let recipients = [try Sample.key().recipient]
         let state = try SealingState(sealing: Sample.source([1]), for: recipients)

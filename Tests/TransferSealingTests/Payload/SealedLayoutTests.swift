@@ -6,7 +6,7 @@ import TransferModel
 @Suite struct SealedLayoutTests {
     private static let chunk = UInt64(SealedLayout.chunkSize)
 
-    /// Content, chunks, bytes of what is sealed behind a header of 200 bytes.
+    /// Size of the content, number of chunks, and size of the sealed file with a header of 200 bytes.
     @Test(
         arguments: [
             (0, 1, 216 + 16), (1, 1, 216 + 17), (65_535, 1, 216 + 65_551), (65_536, 1, 216 + 65_552),
@@ -19,7 +19,7 @@ import TransferModel
         #expect(try SealedLayout(sealedSize: sealed, headerSize: 200) == layout)
     }
 
-    /// Every size of a sealed file is that of one content, or of none.
+    /// Every size of a sealed file belongs to exactly one content size, or to none.
     @Test func sizesThatNothingHas() throws {
         for size in UInt64(0)..<232 {
             #expect(throws: SealingError.truncated) { try SealedLayout(sealedSize: size, headerSize: 200) }
@@ -34,7 +34,7 @@ import TransferModel
         }
     }
 
-    /// The longest upload, and beyond: up to where numbers end.
+    /// The longest upload, and sizes beyond it up to the largest number.
     @Test func largestSizes() throws {
         let largest = try SealedLayout(sealedSize: Limits.uploadSize, headerSize: 200)
         #expect(try SealedLayout(contentSize: largest.contentSize, headerSize: 200) == largest)
@@ -66,7 +66,7 @@ import TransferModel
         #expect(try position(layout.sealedSize) == [0, 2, 2 * Self.chunk, 21])
         #expect(throws: SealingError.self) { try layout.position(ofSealed: layout.sealedSize + 1) }
         #expect(throws: SealingError.self) { try layout.position(ofSealed: .max) }
-        // Behind whole chunks nothing begins.
+        // No chunk begins after the last whole one.
         let whole = try SealedLayout(contentSize: Self.chunk, headerSize: 200)
         #expect(try whole.position(ofSealed: whole.sealedSize).skipped == 65_552)
     }

@@ -4,7 +4,7 @@ import TransferKeys
 @testable import TransferSealing
 
 @Suite struct SealerTests {
-    /// The note is written before the file is opened by anybody.
+    /// The note, which contains the tag, is written before the file is opened.
     @Test func knowsTheTagThatTheOpenerFinds() throws {
         let sealer = try Sealer(streamFor: [Sample.key().recipient])
         var sealed: [UInt8] = []
@@ -28,7 +28,7 @@ import TransferKeys
         try SealingState(sealing: Sample.source(content), for: recipients)
     }
 
-    /// - Parameter cut: bytes that are given at a time.
+    /// - Parameter cut: number of bytes per call.
     private func sealed(_ content: [UInt8], _ state: SealingState, from offset: Int = 0, cut: Int = .max) throws
         -> [UInt8]
     {
@@ -66,7 +66,8 @@ import TransferKeys
         #expect(try sealed(content, state, cut: 1) == sealed(content, state))
     }
 
-    /// From each chunk, and from bytes around its edges, the rest is the same as of one that was not interrupted.
+    /// If sealing continues from a chunk, or from a byte near a chunk's edge, the rest equals that of an uninterrupted
+    /// file.
     @Test(arguments: sizes) func goesOnFromAnywhere(_ size: Int) throws {
         let content = Sample.content(size)
         let state = try state(content)
@@ -81,7 +82,7 @@ import TransferKeys
         #expect(throws: SealingError.self) { try sealed(content, state, from: whole.count + 1) }
     }
 
-    /// A kept state goes on with the same bytes.
+    /// A stored state continues with equal bytes.
     @Test func goesOnInAnotherProcess() throws {
         let content = Sample.content(150_000)
         let state = try state(content)
@@ -90,7 +91,7 @@ import TransferKeys
         #expect(try sealed(content, again, from: 70_000) == Array(sealed(content, state)[70_000...]))
     }
 
-    /// Neither another content nor other recipients get the secrets of this one.
+    /// The secrets are not used for other content or other recipients.
     @Test func anotherSourceGetsNothing() throws {
         let content = Sample.content(10)
         let state = try state(content)
@@ -135,7 +136,7 @@ import TransferKeys
         #expect(try Sample.opened(output).isEmpty)
     }
 
-    /// Two streams have nothing in common but the form of their headers.
+    /// Two streams share only the form of their headers.
     @Test func streamsHaveSecretsOfTheirOwn() throws {
         let (one, other) = (try Sample.sealed([1, 2, 3]), try Sample.sealed([1, 2, 3]))
         #expect(one.count == other.count && one.suffix(35) != other.suffix(35))

@@ -43,7 +43,7 @@ import TransferKeys
         }
     }
 
-    /// Two of the same source have no secret in common.
+    /// Two states of one source share no secret.
     @Test func newOnesDiffer() throws {
         let other = try SealingState(sealing: source, for: recipients)
         #expect(other.nonce != state.nonce && !other.fileKey.secret.hasSameBytes(as: state.fileKey.secret))
@@ -65,7 +65,7 @@ import TransferKeys
         #expect(throws: SealingError.self) { try decoded([UInt8](repeating: 1, count: SealingState.longest + 1)) }
     }
 
-    /// A right digest alone makes no state: key and header have to be of one file.
+    /// A right digest is not enough: key and header have to belong to one file.
     @Test func partsOfTwoAreNone() throws {
         let other = try SealingState(sealing: source, for: recipients)
         let mixed = try SealingState(
