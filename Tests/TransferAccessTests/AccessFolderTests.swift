@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferAccess
 
-/// What can be wrong with files, which lists elsewhere do not have.
+/// Faults of files, which lists in memory cannot have.
 @Suite struct AccessFolderTests {
     private let server: ServerFolder
 
@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(faults.count == 1 && faults[0].contains("Line 1"))
     }
 
-    /// The list of keys cannot be written: the code is lost, and nobody is let in.
+    /// The list of keys cannot be written: the code is used up, and no client is admitted.
     @Test func aListThatCannotBeReadLetsNobodyIn() throws {
         let secret = try server.issue(.pairing)
         let code = try #require(try server.folder.tokens.get()[secret.id])
@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(try server.folder.tokens.get().entries.isEmpty)
     }
 
-    /// For the programs that make links.
+    /// The shown key is stored for programs that make links.
     @Test func theShownKeyComesBack() throws {
         let folder = server.folder
         #expect(try folder.shownKey() == nil)

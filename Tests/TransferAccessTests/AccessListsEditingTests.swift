@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferAccess
 
-/// Enrolling by a code, without anybody who decides about its secret.
+/// Enrolment with a code, without checking the code's secret.
 @Suite(.overEachKindOfLists) struct AccessListsEditingTests {
     private let server: ServerFolder
 
@@ -42,7 +42,7 @@ import TransferModel
         #expect(try keys().map(\.name) == ["den"])
     }
 
-    /// Somebody has changed its line: its bounds may be others by now.
+    /// The code's line was replaced: its options may be different now.
     @Test func aCodeThatWasReplacedEnrolsNobody() throws {
         let code = try code()
         let other = try AccessToken(AccessLine(Array("folder=\"a\" \(code.line)".utf8), kinds: AccessToken.kinds))
@@ -58,16 +58,16 @@ import TransferModel
 
     @Test func noTwoClientsHaveOneName() throws {
         _ = try server.admit("den")
-        // A token is a client, too.
+        // A token is a client as well.
         _ = try server.lists.issue(.token, name: "den 2", options: AccessOptions(), at: Sample.now)
         let entry = try server.lists.enrol(Sample.key, named: "den", with: try code())
         #expect(entry?.name == "den 3")
-        // Nobody is taken for one who has no line.
+        // The owner needs no line, so a new client must not get the owner's name.
         let posing = try server.lists.enrol(KeyPair().key, named: Grant.ownersName, with: try code())
         #expect(posing?.name == "\(Grant.ownersName) 2")
     }
 
-    /// Whoever chooses a name himself gets none that somebody had who is in no list any more.
+    /// A client that chooses its name cannot get the name of a client that was removed.
     @Test func aReservedNameIsNobodysToChoose() throws {
         let reserved = [PathKey("bob"), PathKey("bob 2")]
         let entry = try server.lists.enrol(Sample.key, named: "bob", with: try code()) {
@@ -76,7 +76,7 @@ import TransferModel
         #expect(entry?.name == "bob 3")
     }
 
-    /// What the old line allowed is over.
+    /// The options of the old line no longer apply.
     @Test func aKeyThatWasThereGetsTheBoundsOfTheCode() throws {
         let key = try server.admit("old") { $0.expires = Sample.now }
         let entry = try server.lists.enrol(key, named: "new", with: try code { $0.rights = .writeOnly })
@@ -93,7 +93,7 @@ import TransferModel
         #expect(server.lists.keys.revision > after)
     }
 
-    /// Deciding about a name may need to know who there is.
+    /// An edit that decides about a name may need to read the list.
     @Test func anEditDoesNotKeepOthersFromReading() throws {
         let names = try server.lists.edit { [server] (editing) throws(AccessFault) in
             try editing.change(keys: { _ in server.lists.keys.list.entries.map(\.name) })

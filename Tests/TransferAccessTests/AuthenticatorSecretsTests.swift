@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferAccess
 
-/// Each secret costs 70 ms.
+/// Hashing a secret takes 70 ms.
 @Suite(.overEachKindOfLists) struct AuthenticatorSecretsTests {
     private let server: ServerFolder
 
@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == .authenticationFailed)
     }
 
-    /// What was asked for counts, not what else the client has: its uploads would end up elsewhere.
+    /// A token decides, even if the client also has an admitted key: otherwise its uploads would be stored elsewhere.
     @Test func aTokenIsMoreThanAKey() throws {
         let key = try server.admit("laptop")
         let token = try server.issue(.token)
@@ -80,7 +80,7 @@ import TransferTestSupport
         #expect(authenticator.refusal(.remote(nil, token: token.text), at: 1) == nil)
     }
 
-    /// A client that the server doesn't know, a token that is over and a code without a key are no guesses.
+    /// An unknown client, an expired token and a code without a key do not count as guesses.
     @Test func onlyWrongSecretsClose() throws {
         let token = try server.issue(.token)
         let expired = try server.issue(.token) { $0.expires = Sample.now.advanced(bySeconds: -1) }
@@ -98,20 +98,20 @@ import TransferTestSupport
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
     }
 
-    /// Somebody behind the same address guesses, or has a token that was revoked and tries for ever.
+    /// Another client behind the same address guesses, or repeats a token that was revoked.
     @Test func aTokenThatWasFoundRightIsNotLockedOut() throws {
         let token = try server.issue(.token)
         let authenticator = Authenticator(server.lists)
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
         for _ in 0..<6 { #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .authenticationFailed) }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
-        // And opens nothing for whoever guesses.
+        // The known token does not unlock the address for guesses.
         #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .busy)
         _ = try server.lists.revoke { $0.id == token.id }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == .busy)
     }
 
-    /// The id of a code is no secret, and one that had its own code knows how they look.
+    /// The ID of a code is not secret, and a client that had a code knows the form of others.
     @Test func theSecretOfAnotherCodeEnrolsNobody() throws {
         let (code, other) = (try server.issue(.pairing), try server.issue(.pairing))
         let authenticator = Authenticator(server.lists)
@@ -122,7 +122,7 @@ import TransferTestSupport
         #expect(authenticator.refusal(.remote(Sample.key, token: mixed)) == .busy)
         #expect(try server.lists.keys.get().entries.isEmpty)
         #expect(authenticator.refusal(.remote(Sample.key), at: 400) == .authenticationRequired)
-        // Both are as good as they were.
+        // Both codes are still valid.
         let codes = try server.lists.tokens.get().entries.map(\.id)
         #expect(codes.sorted() == [code.id, other.id].sorted())
         let elsewhere = Credentials(network: PeerNetwork(ipv4: 2), isLocal: false, key: Sample.key, token: code.text)
@@ -130,7 +130,7 @@ import TransferTestSupport
         #expect(authenticator.refusal(.remote(KeyPair().key, token: other.text), at: 800) == nil)
     }
 
-    /// A push opens its lanes at the same moment, with a token that the server has not seen since it was started.
+    /// A push opens its lanes at once, with a token that the server has not seen since it started.
     @Test func oneSecretOnManyConnectionsComesIn() throws {
         let token = try server.issue(.token)
         let authenticator = Authenticator(server.lists)
@@ -154,9 +154,9 @@ import TransferTestSupport
             try authenticator.decide(.remote(nil, token: token.text)).get()
         }
         #expect(refusal?.code == .busy && refusal?.retryAfter != nil)
-        // An id that is not there is told apart by nothing.
+        // The answer to an unknown ID does not differ from that to a known one.
         #expect(authenticator.refusal(.remote(nil, token: AccessSecret.random(.token).text)) == .busy)
-        // What was found right is not hashed again.
+        // A secret that was found right is not hashed again.
         #expect(authenticator.refusal(.remote(nil, token: known.text)) == nil)
         busy.release()
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
@@ -173,7 +173,7 @@ import TransferTestSupport
         let admission = try authenticator.decide(.remote(first, token: code.text)).get()
         #expect(admission.enrolled?.name == "laptop" && admission.grant.source == .key(first))
         #expect(admission.grant.options == Sample.options { $0.folder = Sample.path("in") })
-        // The same command again, and then without the link.
+        // The client repeats the command, and then connects without the link.
         #expect(try authenticator.decide(.remote(first, token: code.text)).get().enrolled == nil)
         #expect(authenticator.refusal(.remote(first)) == nil)
         #expect(authenticator.refusal(.remote(second, token: code.text)) == .authenticationFailed)

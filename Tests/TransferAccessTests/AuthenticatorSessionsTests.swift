@@ -4,7 +4,7 @@ import TransferSystem
 
 @testable import TransferAccess
 
-/// Each secret costs 70 ms.
+/// Hashing a secret takes 70 ms.
 @Suite(.overEachKindOfLists) struct AuthenticatorSessionsTests {
     private static let browser = Credentials(network: PeerNetwork(ipv4: 1), isLocal: false)
 
@@ -43,7 +43,7 @@ import TransferSystem
         #expect(throws: Refusal.wrongLink) {
             try authenticator.beginSession(link.text, Self.browser, at: Sample.now, Sample.time)
         }
-        // Also of a server that has just started.
+        // The session also counts for a server that has just started.
         for authenticator in [authenticator, Authenticator(server.lists)] {
             let grant = try authenticator.decide(.session(secret.text)).get().grant
             #expect(grant.source == .token(secret.id) && grant.options.folder?.string == "in")
@@ -53,7 +53,7 @@ import TransferSystem
         }
     }
 
-    /// The server is killed before it has answered: the link is gone, and the session is one that nobody has.
+    /// The server is killed before it has answered: the link is used up, and no browser has the session.
     @Test func aLinkIsUsedUpBeforeAnybodyHearsOfIt() throws {
         let link = try link()
         let entry = try #require(try entries.first)
@@ -73,7 +73,7 @@ import TransferSystem
         let authenticator = Authenticator(server.lists)
         let late = Sample.now.advanced(bySeconds: AccessSecret.pairingSeconds)
         #expect(throws: Refusal.wrongLink) { try authenticator.link(link.text, Self.browser, at: late, Sample.time) }
-        // Also with the session that they would begin.
+        // A link also expires with the session that it would begin.
         let end = Sample.now.advanced(bySeconds: 5)
         #expect(throws: Refusal.wrongLink) { try authenticator.link(short.text, Self.browser, at: end, Sample.time) }
         #expect(authenticator.state.withLock { $0.limiter.count } == 0)
@@ -87,7 +87,7 @@ import TransferSystem
         _ = try server.lists.issueLink(
             name: "bob", options: AccessOptions(), sessionEnds: Sample.now.advanced(bySeconds: 90),
             at: Sample.now.advanced(bySeconds: 60))
-        // Tokens are the operator's to clear away.
+        // Only the operator removes tokens.
         #expect(try entries.map(\.kind) == [.token, .web] && entries.first?.id == token.id)
     }
 
@@ -105,7 +105,7 @@ import TransferSystem
         #expect(throws: Refusal.wrongLink) {
             try authenticator.link(mixed, .init(network: nil, isLocal: true), at: Sample.now, Sample.time)
         }
-        // A token counts before a session.
+        // A token takes precedence over a session.
         var both = Credentials.remote(nil, token: token.text)
         both.session = session.text
         let elsewhere = Authenticator(server.lists)
@@ -132,7 +132,7 @@ import TransferSystem
             try authenticator.beginSession(try link().text, Self.browser, at: Sample.now, Sample.time).session.name
         }
         #expect(names == ["ann", "ann 2", "ann 3"])
-        // Nobody else has them, and no mail comes to them.
+        // Each session has its own name, and gets no mail.
         #expect(authenticator.hasLine(for: "ann 2") && authenticator.person("ann", at: Sample.now) == nil)
     }
 

@@ -72,7 +72,7 @@ import TransferModel
         #expect(try authenticator.recheck(grant, at: Sample.now) == grant)
         #expect(authenticator.refusal(.remote(Sample.key)) == .authenticationRequired)
         #expect(authenticator.refusal(.local(KeyPair().key)) == .authenticationRequired)
-        // A line about it is more than being the owner.
+        // A line in the list takes precedence over being the owner.
         try server.lists.admit(
             AuthorizedKey(Sample.key, name: "me", options: Sample.options { $0.rights = .readOnly }))
         #expect(try authenticator.recheck(grant, at: Sample.now).options.rights == .readOnly)

@@ -22,7 +22,7 @@ import TransferTestSupport
         #expect(again == entry && list[entry.key] == entry)
     }
 
-    /// A name or a folder that a line cannot hold is refused, and no other line is made of it.
+    /// A name or folder that a line cannot express is refused, and no other line results from it.
     @Test(arguments: OddNames.paths + [" \u{301}a", "a \u{301}", "\u{301},\u{301}"]) func whatIsAddedIsRead(
         _ name: String
     ) throws {
@@ -49,7 +49,7 @@ import TransferTestSupport
             read.entries.first?.options.mailFrom?.map { Array($0.utf8) } == options.mailFrom?.map { Array($0.utf8) })
     }
 
-    /// Otherwise a key would be said to be admitted, and let nobody in.
+    /// Otherwise a key would be reported as admitted, but the line would admit no client.
     @Test func aLineThatIsTooLongIsNotAdded() throws {
         var options = AccessOptions()
         options.mailFrom = (0..<1000).map { "somebody with a long name \($0)" }
@@ -71,7 +71,7 @@ import TransferTestSupport
         #expect(list.content == Array("\(text)\n".utf8))
     }
 
-    /// Otherwise the second line would count as soon as the first is gone.
+    /// Otherwise the second line would count as soon as the first is removed.
     @Test func removingTakesDuplicatesToo() {
         var list = AuthorizedKeys(Array("\(Self.plain)\nread-only \(Self.plain)\n# end\n".utf8))
         #expect(list.entries.map(\.options.rights) == [.readWrite] && list.faults.map(\.line) == [2])
@@ -111,7 +111,7 @@ import TransferTestSupport
         #expect(list.entries.isEmpty && list.faults.map(\.line) == [1, 2])
     }
 
-    /// Nothing traps, what is read can be written and read again, and every entry is whole.
+    /// No list traps, and every entry that was read can be written and read again.
     @Test(arguments: 0..<20) func damagedFiles(_ seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let text = #"folder="a b",quota=1G,expires=2030-01-01 \#(Self.plain)"# + "\n# c\n\(Self.plain)\n"

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferAccess
 
-/// A queue in which every place is taken until it is released.
+/// A queue in which every place is taken until `release`.
 final class BusyQueue {
     private let gate = Monitor(false)
     private var threads: [TestThread] = []
@@ -15,7 +15,7 @@ final class BusyQueue {
     init(_ queue: HashingQueue) {
         let count = HashingQueue.mostRunning + HashingQueue.mostWaiting
         threads = (0..<count).map { number in
-            // Each from a network of its own.
+            // Each secret comes from a different network.
             TestThread { [gate] in
                 _ = queue.isRight("\(number)", of: "\(number)", from: PeerNetwork(ipv4: UInt32(100 + number))) {
                     gate.pass()
@@ -51,11 +51,11 @@ extension Monitor<Bool> {
 
     @Test(arguments: [true, false]) func saysWhatCameOfIt(isRight: Bool) {
         #expect(queue.isRight("a", of: "a", from: nil) { isRight } == isRight)
-        // What came of it is nothing to one that comes later.
+        // A later check does not reuse the earlier result.
         #expect(queue.isRight("a", of: "a", from: nil) { !isRight } == !isRight)
     }
 
-    /// A secret that comes while others are hashed waits for its turn.
+    /// A secret that arrives while others are hashed waits for its turn.
     @Test func anotherSecretWaits() {
         let gate = Monitor(false)
         let running = (0..<HashingQueue.mostRunning).map { number in
@@ -71,7 +71,7 @@ extension Monitor<Bool> {
         #expect(answer.withLock { $0 } == true)
     }
 
-    /// Whoever guesses from one address leaves places to others.
+    /// Guesses from one address leave places to others.
     @Test func oneNetworkDoesNotTakeAllPlaces() {
         let (gate, network) = (Monitor(false), PeerNetwork(ipv4: 1))
         let count = HashingQueue.mostRunning + HashingQueue.mostOfNetwork
@@ -86,7 +86,7 @@ extension Monitor<Bool> {
         #expect(queue.isRight("one more", of: "one more", from: network) { true } == true)
     }
 
-    /// Nor does whoever guesses at one token from many addresses.
+    /// Guesses at one token from many addresses leave places to others.
     @Test func oneTokenDoesNotTakeAllPlaces() {
         let gate = Monitor(false)
         let guesses = (0..<HashingQueue.mostRunning + HashingQueue.mostOfToken).map { number in
@@ -102,7 +102,7 @@ extension Monitor<Bool> {
         #expect(queue.isRight("one more", of: "one", from: PeerNetwork(ipv4: 1)) { true } == true)
     }
 
-    /// One secret on very many connections leaves threads to clients that are known.
+    /// One secret on many connections leaves threads to known clients.
     @Test func soManyConnectionsWaitForOneResult() {
         let answers = Locked<[Bool?]>([])
         let (gate, refused) = (Monitor(false), 23)

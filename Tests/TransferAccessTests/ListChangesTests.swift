@@ -4,7 +4,7 @@ import TransferTestSupport
 @testable import TransferAccess
 
 @Suite(.overEachKindOfLists) struct ListChangesTests {
-    /// Each reads the list, changes it and puts it in the place of the one that is there.
+    /// Each change reads the list, changes it and replaces it.
     @Test func changesAtTheSameTimeAreAllThere() throws {
         let server = try ServerFolder()
         let (threads, each) = (4, 8)

@@ -44,7 +44,7 @@ import TransferSystem
         }
     }
 
-    /// Nothing, another layout, light modules alone.
+    /// No code, another layout, and only light modules.
     @Test func librariesThatMakeNoCodesAreNotUsed() {
         expectUnfit(cqrencode_library(version: 4, encode: { _, _, _ in nil }, free: { _ in }), "17 letters")
         let wide = cqrencode_library(
@@ -55,7 +55,7 @@ import TransferSystem
         expectUnfit(light, "17 letters")
     }
 
-    /// As libqrencode has it, with its modules behind it.
+    /// The structure of libqrencode, with its modules behind it.
     private static func code(version: Int32, width: Int32) -> UnsafeMutableRawPointer? {
         guard let memory = calloc(1, 16 + 21 * 21) else { return nil }
         memory.storeBytes(of: version, as: Int32.self)

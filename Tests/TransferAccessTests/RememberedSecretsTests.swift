@@ -3,9 +3,9 @@ import TransferModel
 
 @testable import TransferAccess
 
-/// Secrets that were hashed once.
+/// Secrets that were hashed before.
 @Suite(.overEachKindOfLists) struct RememberedSecretsTests {
-    /// Only what was right is remembered: otherwise whoever tries the same wrong secret twice gets in.
+    /// Only right secrets are remembered: otherwise a second attempt with a wrong secret would succeed.
     @Test func aWrongSecretStaysWrong() throws {
         let server = try ServerFolder()
         let token = try server.issue(.token)

@@ -4,7 +4,7 @@ import TransferSystem
 
 @testable import TransferAccess
 
-/// What many tests start from.
+/// Values that many tests begin with.
 enum Sample {
     static let key = KeyPair().key
     static let now = UTCTime(clamping: 1_800_000_000)

@@ -16,7 +16,7 @@ import Testing
         #expect(SecretHash(of: secret) != hash)
     }
 
-    /// As Python's hashlib.scrypt has it, with the salt 00 01 … 0f.
+    /// The hash of Python's hashlib.scrypt with the salt 00 01 … 0f.
     @Test func knownHash() throws {
         let hash = SecretHash("$scrypt$ln=10,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$\(Self.known)")
         #expect(try #require(hash).matches(try #require(Self.secret)))

@@ -7,12 +7,12 @@ import TransferTestSupport
 
 @testable import TransferAccess
 
-/// A server's directory with lists of who may come in.
+/// A server's directory with its access lists.
 final class ServerFolder: Sendable {
     let directory: TemporaryDirectory
     let folder: AccessFolder
 
-    /// The lists of the server: those in the folder or, as the suite wants it, lists in memory.
+    /// The lists of the server: those in the folder, or lists in memory if the suite asks for them.
     let lists: any AccessLists
 
     init() throws {
@@ -25,7 +25,6 @@ final class ServerFolder: Sendable {
     var keysPath: String { folder.path(AccessFolder.keysName) }
     var tokensPath: String { folder.path(AccessFolder.tokensName) }
 
-    /// Admits a new key.
     func admit(_ name: String, _ change: (inout AccessOptions) -> Void = { _ in }) throws -> PublicKey {
         let key = KeyPair().key
         try lists.admit(AuthorizedKey(key, name: name, options: Sample.options(change)))
@@ -46,14 +45,14 @@ extension Credentials {
 }
 
 extension Authenticator {
-    /// - Returns: what the client may do, or why it may not.
+    /// - Returns: the admission of the client, or the reason for the refusal.
     func decide(_ credentials: Credentials, at seconds: Int64 = 0) -> Result<Admission, Refusal> {
         let now = Sample.now.advanced(bySeconds: seconds)
         let time = Sample.time + .seconds(Double(seconds))
         return Result { () throws(Refusal) in try authenticate(credentials, at: now, time) }
     }
 
-    /// - Returns: the code of the refusal; nothing when the client gets in.
+    /// - Returns: the code of the refusal, or nil if the client is admitted.
     func refusal(_ credentials: Credentials, at seconds: Int64 = 0) -> ResultCode? {
         switch decide(credentials, at: seconds) {
         case .success: nil
@@ -62,7 +61,8 @@ extension Authenticator {
     }
 }
 
-/// Runs each test of a suite over the lists of a directory, and over lists in memory: who comes in does not depend on where the lists are.
+/// Runs each test of a suite with the lists of a directory and with lists in memory: both have to give the same
+/// results.
 struct EachKindOfLists: SuiteTrait, TestTrait, TestScoping {
     @TaskLocal static var isMemory = false
 

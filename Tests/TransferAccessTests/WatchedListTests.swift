@@ -6,8 +6,8 @@ import TransferSystem
 @testable import TransferAccess
 
 @Suite struct WatchedListTests {
-    /// A file system's clock stands still for some milliseconds: then the file that has changed looks as it did. Where each
-    /// change has a time of its own there is nothing to see.
+    /// The clock of a file system may stand still for some milliseconds, so a changed file can look unchanged. If each
+    /// change gets a new time, the test shows nothing.
     @Test func twoChangesWithinOneTickAreNoticed() throws {
         let server = try ServerFolder()
         let keys = [KeyPair().key, KeyPair().key]
@@ -26,7 +26,7 @@ import TransferSystem
         }
     }
 
-    /// In place: a new file would be told by its number.
+    /// Writes in place: a new file would have another inode number.
     private func write(_ bytes: [UInt8], to path: String) {
         let number = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(number) }
