@@ -7,14 +7,14 @@ import TransferTestSupport
 
 @testable import TransferMail
 
-/// What waits is not lost, and does not stay for ever, whatever the clocks of machines say.
+/// Waiting mail is not lost, and does not stay for ever, whatever the clocks of machines show.
 @Suite(.overEachKindOfMail) struct LedgerClockTests {
     private let fixture: LedgerFixture
     private let month: Int64 = 30 * 86_400 * 1_000_000_000
 
     init() throws { fixture = try LedgerFixture() }
 
-    /// A machine without a clock of its own begins in 1970, until it has asked somebody for the time.
+    /// A machine without a clock that runs while it is off starts in 1970, until it has asked a time server.
     @Test(arguments: [0, 1_800_000_000_000_000_000, .max, .min] as [Int64])
     func nothingExpiresBecauseAClockWasSet(_ time: Int64) throws {
         let ledger = try fixture.open()
@@ -29,7 +29,7 @@ import TransferTestSupport
         try first.queue(LedgerFixture.mail(1), to: ["bob"])
         fixture.clock.withLock { $0 += month / 2 }
         first.close()
-        // Another machine, whose clock has begun anew.
+        // Another machine, whose clock has started again.
         fixture.clock.withLock { $0 = 5 }
         let second = try fixture.open()
         #expect(try second.expire(after: month, at: 0).deliveries == [])
@@ -40,7 +40,7 @@ import TransferTestSupport
         #expect(try second.states(1) == ["bob expired"])
     }
 
-    /// A server that is killed has not said when.
+    /// A server that is killed has not recorded the time.
     @Test func timeIsWrittenDownWithEachLook() throws {
         let first = try fixture.open()
         try first.queue(LedgerFixture.mail(1), to: ["bob"])

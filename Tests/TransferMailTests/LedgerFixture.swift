@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferLedger
 @testable import TransferMail
 
-/// A ledger in a new directory or, as the suite wants it, one in memory.
+/// A ledger in a new directory, or one in memory if the suite asks for it.
 final class LedgerFixture: Sendable {
     let directory: TemporaryDirectory
     private let mailboxes = MemoryMailboxes()
@@ -21,7 +21,7 @@ final class LedgerFixture: Sendable {
     static let limits = MailLimits(count: 8, bytes: 1000)
     static let digest = Digest(.xxh128, Array(0..<16))
 
-    /// What the ledger's clock goes by.
+    /// The monotonic time for the ledger's clock.
     let clock = Locked<Int64>(1_000_000)
 
     func open(isDurable: Bool = true) throws(RecordsError) -> any MailRecords {
@@ -37,7 +37,7 @@ final class LedgerFixture: Sendable {
         }
     }
 
-    /// Changes what is in the file behind the ledger's back.
+    /// Changes the file without the ledger.
     func execute(_ sql: String) throws { try Database(path: path, called: "ledger").execute(sql) }
 
     static func id(_ number: UInt64) -> UploadID { UploadID(high: 7, low: number) }
@@ -52,7 +52,7 @@ final class LedgerFixture: Sendable {
 }
 
 extension MailRecords {
-    /// Queues one mail whose content is there.
+    /// Queues one mail, whose content exists by default.
     @discardableResult
     func queue(
         _ mail: Mail, to recipients: [String], _ limits: MailLimits = LedgerFixture.limits, isThere: Bool = true
@@ -75,7 +75,7 @@ extension MailRecords {
     }
 }
 
-/// Runs each test of a suite over a database and over records in memory: what waits for whom does not depend on what keeps it.
+/// Runs each test of a suite with a database and with records in memory: both have to give the same results.
 struct EachKindOfMail: SuiteTrait, TestTrait, TestScoping {
     @TaskLocal static var isMemory = false
 
@@ -89,7 +89,7 @@ struct EachKindOfMail: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// Leaves a test of such a suite to the database: it looks into the file, or lets its calls fail.
+/// Runs a test of the suite only with the database, because it reads the file or makes calls fail.
 struct DatabaseOnly: TestTrait {}
 
 extension Trait where Self == EachKindOfMail {

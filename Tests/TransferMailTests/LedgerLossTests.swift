@@ -7,7 +7,8 @@ import TransferTestSupport
 
 @testable import TransferMail
 
-/// A ledger that was lost is not replaced by an empty one: content that nobody knows the recipients of would be removed.
+/// A lost ledger is not replaced by an empty one: otherwise the content of mail would be removed, because its
+/// recipients are unknown.
 @Suite struct LedgerLossTests {
     private let fixture: LedgerFixture
 
@@ -42,13 +43,13 @@ import TransferTestSupport
         expectDamaged { try fixture.openDatabase(mustExist: true) }
     }
 
-    /// What is written to a file without a name is lost.
+    /// Rows that are written to a file without a name would be lost.
     @Test func oneThatIsRemovedMeanwhile() throws {
         let ledger = try fixture.openDatabase()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
         remove()
         expectDamaged { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
-        // And none is made in its place.
+        // The server does not make a new ledger either.
         expectDamaged { try ledger.queue(LedgerFixture.mail(3), to: ["bob"]) }
         #expect(access(fixture.path, F_OK) != 0)
     }
@@ -60,12 +61,12 @@ import TransferTestSupport
         try other.openDatabase().close()
         remove()
         #expect(rename(other.path, fixture.path) == 0)
-        // Nor is the other one written to, beside which the log of this one may lie.
+        // Nor does the server write to the other ledger, which may lie beside the log of this one.
         for number in 2...3 { expectDamaged { try ledger.queue(LedgerFixture.mail(UInt64(number)), to: ["bob"]) } }
         expectDamaged { try ledger.inbox(of: "bob", after: 0, limit: 1) }
     }
 
-    /// Another program may read it while a server starts, such as one that makes a backup.
+    /// Another program, for example a backup, may read the ledger while a server starts.
     @Test func oneThatIsReadMeanwhile() throws {
         let first = try fixture.openDatabase()
         try first.queue(LedgerFixture.mail(1), to: ["bob"])

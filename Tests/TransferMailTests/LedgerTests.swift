@@ -14,7 +14,7 @@ import Testing
 
     init() throws { fixture = try LedgerFixture() }
 
-    /// The first and the last of it, after another server has opened it.
+    /// Compares all fields after another server has opened the ledger.
     @Test func whatIsQueuedIsThereForEverybodyItIsFor() throws {
         let mail = LedgerFixture.mail(1)
         do {
@@ -38,8 +38,7 @@ import Testing
         #expect(try ledger.openPaths() == [mail.path])
     }
 
-    /// The sum that is kept is the one that another server counts: each upload once, as long as anybody can still have it.
-    /// Another server may have opened it by then: deferred work neither reads nor writes it.
+    /// Another server may have opened the ledger by then: deferred work neither reads nor writes it.
     @Test func whatIsClosedIsNotOpenedAgain() throws {
         let ledger = try fixture.open()
         ledger.close()
@@ -48,6 +47,8 @@ import Testing
         #expect(try fixture.open().inbox(of: "bob", after: 0, limit: 10) == [])
     }
 
+    /// The stored sum equals the sum that another server counts: each upload counts once, as long as a recipient can
+    /// still have it.
     @Test func whatAClientHasWaitingIsKeptAsASum() throws {
         var ledger = try fixture.open()
         let mails = (1...3 as ClosedRange<UInt64>).map { LedgerFixture.mail($0) }
@@ -64,11 +65,11 @@ import Testing
         try expect(3)
         _ = try ledger.settle([mails[0].id], by: "carol", as: .declined, at: 1)
         try expect(2)
-        // It is received although it was declined, and then sent anew.
+        // The mail is received although it was declined, and then sent again.
         _ = try ledger.settle([mails[0].id], by: "carol", as: .delivered, at: 1)
         try ledger.queue(mails[0], to: ["dora"])
         try expect(3)
-        // Its content is gone: what comes again takes its place.
+        // The mail's content is lost: a repeated upload replaces it.
         try ledger.noteRotten(mails[1].id)
         try ledger.queue(LedgerFixture.mail(2), to: ["bob"])
         try expect(3)
@@ -76,7 +77,7 @@ import Testing
         try expect(2)
     }
 
-    /// To forget is done in steps.
+    /// Mail is forgotten in steps.
     @Test func manyMailsAreForgotten() throws {
         let ledger = try fixture.open()
         for number in 1...1100 as ClosedRange<UInt64> {
@@ -89,7 +90,7 @@ import Testing
         #expect(try ledger.sent(by: "alice", after: 0, limit: 2000).count == 1)
     }
 
-    /// `é` as one scalar and as two are two people.
+    /// `é` as one scalar and as two scalars names two people.
     @Test func namesAreBytes() throws {
         let ledger = try fixture.open()
         try ledger.queue(LedgerFixture.mail(1), to: ["\u{E9}"])
@@ -101,7 +102,7 @@ import Testing
                 == .queued(fresh: ["e\u{301}"], isKept: false, freed: nil))
     }
 
-    /// Whatever people and uploads are called, the next server reads it.
+    /// The next server reads all names of people and uploads.
     @Test func oddNamesComeBack() throws {
         let mails = OddNames.paths.indices.map { number in
             var mail = LedgerFixture.mail(UInt64(number), from: OddNames.paths[number])
@@ -137,7 +138,7 @@ import Testing
         #expect(ledger.waiting() == (0, 0))
     }
 
-    /// Whoever comes later to the same upload gets the content that came with him.
+    /// A recipient that is added later gets the content that is already stored.
     @Test func anotherRecipientIsAdded() throws {
         let ledger = try fixture.open()
         let first = LedgerFixture.mail(1)
@@ -156,7 +157,7 @@ import Testing
         #expect(try ledger.inbox(of: "dave", after: 0, limit: 10).map(\.mail.path) == [late.path])
     }
 
-    /// Somebody may have fetched it on one machine before he declined it on another, or before it expired.
+    /// A recipient may have fetched the mail on one machine before declining it on another, or before it expired.
     @Test func whatSomebodyHasIsDelivered() throws {
         let ledger = try fixture.open()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
@@ -207,7 +208,7 @@ import Testing
         var forgotten = try #require(waiting.first)
         forgotten.number += 1
         #expect(try ledger.fetched(waiting + [forgotten], at: 3) == waiting)
-        // It is news once, also to those who have not heard of it.
+        // A fetch is reported once, also to senders that have not received the report yet.
         #expect(try ledger.fetched(waiting, at: 4) == [])
         #expect(try ledger.states(1) == ["bob fetched"])
         #expect(try ledger.inbox(of: "bob", after: 0, limit: 10).count == 1)
@@ -225,7 +226,7 @@ import Testing
         #expect(try ledger.inbox(of: "bob", after: 0, limit: 10, withEnded: true).count == 1)
     }
 
-    /// A receipt that was lost on its way is taken later.
+    /// A receipt that was lost in transit is accepted later.
     @Test func aLateReceiptIsKept() throws {
         let ledger = try fixture.open()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
@@ -234,7 +235,7 @@ import Testing
         #expect(try ledger.sent(by: "alice", after: 0, limit: 1).map(\.receipt) == [[9]])
     }
 
-    /// Whether a client names an upload once or twice, it has ended once.
+    /// An upload that a client names twice ends once.
     @Test(arguments: [DeliveryState.delivered, .declined]) func anUploadThatIsNamedTwice(_ state: DeliveryState) throws
     {
         let ledger = try fixture.open()
@@ -253,7 +254,7 @@ import Testing
         #expect(try ledger.states(1) == ["bob queued"])
     }
 
-    /// All or none, also of what is not for him.
+    /// A request settles all named deliveries or none, also if one belongs to another recipient.
     @Test func nobodySettlesForAnother() throws {
         let ledger = try fixture.open()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
@@ -310,7 +311,7 @@ import Testing
 // MARK: What cannot be
 
 extension LedgerTests {
-    /// A row that a later version may have written doesn't hide those behind it.
+    /// A row that a later version may have written does not hide the rows behind it.
     @Test(.databaseOnly) func rowsThatCannotBeAreLeftOut() throws {
         let ledger = try fixture.open()
         for number in 1...5 {
@@ -324,7 +325,7 @@ extension LedgerTests {
         #expect(try ledger.inbox(of: "bob", after: 5, limit: 2) == [])
     }
 
-    /// What one of its recipients has, or waits for, is what it is.
+    /// Once a recipient has the content or waits for it, the ID refers to that content.
     @Test(arguments: [true, false]) func anIDStandsForOneContent(_ isSettled: Bool) throws {
         let ledger = try fixture.open()
         let first = LedgerFixture.mail(1)
@@ -347,7 +348,7 @@ extension LedgerTests {
 // MARK: Limits
 
 extension LedgerTests {
-    /// Names without keys are free, so one client could have as many as it likes.
+    /// Names without keys are free, so otherwise one client could use any number of them.
     @Test func sendersWithoutKeysShareAHalf() throws {
         let ledger = try fixture.open()
         let limits = MailLimits(count: 100, bytes: 100)
@@ -371,7 +372,7 @@ extension LedgerTests {
         }
     }
 
-    /// A client that has another name by now, and brings again what the disk has lost, has what waits under its new name.
+    /// A client with a new name sends lost content again: the waiting mail then counts for the new name.
     @Test func aMailIsCountedForTheNameOfItsSender() throws {
         let ledger = try fixture.open()
         let limits = MailLimits(count: 8, bytes: 100)
@@ -380,7 +381,7 @@ extension LedgerTests {
         try ledger.queue(LedgerFixture.mail(1, from: "alicia", size: 50), to: ["bob"], limits)
         #expect(ledger.refusal(50, from: MailSender("alice"), to: "bob", limits) == nil)
         #expect(ledger.refusal(1, from: MailSender("alicia"), to: "bob", limits) == .fullOfYours("bob", limits))
-        // What is good stays that of the name under which it came.
+        // Undamaged mail still counts for the name under which it was sent.
         try ledger.queue(LedgerFixture.mail(1, size: 50), to: ["carol"], limits)
         #expect(ledger.refusal(50, from: MailSender("alice"), to: "carol", limits) == nil)
         _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 1)
@@ -399,7 +400,7 @@ extension LedgerTests {
         #expect(
             try ledger.queue(LedgerFixture.mail(3, from: "carol", size: 51), to: ["bob"], limits)
                 == .refused(.full("bob", limits)))
-        // Nobody of several gets what one of them cannot have.
+        // If one of several recipients cannot get a mail, none of them gets it.
         #expect(
             try ledger.queue(LedgerFixture.mail(4, size: 10), to: ["dave", "bob"], limits)
                 == .refused(.fullOfYours("bob", limits)))
@@ -426,7 +427,7 @@ extension LedgerTests {
 // MARK: Faults
 
 extension LedgerTests {
-    /// Fails calls of one kind while it is told to.
+    /// Makes calls of one kind fail while it is on.
     private final class Fault: Sendable {
         private let state = Locked((isOn: false, kind: DatabaseCalls.Call.commit))
 
@@ -455,7 +456,7 @@ extension LedgerTests {
         #expect(ledger.waiting(for: "bob") == (2, 10))
     }
 
-    /// It is never replaced: what waits for somebody was promised.
+    /// A damaged ledger is never replaced, because waiting mail was promised to its recipients.
     @Test(.databaseOnly) func aDamagedLedgerIsLeftAsItIs() throws {
         do {
             let ledger = try fixture.open()

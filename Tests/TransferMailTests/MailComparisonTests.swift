@@ -5,9 +5,9 @@ import TransferPorts
 import TransferSystem
 import TransferTestSupport
 
-/// A database and records in memory say the same of mailboxes, whatever they are called for.
+/// A database and records in memory give equal results, whatever calls are made.
 @Suite struct MailComparisonTests {
-    /// Both kinds of records, and what the calls to them are made of.
+    /// Both kinds of records, and the values for random calls.
     private final class Both {
         private static let people = ["alice", "bob", "\u{E9}", "e\u{301}"]
         private static let ids = (1...6 as ClosedRange<UInt64>).map { LedgerFixture.id($0) }
@@ -34,7 +34,7 @@ import TransferTestSupport
             try #require(answers[0] == answers[1], "\(what)")
         }
 
-        /// One call to both.
+        /// Makes one random call to both.
         func step() throws {
             moment += 1
             switch Int.random(in: 0..<16, using: &random) {
@@ -121,7 +121,7 @@ import TransferTestSupport
             try open()
         }
 
-        /// All that they can be asked for.
+        /// Compares all results of queries.
         func compare() throws {
             try expectSame("people") { try $0.people() }
             try expectSame("idle people") { try $0.idlePeople(limit: 2) }
@@ -158,7 +158,7 @@ import TransferTestSupport
 }
 
 extension EndedDeliveries {
-    /// The same in the order of numbers and of ids: which one ends first is not promised.
+    /// Sorts by numbers and IDs, because the order in which deliveries end is not defined.
     fileprivate init(inOrder other: EndedDeliveries) {
         self.init()
         deliveries = other.deliveries.sorted { $0.number < $1.number }

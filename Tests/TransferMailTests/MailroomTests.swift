@@ -6,9 +6,9 @@ import TransferTestSupport
 
 @testable import TransferMail
 
-/// Who has which name.
+/// Which names belong to which clients.
 @Suite(.overEachKindOfMail) struct MailroomTests {
-    /// Lists that an operator changes.
+    /// Access lists that an operator changes.
     private final class Lists: MailPeople {
         let names: Locked<[String]>
         let canBeRead = Locked(true)
@@ -34,7 +34,7 @@ import TransferTestSupport
         try room.admit(1, from: MailSender(sender), to: names)
     }
 
-    /// A list that cannot be read for a moment, or a key that is taken back, frees nobody's name.
+    /// A name stays taken if a list cannot be read for a moment, or if a key is revoked.
     @Test func aNameStaysThatOfWhoHadAKey() throws {
         let lists = Lists("alice", "bob")
         try admit(open(lists), to: "bob")
@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(try open(lists).takeUnproven("dora") == .unknown("dora"))
     }
 
-    /// A line that cannot be read may be that of anybody.
+    /// An unreadable line may contain any name.
     @Test func noNewNamesWhileListsCannotBeRead() throws {
         let lists = Lists()
         let room = try open(lists)
@@ -75,7 +75,7 @@ import TransferTestSupport
         #expect(try room.takeUnproven("phone") == nil)
     }
 
-    /// Whoever says many names takes none of them from those who come later.
+    /// A client that uses many names does not take them from later clients.
     @Test func namesThatNobodyUsesGiveWay() throws {
         let lists = Lists("alice")
         let room = try open(lists)
