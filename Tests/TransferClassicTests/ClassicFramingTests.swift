@@ -35,7 +35,7 @@ import TransferModel
         #expect(fault?.message == message)
     }
 
-    /// What a session can show at once is enough for every step: with a full window nothing needs more.
+    /// The bytes that a session can show at once suffice for every step: with a full window, no step needs more.
     @Test(arguments: ClassicFraming.standard) func windows(_ framing: ClassicFraming) throws {
         let fronts: [[UInt8]] = [
             [0, 1, 0, 3, 0, 0xFF, 0xFF], Wire.header37("00131109", "00000064"), [UInt8]("{\"type\":\""),

@@ -2,7 +2,7 @@ import Testing
 import TransferClassic
 import TransferTestSupport
 
-/// However the stream is cut, each framing says the same.
+/// Every framing gives equal steps, however the stream is cut.
 @Suite struct CuttingTests {
     @Test(arguments: Sample.all.indices) func inTwoAnywhere(_ index: Int) {
         let (framing, bytes) = Sample.all[index]
@@ -32,7 +32,7 @@ import TransferTestSupport
         }
     }
 
-    /// The stream may end where it is whole, and nowhere else.
+    /// The stream may end between messages, and nowhere else.
     @Test(arguments: Sample.all.indices) func betweenMessages(_ index: Int) {
         let (framing, bytes) = Sample.all[index]
         var listener = Listener(framing)

@@ -3,16 +3,16 @@ import TransferClassic
 import TransferModel
 import TransferTestSupport
 
-/// An example of the page of a framing, beside its code: who sends it, in which framing, and what it is read as.
+/// An example on the page of a framing: its side, its framing, and the steps that it stands for.
 struct DialectExample {
     let isOfClient: Bool
     let framing: ClassicFraming
-    /// What the document says.
+    /// The steps in the document.
     let said: [String]
     let bytes: [UInt8]
 
-    /// - Parameter example: its caption begins with who sends it; of its code spans the first is the framing with its
-    ///   options, and the others are the steps.
+    /// - Parameter example: its caption begins with the side that sends it; the first code span has the framing with
+    ///   its options, and the others have the steps.
     init(_ example: MarkdownDocument.Example) throws {
         let spans = example.caption.split(separator: "`", omittingEmptySubsequences: false).enumerated()
             .filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) }
@@ -24,12 +24,12 @@ struct DialectExample {
             return (name: parts[0], value: parts[1])
         }
         framing = try ClassicFraming(name: words[0], options: options)
-        // Names of clients stand between the framing and the colon.
+        // The caption may name a client between the framing and the colon.
         said = spans.dropFirst().filter { $0 != "bob" }
         bytes = example.bytes
     }
 
-    /// What the parsers say.
+    /// Returns the steps of the parsers.
     func read() throws -> [String] {
         guard !isOfClient else { return Listener.heard(bytes, framing).map(Self.text) }
         return try framing.isChat ? forwarded() : answers()
@@ -56,7 +56,7 @@ struct DialectExample {
         }
     }
 
-    /// The server's heads are only written by this program, so the test reads them by itself.
+    /// This program only writes the server's heads, so the test parses them itself.
     private func forwarded() throws -> [String] {
         let end = try #require(bytes.indices.first { bytes[$0...].starts(with: [13, 10]) })
         let head = try JSONReader.read(Array(bytes[..<end]))

@@ -3,9 +3,9 @@ import TransferClassic
 import TransferModel
 import TransferTestSupport
 
-/// `docs/reference/dialects.md`, the pages beside the framings, and the code must say the same.
+/// `docs/reference/dialects.md`, the pages beside the framings, and the code must agree.
 @Suite struct DialectsDocumentTests {
-    /// The page of a framing by its name.
+    /// The pages of the framings, by name.
     private static let pages = [
         "header7": "Header7/header7.md", "sized": "Sized/sized.md", "tagged37": "Tagged37/tagged37.md",
         "jsonline": "JSONLine/jsonline.md", "text": "Text/text.md",
@@ -30,7 +30,7 @@ import TransferTestSupport
     {
         let examples = try Self.examples(of: framing)
         #expect(examples.count { $0.isOfClient } >= 2)
-        // That of texts has no answers.
+        // The text framing has no answers.
         #expect(examples.count { !$0.isOfClient } >= (framing.hasClient ? 2 : 0))
     }
 

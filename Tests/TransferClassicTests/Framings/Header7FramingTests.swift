@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(Listener.heard(bytes, .header7, cutAt: Array(bytes.indices.prefix(100))) == heard)
     }
 
-    /// A wrong header is refused before its body comes.
+    /// A wrong header is refused before its body arrives.
     @Test func faultsComeEarly() {
         var listener = Listener(.header7)
         listener.hear([0, 1, 0, 99, 0, 0xFF, 0xFF])
@@ -44,7 +44,7 @@ import TransferTestSupport
         }
     }
 
-    /// Damaged, cut short, or with something behind it.
+    /// Bodies that are damaged, cut short, or followed by another byte.
     @Test func streamsThatAreNotWhole() throws {
         let body = Array(try Self.compressed(.text, ["id": 1, "text": "Hello, hello, hello."]).dropFirst(7))
         for count in body.indices {
@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(faultCode(try text(4 << 20)) == "frameTooLarge")
     }
 
-    /// 5 MB of what cannot be compressed, in chunks of 48 KiB whose digits are.
+    /// 5 MB that cannot be compressed, in chunks of 48 KiB whose base64 digits can.
     @Test func aPictureInCompressedBodies() throws {
         let picture = SplitMix64.bytes(seed: 5, 5_000_000)
         let size = UInt64(picture.count)

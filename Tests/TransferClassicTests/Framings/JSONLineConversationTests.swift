@@ -57,7 +57,7 @@ import TransferModel
         #expect(Listener.heard(Wire.jsonline("{\"type\":\"\(type)\"}"), .jsonline).isEmpty)
     }
 
-    /// Heads that are known are not read again; what differs in a byte is.
+    /// A known head is not parsed again; a head that differs in one byte is.
     @Test func heartbeatsThatComeAgain() {
         let heads = [
             Wire.head("heartA", "alice", "", "0"), Wire.head("heartB", "alice", "", "0"),
@@ -75,7 +75,8 @@ import TransferModel
         }
     }
 
-    /// One with a body has one each time, and one that is too long to be remembered is read each time.
+    /// A heartbeat with a body has the body each time, and a heartbeat that is too long to be remembered is parsed each
+    /// time.
     @Test func heartbeatsThatAreReadAgain() {
         let long = Wire.jsonline(Wire.head("heart" + String(repeating: "x", count: 1000), "alice", "", "0"))
         let withBody = Wire.jsonline(Wire.head("heart", "alice", "", "2"), [0x7B, 0x7D])
@@ -123,7 +124,7 @@ import TransferModel
         #expect(faultCode(heard) == "malformedFrame")
     }
 
-    /// The longest head is taken, however it comes; one byte more is not, even before it ends.
+    /// The longest head is accepted, however it arrives; one byte more is refused, even before the head ends.
     @Test func headsThatDoNotEnd() throws {
         let frame = "{\"type\":\"heart\",\"x\":\"\"}"
         let longest = "{\"type\":\"heart\",\"x\":\"" + String(repeating: "y", count: 65_536 - frame.utf8.count) + "\"}"

@@ -66,7 +66,7 @@ import TransferModel
         #expect(answer?.isStored == (result == 1))
     }
 
-    /// Bytes that a client leaves unread take its last upload with them.
+    /// Answers that a client leaves unread would make it lose its last upload.
     @Test func aClientThatReadsNoAnswersGetsNone() {
         let conversation = SizedConversation(isAnswered: false)
         #expect(conversation.answer(to: ClassicUpload(number: 1, kind: .text), ClassicResult(.committed)).isEmpty)
@@ -95,7 +95,7 @@ import TransferModel
         #expect(SizedClient.head(kind: .file, size: 1) == nil)
     }
 
-    /// 200 MB are given on where they lie: as many steps as pieces, and nothing is kept.
+    /// 200 MB are passed on without copies: as many steps as pieces, and no bytes are kept.
     @Test(arguments: [(7, 1 << 18), (65_537, 50_000_000), (1 << 20, 200_000_000)])
     func contentIsNotCopied(_ longest: Int, _ size: Int) throws {
         var conversation = SizedConversation()

@@ -92,7 +92,7 @@ import TransferModel
         }
     }
 
-    /// A megabyte in a row, however it comes; a message in between begins anew.
+    /// A megabyte of noise in a row is accepted, however it arrives; a message starts the count again.
     @Test(arguments: [1_000, 65_536, 3 << 20]) func noiseIsBounded(_ piece: Int) {
         func code(_ count: Int) -> String? {
             let noise = [UInt8](repeating: 0x2E, count: count)

@@ -27,7 +27,7 @@ import TransferModel
         }
     }
 
-    /// Its programs send all of the buffer, always.
+    /// The programs of this framing always send the whole buffer.
     @Test func lessThanABufferIsNoMessage() {
         var listener = Listener(.text)
         listener.hear(Wire.text("Hi").dropLast())

@@ -2,7 +2,7 @@ import Testing
 import TransferClassic
 import TransferModel
 
-/// What messages mean, the same in both framings that carry them.
+/// Messages have equal meaning in both framings that carry them.
 @Suite struct MessageConversationTests {
     private static let wrongInside: [(UInt16, String, String)] = [
         (18, "{\"id\":1}", "malformedFrame"), (18, "{\"id\":1,\"data\":7}", "malformedFrame"),
@@ -82,8 +82,8 @@ import TransferModel
         #expect(faultCode(chunk(48 << 10 + 1)) == "frameTooLarge")
     }
 
-    /// A name decides nothing here: it is the upload's failure if it cannot be one, and nobody else's. One that is too long is
-    /// kept as far as it takes to be too long.
+    /// A name has no effect here: an invalid name is only a failure of the upload that has it. A name that is too long
+    /// is kept only up to a length that is still too long.
     @Test(arguments: ["../../etc/passwd", "a/b", "", "a\u{1B}[2J", String(repeating: "n", count: 300)])
     func namesAreGivenOnAsTheyCame(_ name: String) {
         let json = MessageRequest.begin(id: 1, name: name, kind: nil, size: nil).object.text
@@ -104,7 +104,7 @@ import TransferModel
                 == Wire.header7(23, #"{"id":5,"code":104,"result":"unexpectedFrame","message":"No."}"#))
     }
 
-    /// However long the texts are, the answer is there, and whole characters of them.
+    /// However long the texts are, the answer is complete, and its texts are cut at whole characters.
     @Test(arguments: ["\u{1}", "é", "你", "😀", "\u{80}"]) func longAnswersAreClipped(_ character: String) throws {
         let long = String(repeating: character, count: 100_000)
         let result = ClassicResult(.storageFailed, path: long, message: long, name: long)

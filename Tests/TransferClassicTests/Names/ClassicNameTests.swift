@@ -3,7 +3,7 @@ import TransferClassic
 import TransferModel
 
 @Suite struct ClassicNameTests {
-    /// 2026-11-22 10:15:00.
+    /// The last nanosecond of 2026-11-22 10:15:00.
     private static let time = Timestamp(seconds: 1_795_342_500, nanoseconds: 999_999_999)
 
     @Test func made() {

@@ -1,7 +1,7 @@
 import TransferClassic
 
-/// What a conversation said, apart from where the stream was cut: content that belongs together is in one piece, and what
-/// means nothing is left out.
+/// A step of a conversation, independent of the cuts in the stream: connected content is in one piece, and steps
+/// without a meaning are left out.
 enum Heard: Equatable {
     case present(String)
     case begin(ClassicUpload)

@@ -2,7 +2,7 @@ import Testing
 import TransferClassic
 import TransferModel
 
-/// Speaks to a conversation as a session does: shows what has come, drops what was consumed.
+/// Feeds a conversation like a session: shows the received bytes, and drops the consumed ones.
 struct Listener {
     private(set) var conversation: any ClassicConversation
     private(set) var heard: [Heard] = []
@@ -14,10 +14,10 @@ struct Listener {
         conversation = framing.conversation()
     }
 
-    /// Whether the stream could end now.
+    /// Whether the stream may end now.
     var isBetweenMessages: Bool { conversation.isBetweenMessages && buffer.isEmpty }
 
-    /// What a stream says when it comes in pieces that end there.
+    /// The steps of a stream that arrives in pieces which end at `cuts`.
     static func heard(_ bytes: [UInt8], _ framing: ClassicFraming, cutAt cuts: [Int] = []) -> [Heard] {
         var listener = Listener(framing)
         var start = 0
@@ -35,7 +35,7 @@ struct Listener {
         buffer.removeFirst(start)
     }
 
-    /// - Returns: bytes consumed; nothing when more are needed.
+    /// - Returns: number of consumed bytes, or nil if more bytes are needed.
     private mutating func step(from start: Int) -> Int? {
         steps += 1
         do throws(ClassicFault) {
@@ -85,7 +85,7 @@ extension [UInt8] {
     init(_ text: StaticString) { self = text.withUTF8Buffer { Array($0) } }
 }
 
-/// The code of the fault that a stream ends in, or nothing.
+/// The code of the fault at the end of the steps, or nil.
 func faultCode(_ heard: [Heard]) -> String? {
     if case .fault(let fault) = heard.last { fault.code.name } else { nil }
 }

@@ -1,6 +1,6 @@
 import TransferClassic
 
-/// A conversation of each framing with everything in it that the framing has.
+/// A conversation for each framing with all that the framing has.
 enum Sample {
     static let all: [(framing: ClassicFraming, bytes: [UInt8])] = [
         (.sized(total: .whole, isAnswered: true), sized), (.sized(total: .content, isAnswered: true), sizedByContent),
@@ -34,12 +34,12 @@ enum Sample {
         (64, "{\"id\":3,\"text\":\"\"}"), (5, "{}"),
     ]
 
-    /// Of `hello`.
+    /// The digest of the content `hello`.
     static let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 
     private static let header7 = messages.flatMap { Wire.header7($0.function, $0.json) } + Wire.header7(5, [])
 
-    /// With a heartbeat of 15 bytes between all messages, and lengths of both kinds.
+    /// The messages with a heartbeat of 15 bytes between them, and lengths of both kinds.
     private static let tagged37 = messages.enumerated().flatMap { index, message in
         Array("保持连接吗".utf8)
             + Wire.tagged37(Int(message.function), message.json, counting: index.isMultiple(of: 2) ? .units : .bytes)

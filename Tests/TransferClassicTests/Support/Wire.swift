@@ -1,9 +1,9 @@
 import TransferClassic
 import TransferModel
 
-/// Bytes as the programs of each framing put them together, written anew here from the descriptions.
+/// Bytes like those of each framing's programs, made independently from the descriptions.
 enum Wire {
-    /// - Parameter total: what the first number says, whatever is true.
+    /// - Parameter total: the first number, whether right or wrong.
     static func sized(_ total: Int32, _ type: Int32, _ content: [UInt8] = []) -> [UInt8] {
         little(total) + little(type) + content
     }
@@ -16,7 +16,7 @@ enum Wire {
         (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 
-    /// A buffer of 1,024 bytes with rubbish behind the NUL.
+    /// A buffer of 1,024 bytes with garbage behind the NUL.
     static func text(_ text: String) -> [UInt8] {
         let front = Array(text.utf8.prefix(1024)) + (text.utf8.count < 1024 ? [0] : [])
         return front + [UInt8](repeating: 0xAA, count: 1024 - front.count)
@@ -24,7 +24,7 @@ enum Wire {
 
     static func jsonline(_ head: String, _ body: [UInt8] = []) -> [UInt8] { Array(head.utf8) + [13, 10] + body }
 
-    /// A head as it is pretty-printed there.
+    /// A head, pretty-printed as in that framing's programs.
     static func head(_ type: String, _ sender: String, _ target: String, _ size: String) -> String {
         "{\n  \"type\" : \"\(type)\",\n  \"CinentID\" : \"\(sender)\",\n  \"targetID\" : \"\(target)\",\n  \"size\" : \"\(size)\"\n}"
     }
