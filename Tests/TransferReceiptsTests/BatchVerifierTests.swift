@@ -12,7 +12,7 @@ import TransferProtocol
         return (uploads, issuer.issue(uploads, sender: "192.0.2.7:50000"))
     }
 
-    /// Receipts made from the results are those that the server would have written, to the byte.
+    /// Receipts that the client makes from the results are byte for byte those that the server would have written.
     @Test(arguments: [1, 2, 3, 5, 8, 255, 256, 257, 1000]) func makesTheSameReceipts(_ count: Int) throws {
         let (uploads, batch) = Self.batch(count)
         let signed = try BatchVerifier(Sample.key).verify(batch.signedBatch, of: uploads)
@@ -35,9 +35,9 @@ import TransferProtocol
         }
     }
 
-    /// The longest line that can be fits behind what is worth writing.
+    /// The longest possible line fits after the size from which writing is worthwhile.
     @Test func thereIsRoomForTheLongestLine() throws {
-        // A character that takes six bytes of a line for one of the path.
+        // A character that takes six bytes of the line for one of the path.
         let path = Array(repeating: String(repeating: "\u{1}", count: 255), count: 15).joined(separator: "/")
         let issuer = ReceiptIssuer(Sample.identity, numbers: ReceiptNumbers())
         let uploads = Array(repeating: Sample.upload(1, path: path), count: 1000)
@@ -47,7 +47,7 @@ import TransferProtocol
         #expect(lines.count == signed.jsonBytes.count + 1)
     }
 
-    /// What the client knows otherwise, and what the server says otherwise.
+    /// Verification fails if the client's or the server's values differ.
     @Test func nothingElseVerifies() throws {
         let (uploads, batch) = Self.batch(5)
         let verifier = BatchVerifier(Sample.key)

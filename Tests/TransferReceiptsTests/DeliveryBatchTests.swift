@@ -17,13 +17,13 @@ import TransferProtocol
             let signed = try SignedDeliveryReceipt(json: line)
             #expect(signed.receipt == receipts[number] && signed.jsonBytes == line && Array(signed.json.utf8) == line)
             #expect(signed.index == number && signed.treeSize == count)
-            // Alone, and with what was found out of those before.
+            // Verified alone, and with the results of earlier verifications.
             try ReceiptVerifier().verify(signed)
             try verifier.verify(signed)
         }
     }
 
-    /// Whatever names there are: what the server lists of a receipt has room for it.
+    /// Whatever the names are, a receipt fits into the server's lists.
     @Test func noLineIsLongerThanItMayBe() throws {
         let name = String(repeating: "\u{1}", count: 170)
         let path = Array(repeating: String(repeating: "\u{1}", count: 170), count: 4).joined(separator: "/")
@@ -55,14 +55,14 @@ import TransferProtocol
             changed[index] ^= 1
             #expect(!isKept(receipts, changed), "byte \(index)")
         }
-        // Somebody else's, over the same.
+        // Another client's signature of the same receipts.
         let other = KeyPair()
         let own = try [Sample.delivery(recipient: other.key)]
         #expect(!isKept(own, DeliveryBatch.sign([try Sample.delivery()], with: Sample.recipient)))
         #expect(!isKept([try Sample.delivery()], DeliveryBatch.sign(own, with: other)))
     }
 
-    /// Whoever signs for two.
+    /// A batch with receipts of two recipients.
     @Test func aBatchIsOfOneRecipient() throws {
         let receipts = [try Sample.delivery(), try Sample.delivery(recipient: Sample.key)]
         for (order, key) in [(receipts, Sample.recipient), (receipts.reversed(), Sample.identity)] {
@@ -71,7 +71,7 @@ import TransferProtocol
         }
     }
 
-    /// Without a look at what is signed.
+    /// Signs without the checks of `DeliveryBatch`.
     private static func sign(_ receipts: [DeliveryReceipt], _ subject: ReceiptSubject, _ key: KeyPair) -> [UInt8] {
         let hasher = TreeHasher()
         let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
@@ -83,14 +83,14 @@ import TransferProtocol
         #expect(DeliveryBatch.lines(receipts, signature: Self.sign(receipts, .deliveries, Sample.recipient)) == nil)
     }
 
-    /// What a key signs as a server's is not what it signs as a recipient's.
+    /// A signature that a key makes as a server differs from one that it makes as a recipient.
     @Test func aServersSignatureIsNoRecipients() throws {
         let receipts = try Sample.deliveries(2)
         #expect(DeliveryBatch.lines(receipts, signature: Self.sign(receipts, .uploads, Sample.recipient)) == nil)
         #expect(DeliveryBatch.lines(receipts, signature: Self.sign(receipts, .deliveries, Sample.recipient)) != nil)
     }
 
-    /// Every part, changed to another value that makes sense.
+    /// Every field, changed to another valid value.
     @Test func noPartCanBeChanged() throws {
         let signature = DeliveryBatch.sign([try Sample.delivery()], with: Sample.recipient)
         #expect(DeliveryBatch.lines([try Sample.delivery()], signature: signature) != nil)

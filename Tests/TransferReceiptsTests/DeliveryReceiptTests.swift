@@ -6,7 +6,7 @@ import TransferTestSupport
 @testable import TransferReceipts
 
 @Suite struct DeliveryReceiptTests {
-    /// The form is fixed for ever: receipts are older than programs.
+    /// The format is fixed for ever: receipts outlive programs.
     @Test func theTextIsAsSpecified() throws {
         let id = try #require(UploadID(hexadecimal: "00112233445566778899aabbccddeeff"))
         let receipt = try Sample.delivery(
@@ -29,7 +29,7 @@ import TransferTestSupport
         #expect(String(decoding: head.message(.uploads), as: UTF8.self) == "transfer receipts 1\n" + rest)
     }
 
-    /// `é` as one scalar and as two: equal strings, different names.
+    /// `é` as one scalar and as two: equal strings, but different names.
     @Test func equivalentNamesAreDifferentNames() throws {
         let (one, two) = ("\u{E9}", "e\u{301}")
         #expect(one == two)
@@ -45,7 +45,7 @@ import TransferTestSupport
         }
     }
 
-    /// As lines of a file.
+    /// Every name is read back from a line of a file.
     @Test(arguments: OddNames.paths) func everyNameComesBack(_ name: String) throws {
         let person = OddNames.components.contains(name) && name.utf8.count < 64 ? name : "bob"
         let receipt = try Sample.delivery(to: person, from: person, name: name)
@@ -58,7 +58,7 @@ import TransferTestSupport
 
     @Test func aNameHasItsLimitAsItIsWritten() throws {
         let most = DeliveryReceipt.longestName
-        // The last one takes two bytes for each that it has.
+        // The second text takes two bytes for each character.
         for text in [String(repeating: "x", count: most), String(repeating: "\"", count: most / 2)] {
             _ = try Sample.delivery(to: text, from: text)
             #expect(throws: ReceiptFault.self) { try Sample.delivery(to: text + "x") }
@@ -69,12 +69,12 @@ import TransferTestSupport
     }
 
     @Test func aPathHasItsLimitAsItIsWritten() throws {
-        // What stands for itself is never too long, up to the longest path that there is.
+        // A name without escapes is never too long, up to the longest path.
         let plain = String(repeating: String(repeating: "é", count: 127) + "x/", count: 15)
         let longest = plain + String(repeating: "x", count: Limits.path - plain.utf8.count)
         #expect(longest.utf8.count == Limits.path)
         _ = try Sample.delivery(name: longest)
-        // Six bytes for each, 4,096 in all, and one more.
+        // Six bytes for each character, 4,096 in all, and one more.
         let component = String(repeating: "\u{1}", count: 255)
         let escaped = "\(component)/\(component)/" + String(repeating: "\u{1}", count: 172) + "/x"
         _ = try Sample.delivery(name: escaped)

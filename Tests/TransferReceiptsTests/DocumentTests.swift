@@ -5,7 +5,7 @@ import TransferModel
 
 @testable import TransferReceipts
 
-/// What the documents show is what the code makes.
+/// The code makes what the documents show.
 @Suite struct DocumentTests {
     @Test func theExampleIsAGoodReceipt() throws {
         let document = try Self.read("docs/reference/receipts.md")
@@ -32,7 +32,7 @@ import TransferModel
         #expect(document.contains(String(Sample.recipient.key.fingerprint.prefix(15))))
     }
 
-    /// Broken into lines for reading, each after the first one indented by a space.
+    /// The example is broken into lines for reading; each line after the first is indented by a space.
     private static func example(_ number: Int, of document: String) -> String? {
         let blocks = document.split(separator: "```json\n").dropFirst().compactMap {
             $0.split(separator: "\n```").first

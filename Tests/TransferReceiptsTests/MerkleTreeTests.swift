@@ -8,7 +8,7 @@ import TransferModel
 @Suite struct MerkleTreeTests {
     private let hasher = TreeHasher()
 
-    /// Leaves and roots of the tree that Certificate Transparency's reference implementation tests with.
+    /// Leaves and roots of the tests of Certificate Transparency's reference implementation.
     static let contents = [
         "", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f",
     ]
@@ -29,7 +29,7 @@ import TransferModel
         #expect(MerkleTree(leaves, hasher).root.bytes == [UInt8](hexadecimal: Self.roots[count - 1]))
     }
 
-    /// Against the definitions of the RFC, which divide from the top.
+    /// Compares with the definitions of the RFC, which divide the tree from the top.
     @Test(arguments: Array(1...70) + [127, 128, 129, 1_000]) func everyLeafHasItsPath(_ count: Int) {
         let contents = (0..<count).map { Array("leaf \($0)".utf8) }
         let leaves = contents.map(hasher.leaf)
@@ -81,7 +81,7 @@ private enum NaiveTree {
             ? path(index, left) + [hash(right)] : path(index - left.count, right) + [hash(left)]
     }
 
-    /// Divided at the largest power of two that is smaller than the number of leaves.
+    /// Divides at the largest power of two that is smaller than the number of leaves.
     private static func halves(
         _ leaves: ArraySlice<[UInt8]>
     ) -> (ArraySlice<[UInt8]>, ArraySlice<[UInt8]>) {

@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferReceipts
 
-/// What was read of a receipt makes sense, or is refused before anything is verified.
+/// A receipt with impossible fields is refused before it is verified.
 @Suite struct ReceiptFieldsTests {
     private func isRead(
         _ result: ResultCode = .committed, _ algorithm: DigestAlgorithm = .xxh128, size: UInt64 = 5, index: UInt32 = 0

@@ -26,13 +26,13 @@ import TransferSystem
     @Test func aLaterStartGivesLargerNumbers() {
         let first = ReceiptNumbers()
         let given = first.take(100)
-        // The clock goes on by a microsecond for each number, at the least.
+        // The clock advances by at least a microsecond for each number.
         while UInt64(utcNanoseconds() / 1_000) <= given + 100 {}
         #expect(ReceiptNumbers().take(1) > given + 99)
         #expect(given < 1 << 53)
     }
 
-    /// Whatever the clock says, and whenever the server dies: what was kept is above all that was given.
+    /// Whatever the clock shows and whenever the server dies, the stored number is above all numbers that were given.
     @Test func whatIsKeptIsAboveWhatIsGiven() {
         let kept = Locked([UInt64]())
         let numbers = ReceiptNumbers(first: 1 << 60) { number in kept.withLock { $0.append(number) } }

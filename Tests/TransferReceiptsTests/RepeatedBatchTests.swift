@@ -14,7 +14,7 @@ import TransferModel
         #expect(uploads.indices.map { again.encoded($0) } == uploads.indices.map { batch.encoded($0) })
     }
 
-    /// One that would not verify is worth less than none.
+    /// A receipt that would not verify is worse than none.
     @Test func ofOtherUploadsThereAreNone() {
         let uploads = (0..<3).map { Sample.upload($0) }
         let signedBatch = issuer.issue(uploads, sender: "x").signedBatch

@@ -4,11 +4,11 @@ import TransferModel
 @testable import TransferReceipts
 
 extension Sample {
-    /// The second key pair that RFC 8032 gives in section 7.1: bob's.
+    /// Bob's key pair: the second in section 7.1 of RFC 8032.
     static let recipient = KeyPair(
         secret: bytes("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb"))
 
-    /// What bob says of a picture that alice has sent.
+    /// Bob's receipt for a picture that Alice has sent.
     static func delivery(
         id: UploadID = upload(1).uploadID, to: String = "bob", from: String = "alice", name: String = "photo.png",
         kind: ContentKind = .picture, size: UInt64 = 5,
@@ -20,14 +20,14 @@ extension Sample {
             time: ReceiptTime(clamping: time), recipient: recipient, server: server ?? ServerKey(Bytes32()))
     }
 
-    /// As many of them, of different uploads.
+    /// `count` receipts for different uploads.
     static func deliveries(_ count: Int) throws -> [DeliveryReceipt] {
         try (1...count).map { number in
             try delivery(id: upload(number).uploadID, name: "photos/\(number).png", size: UInt64(number))
         }
     }
 
-    /// The same, signed by bob.
+    /// `count` receipts for different uploads, signed by Bob.
     static func signedDeliveries(_ count: Int) throws -> [SignedDeliveryReceipt] {
         let receipts = try deliveries(count)
         return DeliveryBatch.signed(receipts, signature: DeliveryBatch.sign(receipts, with: recipient)) ?? []

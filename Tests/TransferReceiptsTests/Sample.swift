@@ -4,9 +4,9 @@ import TransferProtocol
 
 @testable import TransferReceipts
 
-/// Receipts that many tests start from.
+/// Receipts that many tests begin with.
 enum Sample {
-    /// The first key pair that RFC 8032 gives in section 7.1.
+    /// The first key pair in section 7.1 of RFC 8032.
     static let identity = ServerIdentity(secret: secret)
 
     static let secret = bytes("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
@@ -34,7 +34,7 @@ enum Sample {
             result: number % 3 == 0 ? .alreadyStored : .committed)
     }
 
-    /// As many receipts of one batch.
+    /// `count` receipts of one batch.
     static func receipts(_ count: Int, by identity: ServerIdentity = identity) -> [SignedReceipt] {
         ReceiptIssuer(identity, numbers: ReceiptNumbers())
             .issue((1...count).map { upload($0) }, sender: "[::1]:50000").signed

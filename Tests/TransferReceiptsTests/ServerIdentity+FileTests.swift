@@ -24,7 +24,7 @@ import TransferTestSupport
         #expect(!isNewAgain && again.key == identity.key)
     }
 
-    /// As `openssl genpkey -algorithm ed25519` writes it.
+    /// A file as `openssl genpkey -algorithm ed25519` writes it.
     @Test func readsWhatOpenSSLWrites() throws {
         try write(
             "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"

@@ -49,7 +49,7 @@ import TransferTestSupport
         #expect(!isGood(line + [UInt8(ascii: " ")]) && !isGood(line + [UInt8(ascii: "\n")]) && !isGood(line + line))
     }
 
-    /// Other spellings of the same JSON: signed text has one.
+    /// Other spellings of the same JSON: signed text has only one.
     @Test func thereIsOneWayToWriteALine() throws {
         let line = try Sample.signedDeliveries(2)[0].json
         let spellings = [
@@ -79,7 +79,7 @@ import TransferTestSupport
         #expect(!isRead(0, of: 257, height: 8) && !isRead(0, of: 256, height: 9))
     }
 
-    /// What another receipt of the same batch proves must not pass for a proof of this one.
+    /// The proof of another receipt in the batch must not verify this one.
     @Test func noProofCanBeBorrowed() throws {
         let batch = try Sample.signedDeliveries(7)
         let another = try Sample.signedDeliveries(8)[7]
@@ -92,7 +92,8 @@ import TransferTestSupport
         }
     }
 
-    /// The verifier remembers what it has seen of one kind; the other kind, signed by the same key, is not that.
+    /// The verifier remembers the roots of one kind of receipt; the other kind, signed by the same key, must not profit
+    /// from that.
     @Test func theKindsAreApart() throws {
         let delivery = try Sample.delivery(recipient: Sample.key)
         let signature = DeliveryBatch.sign([delivery], with: Sample.identity)
@@ -100,7 +101,7 @@ import TransferTestSupport
         let upload = Sample.receipts(1)[0]
         let borrowed = SignedReceipt(
             upload.receipt, text: upload.text, index: 0, treeSize: 1, inclusion: [], signature: signature)
-        // The root of the one as if it were that of the other.
+        // The root of one kind, presented as the root of the other kind.
         let posing = SignedReceipt(
             upload.receipt, text: signed.text, index: 0, treeSize: 1, inclusion: [], signature: signature)
         try verifier.verify(signed)

@@ -28,7 +28,7 @@ import TransferTestSupport
         try ReceiptVerifier().verify(again)
     }
 
-    /// The form is fixed for ever: receipts are older than programs.
+    /// The format is fixed for ever: receipts outlive programs.
     @Test func theTextIsAsSpecified() {
         let receipt = Receipt(
             number: 1_767_225_600_000_000, uploadID: Sample.upload(1).uploadID,
@@ -96,7 +96,7 @@ import TransferTestSupport
         #expect(throws: ReceiptFault.self) { try SignedReceipt(decoding: bytes + [0]) }
     }
 
-    /// Every field, changed to another value that makes sense.
+    /// Every field, changed to another valid value.
     @Test func noFieldCanBeChanged() throws {
         let batch = Sample.receipts(5)
         let signed = batch[2]
@@ -131,7 +131,7 @@ import TransferTestSupport
         }
     }
 
-    /// What another receipt of the same batch proves must not pass for a proof of this one.
+    /// The proof of another receipt in the batch must not verify this one.
     @Test func noProofCanBeBorrowed() throws {
         let batch = Sample.receipts(7)
         let (one, other) = (batch[2], batch[3])
