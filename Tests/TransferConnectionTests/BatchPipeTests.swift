@@ -3,7 +3,7 @@ import TransferIO
 
 @testable import TransferConnection
 
-/// The pipe alone: no socket, no pool, no waiting.
+/// Tests of the pipe alone, without socket, pool or waiting.
 @Suite struct BatchPipeTests {
     private let pool = BufferPool(size: ToyBatch.bufferSize, count: 64)
 
@@ -16,7 +16,7 @@ import TransferIO
 
     // MARK: Whole streams
 
-    /// However the stream is cut in two, and the pieces into buffers.
+    /// The stream is cut in two at every byte.
     @Test func findsTheSameFramesHoweverTheStreamIsCut() throws {
         let stream = ToyBatch.stream(of: 0..<40)
         for cut in 0...stream.count {
@@ -34,7 +34,8 @@ import TransferIO
         #expect(session.worked == ToyBatch.frames(0..<200))
     }
 
-    /// - Parameter pace: of the pool, in turns of the session; the slowest only works when nothing else can be done.
+    /// - Parameter pace: turns of the session per turn of the pool; the slowest pool only works when the session cannot
+    ///   do anything else.
     @Test(
         arguments: [1, 2, 3, 7, 50, .max],
         [[.nothing], [.results, .nothing], [.work, .nothing], [.work, .results]] as [[BatchPipe<ToyBatch>.Left]])
@@ -49,7 +50,7 @@ import TransferIO
         }
     }
 
-    /// What was received whole is worked on, what is behind that is dropped, and every buffer comes back.
+    /// Complete frames are processed, the bytes behind them are dropped, and every buffer is returned.
     @Test(arguments: [1, 4, .max]) func stopsAnywhere(pace: Int) throws {
         let stream = ToyBatch.stream(of: 0..<60)
         for end in 0...stream.count {
@@ -71,7 +72,7 @@ import TransferIO
         pipe.begin(in: try #require(pool.takeNow()))
         #expect(pipe.reading(isScarce: false, takesAnswers: true) == .receive)
         check(pipe.handOver(), is: false)
-        // Nothing was found: an idle connection holds no buffer.
+        // The batch was empty: an idle connection holds no buffer.
         #expect(pipe.filling == nil)
         #expect(pipe.isDrained)
     }
@@ -94,7 +95,7 @@ import TransferIO
         #expect(pipe.reading(isScarce: false, takesAnswers: false) == .wait)
         #expect(try #require(pipe.filling).parse() == .untilFull)
         pipe.parsed(.untilFull)
-        // What is here already is worked on.
+        // Frames that were received before are processed.
         #expect(pipe.reading(isScarce: false, takesAnswers: false) == .parse)
         check(pipe.handOver(), is: true)
         #expect(pipe.reading(isScarce: false, takesAnswers: false) == .parse)
@@ -109,7 +110,7 @@ import TransferIO
         let limit = isScarce ? 2 : 8
         for waiting in 0..<limit {
             #expect(pipe.reading(isScarce: isScarce, takesAnswers: true) == .takeBuffer)
-            // Full, so that it doesn't wait for more.
+            // The batch is full, so the pipe does not wait for more.
             try fill(&pipe)
             check(pipe.handOver(), is: waiting == 0)
         }
@@ -118,7 +119,7 @@ import TransferIO
         #expect(pipe.reading(isScarce: isScarce, takesAnswers: true) == .takeBuffer)
     }
 
-    /// The frames behind one that has to be decided about stay, without a buffer.
+    /// The frames behind one that needs a decision stay, without a buffer.
     @Test func setsAsideWhatHasToWait() throws {
         let stream = ToyBatch.stream(of: 0..<2)
         var pipe = try pipe(holding: stream)
@@ -137,7 +138,8 @@ import TransferIO
         check(pipe.take().flatMap(\.found), is: ToyBatch.frames(0..<2))
     }
 
-    /// What was found in front of it is worked on before it; the pool is at work when that is found, and may have come to its end since.
+    /// Frames in front of one that needs a decision are processed before it. The pool still works on earlier frames
+    /// then, or has finished meanwhile.
     @Test(arguments: [false, true]) func setsNothingAsideThatWasFound(poolRests: Bool) throws {
         var pipe = try pipe(holding: ToyBatch.stream(of: 0..<1))
         _ = try #require(pipe.filling).parse()
@@ -195,7 +197,7 @@ import TransferIO
         check(pipe.take().flatMap(\.found), is: ToyBatch.frames(1..<2))
     }
 
-    /// Results that wait for the next batch must not wait for more of it than there is.
+    /// A batch that results wait for must not wait for more frames.
     @Test func handsOverWhatResultsWaitFor() throws {
         var pipe = try pipe(holding: ToyBatch.stream(of: 0..<1))
         _ = try #require(pipe.filling).parse()
@@ -212,7 +214,7 @@ import TransferIO
         #expect(pipe.filling == nil)
         #expect(pipe.hasWork)
         check(pipe.take().flatMap(\.found), is: ToyBatch.frames(1..<2))
-        // With nothing behind it, the pool is asked once more and gives what it has.
+        // If no batch follows, the pool is asked once more and returns its results.
         pipe.worked(leaving: .results)
         #expect(pipe.hasWork)
         check(pipe.take().isEmpty, is: true)
@@ -250,7 +252,7 @@ import TransferIO
         #expect(pipe.isDrained)
     }
 
-    /// A session that ends while the pool works.
+    /// A session ends while the pool works.
     @Test func finishesBesideAWorkingPool() throws {
         var pipe = BatchPipe<ToyBatch>()
         try fill(&pipe)
@@ -268,14 +270,14 @@ import TransferIO
         check(pipe.take().flatMap(\.found), is: ToyBatch.frames(5..<6))
     }
 
-    /// For what changes the pipe, which `#expect` doesn't take.
+    /// `#expect` does not accept expressions that change the pipe.
     private func check<Value: Equatable>(
         _ value: Value, is expected: Value, sourceLocation: SourceLocation = #_sourceLocation
     ) {
         #expect(value == expected, sourceLocation: sourceLocation)
     }
 
-    /// A buffer full of frames, none of them left over.
+    /// Fills a buffer with frames, without a rest.
     private func fill(_ pipe: inout BatchPipe<ToyBatch>) throws {
         pipe.begin(in: try #require(pool.takeNow()))
         let batch = try #require(pipe.filling)

@@ -18,7 +18,7 @@ import TransferConnection
         #expect(ForeignService(opening: Array(opening.utf8)) == nil)
     }
 
-    /// Whatever stands behind what is looked at changes nothing.
+    /// Bytes behind the inspected opening change nothing.
     @Test func noMoreThanSoMuch() {
         let late = "220 " + String(repeating: "a", count: ForeignService.openingSize) + " FTP"
         #expect(ForeignService(opening: Array(late.utf8))?.name == "a mail or FTP server")

@@ -2,9 +2,9 @@ import TransferIO
 
 @testable import TransferConnection
 
-/// Batches of frames that have a byte of length and then as many of content.
+/// Batches of frames that have a byte of length and then as many bytes of content.
 ///
-/// `@unchecked Sendable`: one thread, the test's.
+/// `@unchecked Sendable`: only the test's thread uses it.
 final class ToyBatch: PipedBatch, @unchecked Sendable {
     static let mostSteps = 4
     static let bufferSize = 24
@@ -23,7 +23,7 @@ final class ToyBatch: PipedBatch, @unchecked Sendable {
     var isEmpty: Bool { found.isEmpty }
     var isComplete: Bool { found.count >= Self.mostSteps }
 
-    /// - Returns: how many of the bytes there was room for.
+    /// - Returns: number of bytes that fit.
     @discardableResult func receive(_ bytes: ArraySlice<UInt8>) -> Int {
         let count = min(bytes.count, input.free.count)
         UnsafeMutableRawBufferPointer(rebasing: input.free[..<count]).copyBytes(from: bytes.prefix(count))
@@ -40,7 +40,7 @@ final class ToyBatch: PipedBatch, @unchecked Sendable {
         return .everything
     }
 
-    /// The content of frames with these numbers, some of them long and some empty.
+    /// The content of the frames with these numbers; some are long and some are empty.
     static func frames(_ numbers: Range<Int>) -> [[UInt8]] {
         numbers.map { Array(repeating: UInt8($0), count: $0 * 7 % 5) }
     }
@@ -49,7 +49,6 @@ final class ToyBatch: PipedBatch, @unchecked Sendable {
         frames(numbers).flatMap { [UInt8($0.count)] + $0 }
     }
 
-    /// Whole frames.
     static func count(in bytes: ArraySlice<UInt8>) -> Int {
         var (rest, count) = (bytes, 0)
         while let length = rest.first, rest.count > Int(length) {

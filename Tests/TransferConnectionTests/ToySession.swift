@@ -3,18 +3,18 @@ import TransferIO
 
 @testable import TransferConnection
 
-/// Does what a pipe says, with a peer that sends in pieces and a pool that takes its time.
+/// Follows the pipe's decisions, with a peer that sends in pieces and a slow pool.
 struct ToySession {
-    /// Turns that are far more than any of these needs.
+    /// Far more turns than any test needs.
     private static let mostTurns = 100_000
 
     private let buffers = BufferPool(size: ToyBatch.bufferSize, count: 64)
     private var pipe = BatchPipe<ToyBatch>()
     private var coming: [ArraySlice<UInt8>]
 
-    /// Turns of the session for one of the pool.
+    /// Number of turns of the session per turn of the pool.
     var pace = 1
-    /// What the pool says that it has left to do, in turn.
+    /// The remaining work that the pool reports, in turn.
     var left: [BatchPipe<ToyBatch>.Left] = [.nothing]
     var isScarce = false
 
@@ -33,10 +33,10 @@ struct ToySession {
         coming.removeAll(where: \.isEmpty)
     }
 
-    /// Buffers that somebody has still.
+    /// Whether the pipe still holds a buffer.
     var held: Int { pipe.filling == nil && pipe.isDrained ? 0 : 1 }
 
-    /// To the end of the stream, and until the pool rests.
+    /// Runs to the end of the stream, and until the pool rests.
     mutating func run() throws {
         var turns = 0
         while !hasEnded || pipe.isWorking {
@@ -47,7 +47,7 @@ struct ToySession {
         }
     }
 
-    /// - Returns: whether there was anything to do but to wait.
+    /// - Returns: whether there was anything to do except waiting.
     private mutating func read() -> Bool {
         switch pipe.reading(isScarce: isScarce, takesAnswers: true) {
         case .wait:
@@ -81,7 +81,7 @@ struct ToySession {
     }
 
     private mutating func start(_ hasToBegin: Bool) {
-        // Nobody is sent to the pool who is there.
+        // A pool that works already must not be started again.
         if hasToBegin { #expect(pipe.isWorking) }
         #expect(pipe.isWorking || pipe.isDrained)
     }
@@ -91,7 +91,7 @@ struct ToySession {
         let batches = pipe.take()
         mostWaiting = max(mostWaiting, batches.count)
         worked += batches.flatMap(\.found)
-        // A pool that always has work would never be done.
+        // A pool that always has work would never finish.
         pipe.worked(leaving: batches.isEmpty ? .nothing : left[jobs % left.count])
         jobs += 1
     }
