@@ -26,7 +26,7 @@ import Testing
         #expect(algorithm.function == function)
     }
 
-    /// A `begin` asks with the number that the plain digest has.
+    /// A `begin` message names a function by the number of the plain digest.
     @Test(arguments: [(.xxh128, 16), (.sha256, 32)] as [(DigestFunction, Int)])
     func functions(_ function: DigestFunction, size: Int) {
         #expect(function.size == size)

@@ -18,7 +18,7 @@ import TransferModel
         }
     }
 
-    /// Numbers and names are for ever: a row may be added here, none may change.
+    /// Numbers and names are fixed for ever: a row may be added here, none may change.
     static let rows = [
         Row(1, "committed", .success, exit: 0), Row(2, "alreadyStored", .success, exit: 0),
         Row(3, "skipped", .success, exit: 0), Row(4, "staged", .success, exit: 0),

@@ -1,7 +1,7 @@
 import Testing
 import TransferModel
 
-/// Names that make a path behind that of a folder.
+/// Names that are appended to the path of a folder.
 @Suite struct PathAcceptanceTests {
     private static let names =
         [
@@ -10,7 +10,7 @@ import TransferModel
         ]
         + [254, 255, 256].map { String(repeating: "n", count: $0) }
 
-    /// Some that leave just enough room, or just too little: components, and bytes.
+    /// Some folders leave just enough room, or just too little: in components, and in bytes.
     private static let folders: [String?] =
         [nil, "d", "d/e"]
         + (-2...0).map { String(repeating: "d/", count: Limits.pathDepth - 1 + $0) + "d" }
@@ -20,7 +20,7 @@ import TransferModel
             return above + "/" + String(repeating: "q", count: Limits.path - above.utf8.count - 1 + excess)
         }
 
-    /// Whatever is said without the path being made is what is said of the path.
+    /// The check without making the path agrees with the check of the whole path.
     @Test(arguments: folders) func asForTheWholePath(_ folder: String?) {
         let above = folder.flatMap { try? RelativePath($0) }
         guard (above == nil) == (folder == nil) else { return }

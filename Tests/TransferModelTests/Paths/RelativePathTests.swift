@@ -15,7 +15,7 @@ import TransferTestSupport
         #expect(throws: RelativePath.Fault.self) { try RelativePath(path) }
     }
 
-    /// A file system that ignores case folds more than ASCII, and some ignore what is invisible.
+    /// A file system that ignores case folds more than ASCII, and some file systems ignore invisible characters.
     @Test(arguments: [
         ".tran\u{17F}fer/x", ".TRAN\u{17F}FER", ".trans\u{200C}fer/x", "\u{FEFF}.transfer", "a/.TRAN\u{17F}FER/b",
         ".tran\u{17F}fer-parts",
@@ -24,7 +24,7 @@ import TransferTestSupport
         #expect(throws: RelativePath.Fault.self) { try RelativePath(path) }
     }
 
-    /// Any folder can be the top for somebody.
+    /// Any folder can be the root of a client.
     @Test(arguments: [
         ".transfer", ".Transfer/lock", "a/.transfer", "a/.transfer/b", "a/b/.TRANSFER", ".transfer-parts",
         "a/.transfer-parts/b", ".transfer-parts-0", ".Transfer-Parts-1000/a", "a/.transfer-\u{200B}parts-77",
@@ -32,7 +32,8 @@ import TransferTestSupport
         #expect(throws: RelativePath.Fault.self) { try RelativePath(path) }
     }
 
-    /// Equal strings that are two names; equally for hashes, so that nobody can fill a table with one.
+    /// Equal strings can be two names; their hashes differ as well, so that a client cannot fill a hash table with
+    /// equal strings.
     @Test(arguments: [("\u{E9}", "e\u{301}"), ("K", "\u{212A}"), ("a;b", "a\u{37E}b")])
     func hashesAreOfBytes(_ a: String, _ b: String) throws {
         #expect(a == b)
@@ -72,7 +73,8 @@ import TransferTestSupport
     @Test(
         arguments: [
             ("a", "a", nil, ["a"]), ("a/b.c", "b.c", "a", ["a", "b.c"]), ("a/b/c", "c", "a/b", ["a", "b", "c"]),
-            // A combining character after the slash makes one Swift character with it, but not one name.
+            // A combining character after the slash forms one Swift character with it, but the slash still separates
+            // names.
             ("a/\u{301}b", "\u{301}b", "a", ["a", "\u{301}b"]),
             (
                 "\u{1F468}/\u{200D}x/\u{FE0F}", "\u{FE0F}", "\u{1F468}/\u{200D}x",
@@ -86,7 +88,7 @@ import TransferTestSupport
         #expect(path.components.map { Array($0.utf8) } == components.map { Array($0.utf8) })
     }
 
-    /// Linux tells names apart by their bytes; two of them must not count as one place.
+    /// Linux compares names by their bytes; two names must not count as one place.
     @Test func canonicallyEquivalentPathsAreTwo() throws {
         let composed = try RelativePath("\u{E9}/x")
         let decomposed = try RelativePath("e\u{301}/x")
@@ -99,7 +101,7 @@ import TransferTestSupport
 
     private static let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 1)
 
-    /// What was as long or as deep as a path can be is longer and deeper in the trash, and comes back from there.
+    /// The longest and deepest paths are longer and deeper in the trash, and are still read.
     @Test(arguments: OddNames.paths) func whatIsWrittenDownIsRead(_ text: String) throws {
         let path = try RelativePath(text)
         let place = RelativePath.trash(Self.batch, path)

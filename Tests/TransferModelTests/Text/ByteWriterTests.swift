@@ -3,7 +3,7 @@ import Testing
 @testable import TransferModel
 
 @Suite struct ByteWriterTests {
-    /// Several bytes are written at once; it must not show.
+    /// Several bytes are written at once, with the result of single bytes.
     @Test func everyByteHasItsDigits() {
         let bytes = Array(UInt8.min...UInt8.max)
         for count in 0...bytes.count {

@@ -10,7 +10,7 @@ import TransferModel
         ("\u{61C}\u{200E}\u{202E}\u{2066}", #""\u061c\u200e\u202e\u2066""#), ("日本語 😀 e\u{301}", "\"日本語 😀 e\u{301}\""),
         ("\"\u{301}", "\"\\\"\u{301}\""),
     ]) func strings(_ value: String, json: String) {
-        // By code points, because canonically equivalent strings are equal.
+        // Compares code points, because canonically equivalent strings are equal.
         #expect(Array(JSONValue.string(value).text.unicodeScalars) == Array(json.unicodeScalars))
     }
 

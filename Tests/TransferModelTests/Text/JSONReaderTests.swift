@@ -47,7 +47,7 @@ import TransferTestSupport
         #expect(throws: JSONFault("it has a NUL character in it")) { try JSONReader.read(text, allowsNUL: false) }
     }
 
-    /// `é` as one character and as two, and a Kelvin sign, which is a `K` for `String`.
+    /// `é` as one character and as two, and a Kelvin sign, which equals `K` for `String`.
     @Test func membersAreToldApartByTheirBytes() throws {
         let node = try JSONReader.read(Array("{\"\u{e9}\":1,\"e\u{301}\":2,\"\u{212A}\":3}".utf8))
         #expect(node["\u{e9}"] == .number("1"))
@@ -58,7 +58,7 @@ import TransferTestSupport
         }
     }
 
-    /// What is written is read as what it was.
+    /// A written string is read as an equal string.
     @Test func readsWhatIsWritten() throws {
         var generator = SplitMix64(seed: 7)
         for _ in 0..<500 {

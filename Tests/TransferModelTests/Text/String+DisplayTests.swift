@@ -13,15 +13,15 @@ import TransferModel
         ("\u{202A}\u{202B}\u{202C}\u{202D}", "\\u{202a}\\u{202b}\\u{202c}\\u{202d}"),
         ("\u{2066}\u{2067}\u{2068}\u{2069}", "\\u{2066}\\u{2067}\\u{2068}\\u{2069}"),
         ("\u{200E}\u{200F}\u{61C}", "\\u{200e}\\u{200f}\\u{61c}"), ("\u{2028}\u{2029}", "\\u{2028}\\u{2029}"),
-        // Not at the start of a character, and neighbours that are harmless.
+        // A control that is not at the start of a character, and harmless neighbours.
         ("e\u{301}\u{202E}", "e\u{301}\\u{202e}"),
         ("a\u{2027}\u{202F}\u{3000}\u{A0}b", "a\u{2027}\u{202F}\u{3000}\u{A0}b"),
-        // What nobody sees: two names would look like one.
+        // Invisible characters: two names would look alike.
         ("a\u{200B}b\u{2060}c\u{FEFF}d\u{AD}e", "a\\u{200b}b\\u{2060}c\\u{feff}d\\u{ad}e"),
         ("\u{3164}\u{2800}\u{115F}\u{FFA0}\u{180E}", "\\u{3164}\\u{2800}\\u{115f}\\u{ffa0}\\u{180e}"),
         ("x\u{E0041}\u{E0100}\u{34F}", "x\\u{e0041}\\u{e0100}\\u{34f}"), ("a\u{200D}b\u{200C}", "a\\u{200d}b\\u{200c}"),
         ("a\u{FE0F}\u{2065}", "a\\u{fe0f}\\u{2065}"), ("\u{200D}", "\\u{200d}"),
-        // And what an emoji or a script needs.
+        // Invisible characters that an emoji or a script needs.
         ("\u{2764}\u{FE0F} 1\u{FE0F}\u{20E3}", "\u{2764}\u{FE0F} 1\u{FE0F}\u{20E3}"),
         ("\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}", "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}"),
         ("\u{2764}\u{FE0F}\u{200D}\u{1F525}", "\u{2764}\u{FE0F}\u{200D}\u{1F525}"),
@@ -29,7 +29,7 @@ import TransferModel
         ("\u{D28}\u{D4D}\u{200D}", "\u{D28}\u{D4D}\u{200D}"),
         ("\u{645}\u{200C}", "\u{645}\\u{200c}"), ("\u{645}\u{200C}\u{200C}\u{62E}", "\u{645}\\u{200c}\\u{200c}\u{62E}"),
     ]) func escapes(_ text: String, shown: String) {
-        // By code points, because canonically equivalent strings are equal.
+        // Compares code points, because canonically equivalent strings are equal.
         #expect(Array(text.escapedForDisplay.unicodeScalars) == Array(shown.unicodeScalars))
     }
 

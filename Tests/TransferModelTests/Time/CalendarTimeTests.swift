@@ -5,7 +5,7 @@ import TransferTestSupport
 @testable import TransferModel
 
 @Suite struct CalendarTimeTests {
-    /// The first and last seconds that 64 bits count, with years that no text has.
+    /// The first and last seconds that fit into 64 bits, with years that no text contains.
     @Test(arguments: [Int64.min, .min + 1, -1, 0, .max - 1, .max]) func everySecondIsOne(_ seconds: Int64) {
         let time = CalendarTime(secondsSince1970: seconds)
         #expect(time.secondsSince1970 == seconds)

@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(time.text(.seconds, .name) == "2026-01-31T18-30-05Z")
     }
 
-    /// Beyond what any text of others has, and with numbers that no part of a second has.
+    /// Times that no other program writes, and nanoseconds of more than a second.
     @Test func neverTraps() {
         #expect(Timestamp(seconds: .max, nanoseconds: .max).text(.exact) == "292277026596-12-04T15:30:07.4294967295Z")
         #expect(Timestamp(seconds: .min, nanoseconds: .max).text(.milliseconds) == "-292277022657-01-27T08:29:52.4294Z")
