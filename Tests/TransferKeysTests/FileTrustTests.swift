@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import TransferSystem
 
-/// Which files that decide something are believed: those that nobody else can write, or put another one in the place of.
+/// A file that decides about trust is accepted only if no other user can write or replace it.
 @Suite struct FileTrustTests {
     private let here: TemporaryDirectory
     private let file: String
@@ -52,7 +52,7 @@ import TransferTestSupport
         for home in [here.path("home"), nil] { #expect(fault(file, home: home) == expected) }
     }
 
-    /// Each of the folders up to the home; beyond that, and where the file is elsewhere, only the one that it lies in.
+    /// Checks all folders up to the home; above the home, and for files elsewhere, only the folder of the file.
     @Test func aFolderThatOthersCanWriteIsNot() {
         let folders = ["home/.config/transfer", "home/.config", "home"]
         for (index, folder) in folders.enumerated() {
@@ -61,14 +61,14 @@ import TransferTestSupport
             let found = fault(file, home: here.path("home"))
             #expect(found == .init(path: CanonicalPath(path).string, isFolder: true, reason: .writable))
             #expect((fault(file, home: nil) == nil) == (index > 0))
-            // Others remove nothing there that is not theirs.
+            // With the sticky bit, other users cannot remove the user's files.
             #expect(chmod(path, 0o1777) == 0)
             #expect(fault(file, home: here.path("home")) == nil)
             #expect(chmod(path, 0o755) == 0)
         }
     }
 
-    /// A link to it says nothing of who can write it.
+    /// The mode of a link does not show who can write its target.
     @Test func whatALinkLeadsToIsAskedFor() throws {
         let link = here.path("home/link")
         #expect(symlink(file, link) == 0)
@@ -84,10 +84,10 @@ import TransferTestSupport
             #expect(fault(file, home: here.path("home")) == expected)
             #expect(chown(path, 0, 0) == 0)
         }
-        // A group of others, whatever it is called.
+        // A group with other members, whatever its name is.
         #expect(chown(file, 0, 12_345) == 0 && chmod(file, 0o664) == 0)
         #expect(fault(file, home: nil)?.reason == .writable)
-        // A link of somebody else, in a folder in which others may make some.
+        // Another user's link, in a folder in which others may make links.
         #expect(chmod(file, 0o644) == 0 && mkdir(here.path("shared"), 0o1777) == 0)
         #expect(chmod(here.path("shared"), 0o1777) == 0)
         #expect(symlink(file, here.path("shared/link")) == 0 && fault(here.path("shared/link"), home: nil) == nil)
@@ -95,7 +95,7 @@ import TransferTestSupport
         #expect(fault(here.path("shared/link"), home: nil)?.reason == .owner(12_345))
     }
 
-    /// Nor is what cannot be looked at, and what a link in an open folder leads to.
+    /// The target of a link in an open folder is not trusted, nor is a path that cannot be looked up.
     @Test func aLinkInAnOpenFolderIsNot() {
         let link = here.path("home/open/link")
         #expect(mkdir(here.path("home/open"), 0o755) == 0 && symlink(file, link) == 0)
@@ -104,7 +104,7 @@ import TransferTestSupport
         let open = FileTrust.Fault(path: here.path("home/open"), isFolder: true, reason: .writable)
         #expect(fault(link, home: here.path("home")) == open)
         #expect(chmod(here.path("home/open"), 0o755) == 0)
-        // Bytes that are no text.
+        // Bytes that are not text.
         let place = here.path("home/odd")
         let odd: [CChar] = [0x2F, -1, 0]
         #expect(odd.withUnsafeBufferPointer { bytes in bytes.baseAddress.map { symlink($0, place) } } == 0)

@@ -5,11 +5,10 @@ import TransferTestSupport
 
 @testable import TransferKeys
 
-/// The file of a key pair.
 @Suite struct KeyFileTests {
     private static let wording = KeyPair.Wording(name: "The key", harm: "harm", remedy: "Remedy.", repair: "Repair.")
 
-    /// Whoever loses the race takes the key that is there, or two of them go on with different ones.
+    /// A process that loses the race uses the existing key; otherwise two processes would continue with different keys.
     @Test func allWhoMakeOneAtOnceHaveTheSame() throws {
         for _ in 0..<20 {
             let directory = try TemporaryDirectory()
@@ -25,7 +24,7 @@ import TransferTestSupport
         }
     }
 
-    /// An X25519 key (RFC 8410) is as long, and its algorithm has the number before that of Ed25519.
+    /// An X25519 key (RFC 8410) has the same length, and its algorithm number is the one before Ed25519's.
     @Test func aKeyOfAnotherAlgorithmIsNone() throws {
         let key = Sample.key.raw
         let text = KeyDocument.pem(KeyDocument.privateLabel, KeyDocument.privatePrefix, key)

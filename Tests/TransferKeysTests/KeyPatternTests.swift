@@ -8,7 +8,7 @@ import Testing
     static let pem =
         "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n"
 
-    /// As `openssl dgst -sha256 -binary | openssl base64` has it.
+    /// The output of `openssl dgst -sha256 -binary | openssl base64`.
     @Test func fingerprintIsThatOfTheRawKey() {
         #expect(Self.fingerprint == "SHA256:If4x36FUomFia/hUBG/SJxt77UtqvkWqWId+9H+XIbk")
     }

@@ -32,7 +32,7 @@ import TransferTestSupport
         #expect(names(in: folder.path) == ["list"])
     }
 
-    /// Also where somebody else makes it durable later.
+    /// The file is complete at once, even if the caller syncs it later.
     @Test func whatIsNotSyncedIsWrittenAtOnce() throws {
         #expect(try OwnFile.writeUnsynced([1], to: path, replaces: false))
         #expect(try !OwnFile.writeUnsynced([2], to: path, replaces: false))
@@ -84,7 +84,7 @@ import TransferTestSupport
         #expect(throws: SystemError.self) { try OwnFile.makeFolder("/proc/a/b") }
     }
 
-    /// Whoever comes later would take the key for one that stays.
+    /// A later process would assume that the key is durable.
     @Test func whatCannotBeMadeDurableIsNotFoundLater() throws {
         let lost = SystemError(errno: EIO, call: "fsync")
         #expect(throws: lost) {
@@ -98,7 +98,7 @@ import TransferTestSupport
         #expect(try OwnFile.write([2], to: path, replaces: false))
     }
 
-    /// What is in a folder is lost with the folder.
+    /// If a new folder is lost, the files in it are lost.
     @Test func foldersThatAreMadeAreDurable() throws {
         var synced: [String] = []
         try OwnFile.makeFolder(folder.path("a/b/c")) { synced.append($0) }

@@ -2,9 +2,9 @@ import TransferModel
 
 @testable import TransferKeys
 
-/// Keys that many tests start from.
+/// Keys that many tests begin with.
 enum Sample {
-    /// The first key that RFC 8032 gives in section 7.1.
+    /// The first key in section 7.1 of RFC 8032.
     static let key = PublicKey(bytes("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"))
 
     static func bytes(_ hexadecimal: String) -> Bytes32 {
