@@ -4,9 +4,9 @@ import TransferTestSupport
 
 @testable import TransferFuzzing
 
-/// Every seed, what the fuzzer has learnt, and every input that has broken something, through the targets that the fuzzer runs.
+/// Runs every seed, the fuzzer's corpus, and every input that once broke a target through the fuzzer's targets.
 ///
-/// `TRANSFER_FUZZ_CORPUS` names a directory with more of them, such as `.build/fuzz/corpus`.
+/// `TRANSFER_FUZZ_CORPUS` names a directory with more inputs, for example `.build/fuzz/corpus`.
 @Suite struct CorpusTests {
     private static let fuzz = String(#filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()) + "/Fuzz"
 
@@ -30,7 +30,7 @@ import TransferTestSupport
         #expect(Self.inputs(target).count >= 5)
     }
 
-    /// No input at all, and what no fuzzer would start from.
+    /// Empty input, and input that no fuzzer would begin with.
     @Test(arguments: FuzzTarget.allCases) func anythingIsAnInput(_ target: FuzzTarget) throws {
         let runner = FuzzRunner(target)
         let seed = UInt64.random(in: 0 ... .max)
@@ -43,7 +43,7 @@ import TransferTestSupport
         }
     }
 
-    /// In a conversation that has begun.
+    /// Every frame in a conversation that has begun.
     @Test func everyFrameMayCome() throws {
         let runner = FuzzRunner(.server)
         // docs/reference/protocol.md, function codes.

@@ -3,14 +3,15 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// What children of tests inherit, and what becomes of them. One after the other: they change the signals of this process.
+/// What child processes of tests inherit, and how they end. The tests run one after another because they change the
+/// signals of this process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ChildTests {
-    /// cat(1) that waits for its standard input.
+    /// cat(1), waiting for its standard input.
     private struct Waiting {
         let child: Child
         private let input: Int32
 
-        /// Returns when it runs: before that its loader has libraries open.
+        /// Returns when cat runs, because before that its loader has libraries open.
         init(_ descriptors: [Int32: Int32] = [:]) throws {
             var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
             try #require(cspawn_pipe(&input) == 0 && cspawn_pipe(&output) == 0)
@@ -27,18 +28,18 @@ import TransferTestSupport
             #expect(try child.wait() == .exited(0))
         }
 
-        /// The numbers of the descriptors that it has.
+        /// The numbers of the child's descriptors.
         var descriptors: [Int32] { names(in: "/proc/\(child.process)/fd").compactMap { Int32($0) }.sorted() }
     }
 
-    /// Descriptors that other code has made inheritable, as pipe(2) and socket(2) do it.
+    /// Descriptors that other code has made inheritable, as pipe(2) and socket(2) do.
     @Test func aChildHasNoDescriptorsByChance() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
         let far = fcntl(ends[1], F_DUPFD, 251)
         defer { close(far) }
-        // The one above the standard streams is the lifeline, and a stream that is not given is closed.
+        // The descriptor after the standard streams is the lifeline; a stream that is not passed is closed.
         let waiting = try Waiting()
         #expect(waiting.descriptors == [0, 1, Child.lifeline])
         try waiting.end()
@@ -47,7 +48,7 @@ import TransferTestSupport
         try whole.end()
     }
 
-    /// Also where a number stands for another descriptor here, and both are given.
+    /// A number may belong to another descriptor in this process, and both may be passed.
     @Test func aChildHasWhatItIsGiven() throws {
         var files: [Int32] = []
         defer { for file in files { close(file) } }
@@ -71,7 +72,7 @@ import TransferTestSupport
         return String(cString: resolved)
     }
 
-    /// nohup(1) and shells that start something in the background ignore signals, and a thread of the tests may block some.
+    /// nohup(1) and shells with background jobs ignore signals, and a thread of the tests may block some.
     @Test(arguments: [SIGHUP, SIGINT, SIGPIPE, SIGTERM]) func aChildHasDefaultSignals(_ number: Int32) throws {
         let before = Glibc.signal(number, SIG_IGN)
         var (blocked, old) = (sigset_t(), sigset_t())
@@ -84,7 +85,7 @@ import TransferTestSupport
         let child = try started.get().child
         for field in ["SigIgn", "SigBlk", "SigCgt"] {
             let mask = try #require(UInt64(ProcessReport.field(field, child.process), radix: 16))
-            // Of glibc's own two signals, 32 and 33, posix_spawn(3) takes care by itself.
+            // posix_spawn(3) handles glibc's own signals, 32 and 33.
             #expect(mask & ~0x1_8000_0000 == 0, "\(field)")
         }
         child.signal(number)
@@ -97,8 +98,8 @@ import TransferTestSupport
         #expect(throws: ChildLaunch.Failure.self) { try Child(["/nonexistent"], ChildLaunch()) }
     }
 
-    /// A shell that starts one process in the background, in a new session, and another one in the group of the shell. Both wait for a
-    /// writer that never comes.
+    /// A shell that starts one process in a new session in the background, and another one in the shell's group. Both
+    /// wait for a writer that never comes.
     private func family(_ directory: TemporaryDirectory) throws -> Child {
         let script = "mkfifo never; setsid cat never & echo $! >first; cat never & echo $! >second; mv second both"
         let child = try Child(["/bin/sh", "-ec", "cd '\(directory.path)'; \(script); wait"], ChildLaunch())
@@ -110,12 +111,12 @@ import TransferTestSupport
     }
 
     private func isGone(_ process: pid_t) -> Bool {
-        // One that waits to be reaped by the parent of all orphans has ended, too.
+        // A process that waits to be reaped by the parent of all orphans has ended as well.
         let state = ProcessReport.field("State", process)
         return state.isEmpty || state.hasPrefix("Z")
     }
 
-    /// A process closes its descriptors a moment before it has ended.
+    /// A process closes its descriptors a moment before it ends.
     private func goes(_ process: pid_t) -> Bool {
         let end = time(nil) + Child.patience
         while !isGone(process) {
@@ -146,7 +147,7 @@ import TransferTestSupport
         #expect(others.allSatisfy(goes))
     }
 
-    /// The first one has ended, and one that it has started goes on.
+    /// The shell has ended, and a process that it started continues.
     @Test func whoDoesNotEndIsNamedAndKilled() throws {
         let directory = try TemporaryDirectory()
         let child = try family(directory)
@@ -163,7 +164,7 @@ import TransferTestSupport
         #expect(child.hasEnded())
     }
 
-    /// Its stacks, where a debugger is installed that may look at them.
+    /// The report has stacks if a debugger is installed and allowed.
     @Test func aReportShowsStacks() throws {
         let waiting = try Waiting()
         let text = waiting.child.report()
