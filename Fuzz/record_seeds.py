@@ -3,7 +3,7 @@
 
 usage: Fuzz/record_seeds.py [TRANSFER]    the program; .build/release/transfer by default
 
-Writes to Fuzz/seeds, in place of what an earlier run wrote there. Each target's source says how its inputs are made up.
+Writes to Fuzz/seeds and replaces the seeds of an earlier run. Each target's source describes the input format.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from conversations import SCRIPTS, encoded
 HERE = Path(__file__).resolve().parent
 SEEDS = HERE / "seeds"
 
-# Seconds that a program may take.
+# Time limit for a program in seconds.
 PATIENCE = 30
 
-# Files of a directory that is pushed twice, and their bytes: more than a client sends before it asks about them.
+# Number and size of the files in a directory that is pushed twice: the client asks about so many bytes before it sends them.
 MANY, SIZE = 7, 3000
 
 DATA, RESULT = 18, 23
 RECEIPT_FIELD = 8
 WORDS = "the quick brown fox jumps over the lazy dog and comes back to where it was before".split()
 
-# In the order in which Fuzz/TransferFuzzing/DialectTarget.swift numbers them.
+# The framings, in the order of their numbers in Fuzz/TransferFuzzing/DialectTarget.swift.
 DIALECTS = ["header7", "sized", "tagged37", "jsonline", "text"]
 
-# Files of settings, good and bad.
+# Configuration files, valid and invalid.
 CONFIGURATIONS = [
     "a = 1\n[a.b]\n[c.d]\n[c]\nd = 2\n",
     "# What this machine does.\n[push]\nlanes = 4            # as many as it has cores\n"
@@ -96,7 +96,7 @@ KEYS = [
     "-----END PUBLIC KEY-----\n",
 ]
 
-# Behind lines that the program wrote itself: `KEY` and `HASH` stand for what is in one of those.
+# Lines of access lists; `KEY` and `HASH` are replaced by values that the program wrote.
 LINES = [
     "# comment\n\n \t\n",
     "ed25519 KEY a\ned25519 KEY b\r\n",
@@ -129,15 +129,15 @@ SERVERS = [
     "a FINGERPRINT\na FINGERPRINT\n", "a FINGERPRINT b\n", "a SHA256:x\n", "unix:/tmp/é FINGERPRINT\n",
 ]
 
-# Of `sealing`: the example key of the age format, and the same as no program writes it.
+# Keys for `sealing`: the example key of the age format, and forms that no program writes.
 SEALING_KEYS = [
     "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX",
     "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj",
     "AGE1ZVKYG2LQZRAA2LNJVQEJ32NKUU0UES2S82HZRYE869XEEXVN73EQUNUJWJ", "A12UEL5L", "age1",
 ]
 
-# What was sealed once for the key of `SealingTarget`: what to do with it, and the bytes in base64. Four files, the second empty,
-# the third for two, the last for somebody else; a state, a certificate, and what is in a note.
+# Data that was sealed once for the key of `SealingTarget`, each with its task and the bytes in base64: four files (the second is
+# empty, the third is for two recipients, the last for another recipient), a state, a certificate, and the inside of a note.
 SEALED = [
     (0,
      "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSA5cWRGK1BlcmNmdElzNVdrVFpaNjU1ZVIybHhhTFNFbVpKR2o4V3FSV0dn"
@@ -170,19 +170,19 @@ SEALED = [
      "9Wq7puy94ysHEQY="),
 ]
 
-# Seeds of `tls` without a conversation: what to do, how much each side says, changes (see `Interference`).
+# Seeds of `tls` without a recording: the task, the number of bytes that each side sends, and changes (see `Interference`).
 TLS = [
     [0, 1, 0, 9], [0, 0, 0, 0], [4, 0, 9, 3], [8, 2, 0, 80], [12, 255, 255, 255], [1, 0, 9, 3, 0, 1, 0, 1],
     [0, 0, 9, 3, 0, 6, 0, 2], [0, 0, 9, 3, 1, 80, 0, 128], [1, 16, 0, 9, 3, 0, 2, 1], [0, 16, 0, 9, 5, 0, 255, 0],
     [9, 0, 9, 3, 0, 60, 2, 22, 0, 0, 1, 255],
-    # Behind the handshake (see `PeerWalk`): content and new keys; halves of them; tickets; the end; what is against the rules.
+    # Steps after the handshake (see `PeerWalk`): content and new keys; halves of them; tickets; the end; violations of the rules.
     [240, 0, 9, 1, 0, 0, 9, 1, 1, 0, 1], [241, 0, 9, 1, 1, 0, 9], [240, 2, 9, 5, 0, 0, 9, 6, 0], [241, 2, 8, 0, 1],
     [241, 3, 8, 4, 90, 5, 0, 0, 1], [244, 0, 1, 6, 0, 0, 1], [248, 2, 3, 5, 0, 2, 4, 5, 0], [253, 0, 0, 7, 21, 7, 24],
 ]
 
 
 class Proxy:
-    """Hands every connection on to the server and keeps what both sides say."""
+    """Forwards every connection to the server and records the bytes of both sides."""
 
     def __init__(self, path: Path, server: Path) -> None:
         self.streams: list[tuple[bytearray, bytearray]] = []
@@ -194,7 +194,7 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def take(self) -> list[tuple[bytes, bytes]]:
-        """What was said since the last call: for each connection, by the client and by the server."""
+        """The bytes since the last call: for each connection, those of the client and those of the server."""
         for pump in self._pumps:
             pump.join(PATIENCE)
         taken = [(bytes(client), bytes(server)) for client, server in self.streams]
@@ -216,7 +216,7 @@ class Proxy:
 
 
 def _pump(source: socket.socket, sink: socket.socket, kept: bytearray) -> None:
-    # Either side may be gone before the other has said all.
+    # Either side may close before the other has sent all bytes.
     with contextlib.suppress(OSError):
         while data := source.recv(1 << 16):
             kept += data
@@ -225,14 +225,14 @@ def _pump(source: socket.socket, sink: socket.socket, kept: bytearray) -> None:
 
 
 def pushes(directory: Path) -> Iterator[list[str]]:
-    """Arguments of `push`, each for a conversation of its own."""
+    """Arguments of `push` commands, each of which makes separate conversations."""
     small = directory / "small"
     (small / "sub").mkdir(parents=True)
     for name, content in (("a.txt", b"hello"), ("empty", b""), ("sub/b.png", b"\x89PNG\r\n\x1a\n" + bytes(20))):
         (small / name).write_bytes(content)
     (directory / "words.log").write_text(" ".join(WORDS * 60))
     (directory / "zeros").write_bytes(bytes(9 << 20))
-    # The client asks about those that it has sent before, and about one that the server doesn't have.
+    # The client asks about the files that it has sent before, and about one that the server does not have.
     many = directory / "many"
     many.mkdir()
     for number in range(MANY):
@@ -255,7 +255,7 @@ def pushes(directory: Path) -> Iterator[list[str]]:
 
 
 def requests(directory: Path) -> Iterator[list[str]]:
-    """Commands that ask for what was pushed, each for a conversation of its own."""
+    """Requests for the pushed files, each of which makes separate conversations."""
     yield ["list"]
     yield ["list", "--recursive", "--long"]
     yield ["list", "no-such-folder"]
@@ -267,7 +267,7 @@ def requests(directory: Path) -> Iterator[list[str]]:
 
 
 def frames(stream: bytes) -> Iterator[tuple[int, bool, bytes]]:
-    """Function code, whether it is compressed, and body of each."""
+    """For each frame: the function code, whether the body is compressed, and the body."""
     while stream:
         function, is_compressed, length = int.from_bytes(stream[2:4]), stream[4] == 1, int.from_bytes(stream[5:7])
         start = 7
@@ -278,7 +278,7 @@ def frames(stream: bytes) -> Iterator[tuple[int, bool, bytes]]:
 
 
 def receipts(body: bytes) -> Iterator[bytes]:
-    """The receipts in a result."""
+    """The receipts in the body of a result."""
     fields = body[27 + (0 if not body[18] & 2 else 17 if body[27] in (1, 3) else 33) :]
     while fields:
         length = int.from_bytes(fields[1:3])
@@ -313,13 +313,13 @@ PICTURES = [
 
 
 def keep(target: str, content: bytes) -> None:
-    """Writes a seed, once for each content."""
+    """Writes a seed; seeds with equal content are written once."""
     (SEEDS / target).mkdir(parents=True, exist_ok=True)
     (SEEDS / target / hashlib.sha256(content).hexdigest()[:16]).write_bytes(content)
 
 
 def keep_zstd() -> None:
-    """Frames by hand: stored, repeated, with and without a size, with a checksum that is missing; and content."""
+    """Makes frames by hand: stored, repeated, with and without a size, with a missing checksum; and content."""
     hello, magic = b"hello", bytes([0x28, 0xB5, 0x2F, 0xFD])
     block = bytes([len(hello) << 3 | 1, 0, 0]) + hello
     for body in (
@@ -343,7 +343,7 @@ def keep_conversation(client: bytes, server: bytes) -> None:
 
 
 def keep_frames(stream: bytes, seen: set[tuple[int, int]]) -> None:
-    # By their place in the table of function codes, without data.
+    # The index of each function code in the table without `data`.
     places = {code: place for place, code in enumerate([*range(1, 6), 16, 17, *range(19, 29), *range(32, 39)])}
     for function, is_compressed, body in frames(stream):
         if (function, len(body)) in seen:
@@ -363,7 +363,7 @@ def keep_frames(stream: bytes, seen: set[tuple[int, int]]) -> None:
 
 @contextlib.contextmanager
 def serving(command: list[str], environment: dict[str, str] | None = None) -> Iterator[None]:
-    """Runs a server from when it listens until the end of the block."""
+    """Starts a server, waits until it listens, and stops it at the end of the block."""
     server = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
     assert server.stderr is not None
     try:
@@ -384,7 +384,7 @@ def record(transfer: Path, directory: Path) -> None:
         proxy = Proxy(relay, listen)
         seen: set[tuple[int, int]] = set()
         address = f"unix:{relay}"
-        # One after the other: what is pushed changes between them.
+        # The generators change files between commands, so each command is made only when the previous one has ended.
         commands = itertools.chain(
             (["push", "--quiet", "--to", address, *arguments] for arguments in pushes(directory)),
             ([name, "--from", address, *arguments] for name, *arguments in requests(directory)),
@@ -402,7 +402,7 @@ def record(transfer: Path, directory: Path) -> None:
 
 
 def record_access(transfer: Path, directory: Path) -> None:
-    """Lists and links as the program writes them."""
+    """Records access lists and links that the program writes."""
     served = directory / "access"
     served.mkdir()
     environment = {**os.environ, "XDG_CONFIG_HOME": str(directory / "config"), "HOME": str(directory)}
@@ -432,7 +432,7 @@ def record_access(transfer: Path, directory: Path) -> None:
 
 
 def make_batches() -> None:
-    """Patterns with paths, ignore files, manifests, and pictures."""
+    """Makes patterns with paths, ignore files, manifests, and pictures."""
     for texts in PATTERNS:
         keep("batches", b"\0" + b"".join(text.encode() + b"\0" for text in texts))
     for texts in IGNORED:
@@ -444,7 +444,7 @@ def make_batches() -> None:
 
 
 def make_datagrams() -> None:
-    """Probes, answers, and what is neither."""
+    """Makes probes, answers, and other datagrams."""
     front = b"\xf5XFRFIND\x01"
     probe = front + b"\x01" + bytes(166 + 16)
     answers = [
@@ -461,7 +461,7 @@ def make_datagrams() -> None:
 
 
 def make_sealed() -> None:
-    """Sealed files and what belongs to them, keys, and changes of a file."""
+    """Makes sealed files with their states, certificates and notes, keys, and changes of a file."""
     for task, content in SEALED:
         keep("sealing", bytes([task]) + base64.b64decode(content))
     keep("sealing", b"\x01" + b"".join(text.encode() + b"\0" for text in SEALING_KEYS))
@@ -470,7 +470,7 @@ def make_sealed() -> None:
 
 
 def example_line(line: str) -> bytes:
-    """The bytes of a line of an example, as Sources/TransferClassic/classic.md describes it."""
+    """The bytes of a line of an example, by the rules in Sources/TransferClassic/classic.md."""
     if line.startswith("'"):
         text = line[1 : line.rindex("'")]
         return text.replace("\\r", "\r").replace("\\n", "\n").encode()
@@ -479,7 +479,7 @@ def example_line(line: str) -> bytes:
 
 
 def make_dialects() -> None:
-    """The examples of the pages of framings, each alone and all of a framing in a row."""
+    """Reads the examples on the pages of the framings: each alone, and all of a framing in a row."""
     caption = re.compile(r"From the client, `(\w+)")
     streams: dict[str, list[bytes]] = {name: [] for name in DIALECTS}
     for page in sorted((HERE.parent / "Sources/TransferClassic/Framings").glob("*/*.md")):
@@ -493,7 +493,7 @@ def make_dialects() -> None:
 
 
 def record_tls(transfer: Path, directory: Path) -> None:
-    """What both sides of an encrypted conversation say, and the list of servers afterwards."""
+    """Records both sides of an encrypted conversation, and the list of known servers afterwards."""
     listen, relay, known = directory / "ts", directory / "tp", directory / "config/transfer/known_servers"
     environment = {**os.environ, "XDG_CONFIG_HOME": str(directory / "config"), "HOME": str(directory)}
     command = [str(transfer), "serve", "--dir", str(directory / "tin"), "--listen", f"unix:{listen}"]
@@ -513,7 +513,7 @@ def record_tls(transfer: Path, directory: Path) -> None:
 
 
 def make_kept() -> None:
-    """What a client keeps of people, of sealed files that have arrived, and of files that it has received."""
+    """Makes a client's lists of known people, and its records of sealed files and of received files."""
     key = b"SHA256:" + base64.b64encode(hashlib.sha256(b"server").digest()).rstrip(b"=")
     other = b"SHA256:" + base64.b64encode(hashlib.sha256(b"other").digest()).rstrip(b"=")
     own = b"SHA256:" + base64.b64encode(hashlib.sha256(bytes([8] * 32)).digest()).rstrip(b"=")
@@ -541,7 +541,7 @@ def make_kept() -> None:
 
 
 def delivery_receipt() -> bytes:
-    """The line that docs/reference/receipts.md shows, which is broken for reading."""
+    """The example in docs/reference/receipts.md, which is broken into lines for reading."""
     document = (HERE.parent / "docs/reference/receipts.md").read_text(encoding="utf-8")
     block = document.split("```json\n")[2].split("\n```")[0]
     return "".join(line.removeprefix(" ") for line in block.split("\n")).encode()
@@ -564,7 +564,7 @@ def main() -> None:
     keep("receipts", b"\x01" + delivery_receipt() + b"\n" + delivery_receipt())
     for length in (65_536, 3):
         keep("frames", b"\x00\x05\x00\x02\x00\x12\x00\xff\xff" + length.to_bytes(8) + b"abc")
-    # What no conversation here has: ping, pong, abort, and blocks that the server has.
+    # Messages that no recorded conversation has: ping, pong, abort, and blocks that the server has.
     for body in (b"\x02" + bytes(8), b"\x03" + bytes(8), b"\x09", b"\x0d" + bytes(16 + 8) + b"\0\1\1" + bytes(16)):
         keep("messages", body)
     for numbers in TLS:
@@ -581,7 +581,7 @@ def main() -> None:
         keep("conversations", encoded(script, seed=number))
     for task, texts in ARGUMENTS:
         keep("arguments", bytes([task]) + b"".join(text.encode() + b"\0" for text in texts))
-    # Every function code in the order in which they make sense, with answers between them.
+    # All function codes in a sensible order, with answers between them.
     keep("server", bytes([3, 1, 0, 16, 1, 18, 0, 32, 0, 19, 0, 20, 0, 24, 2, 32, 0, 16, 3, 21, 0, 3, 0, 4, 0, 5, 0]))
     keep("client", bytes([0, 32, 1, 33, 2, 2, 4, 25, 2, 17, 2, 17, 1, 22, 1, 3, 0, 4, 0, 23, 1, 5, 0, 23, 0]))
 

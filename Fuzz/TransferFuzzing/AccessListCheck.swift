@@ -1,7 +1,7 @@
 import TransferAccess
 import TransferModel
 
-/// What must be so of every list of who may come in, whatever is in its file.
+/// Rules for every list of clients, whatever its file contains.
 struct AccessListCheck<Entry: AccessEntry> {
     private let content: [UInt8]
     private let list: AccessList<Entry>
@@ -20,7 +20,7 @@ struct AccessListCheck<Entry: AccessEntry> {
         if let first = list.entries.first { try edit(first) }
     }
 
-    /// What a line says doesn't depend on the others, but for what the first one says of the same client.
+    /// The meaning of a line does not depend on other lines, except that only the first line about a client counts.
     private func compareLines() throws(Finding) {
         var (entries, ids, faults): ([Entry], Set<Entry.ID>, [Int]) = ([], [], [])
         let lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -39,7 +39,7 @@ struct AccessListCheck<Entry: AccessEntry> {
             list.faults.map(\.line) == faults, "The faults are in \(list.faults.map(\.line)), not in \(faults).")
     }
 
-    /// Whether it is a comment, or empty.
+    /// Whether the line is a comment or empty.
     private static func saysNothing(_ line: ArraySlice<UInt8>) -> Bool {
         let text = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         let first = text.first { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
@@ -58,7 +58,7 @@ struct AccessListCheck<Entry: AccessEntry> {
             stored.string == "\(folder.string)/a/b" && grant.shown(stored) == path, "\(stored) is not in \(folder).")
     }
 
-    /// Removes somebody, who is then not let in by any other line, and adds them again.
+    /// Removes a client, which no other line may then admit, and adds the client again.
     private func edit(_ entry: Entry) throws(Finding) {
         var edited = list
         let removed = edited.remove { $0.id == entry.id }

@@ -1,7 +1,7 @@
 import TransferAccess
 import TransferModel
 
-/// Input: what to do (1 byte), the rest: a list of who may come in, or texts with a NUL after each.
+/// Input: task (1 byte), then an access list, or texts with a NUL after each.
 enum AccessTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -13,7 +13,7 @@ enum AccessTarget {
         }
     }
 
-    /// A line as a client's owner gives it.
+    /// Reads a line that a client's owner would send to the operator.
     private static func readLine(_ text: String) throws(Finding) {
         switch Result(catching: { () throws(AccessFault) in try AuthorizedKey(line: text) }) {
         case .success(let key):

@@ -3,7 +3,7 @@ import TransferServer
 import TransferPorts
 import TransferStore
 
-/// Input: which of the three (1 byte), its bytes. A slot is given the digest that it should have.
+/// Input: which of the three structures (1 byte), then its bytes. A slot gets the right digest.
 enum AppendTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)

@@ -3,7 +3,7 @@ import TransferCLI
 import TransferClient
 import TransferModel
 
-/// Input: what to do (1 byte), texts with a NUL after each.
+/// Input: task (1 byte), texts with a NUL after each.
 enum ArgumentTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -17,7 +17,7 @@ enum ArgumentTarget {
         }
     }
 
-    /// What is said about wrong arguments can be shown, and what is right can be asked for in every way.
+    /// Messages about wrong arguments can be shown, and every flag of valid arguments can be read in every way.
     private static func readArguments(_ texts: [String]) throws(Finding) {
         let environment = texts.last ?? ""
         let sources = SettingSources(

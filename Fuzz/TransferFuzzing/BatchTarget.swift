@@ -2,9 +2,9 @@ import TransferCLI
 import TransferClient
 import TransferModel
 
-/// Input: what to do (1 byte), then texts with a NUL after each, a JSON text, or the front of a picture.
+/// Input: task (1 byte), then texts with a NUL after each, a JSON text, or the front of a picture.
 enum BatchTarget {
-    /// The plain matcher tries one way after the other, so it gets short texts only.
+    /// The plain matcher tries all possibilities in turn, so it gets short texts only.
     private static let mostCharacters = 10
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -42,7 +42,7 @@ enum BatchTarget {
         return text
     }
 
-    /// The first text is an ignore file, the others are paths. Its last line that says something is the verdict.
+    /// The first text is an ignore file, the others are paths. The last line that matches a path decides.
     private static func ignore(_ texts: [String]) throws(Finding) {
         guard let text = texts.first else { return }
         let file = IgnoreFile(text)
@@ -56,7 +56,7 @@ enum BatchTarget {
         }
     }
 
-    /// What was read is written and read again.
+    /// A JSON text that was read is written and read again.
     private static func readJSON(_ bytes: [UInt8]) throws(Finding) {
         switch Result(catching: { () throws(JSONFault) in try JSONReader.read(bytes) }) {
         case .failure(let fault): try require(shown: fault.message)
@@ -80,7 +80,7 @@ enum BatchTarget {
         }
     }
 
-    /// Whatever follows, and wherever it is cut, the same or nothing is seen.
+    /// A picture that is cut anywhere gives an equal result or none.
     private static func readPicture(_ bytes: [UInt8]) throws(Finding) {
         let whole = bytes.withUnsafeBytes { Picture($0) }
         for count in [bytes.count / 2, bytes.count - 1] where count >= 0 {

@@ -2,9 +2,9 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// Input: 1 byte (its highest bit: the rest is a stream of frames and not pairs of a function code and its argument; the
-/// next one: the client wants receipts), the rest. A function code that isn't known begins an upload, asks about
-/// one or some, or makes a request.
+/// Input: 1 byte (highest bit: the rest is a stream of frames instead of pairs of a function code and an argument; next
+/// bit: the client wants receipts), then the rest. An unknown function code begins an upload, asks about one or
+/// several, or makes a request.
 enum ClientTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -41,7 +41,7 @@ enum ClientTarget {
         }
     }
 
-    /// What the server answers was mostly begun, or asked about.
+    /// Most answers of the server are preceded by the upload or request that they answer.
     private static func follow(_ stream: [UInt8], _ walk: inout ClientWalk, seed: UInt8) throws(Finding) {
         var generator = SplitMix64(seed: UInt64(seed))
         for event in try FrameSource.events(in: stream) where !walk.hasEnded {
@@ -52,7 +52,7 @@ enum ClientTarget {
 }
 
 extension ClientWalk {
-    /// Begins what the frame is an answer about, or asks about it.
+    /// Begins the upload or makes the request that the frame answers.
     fileprivate mutating func prepare(_ event: FrameEvent) throws(Finding) {
         switch event {
         case .message(.result(let result)): try begin(result.id, asks: false)

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferProtocol
 
-/// A client's state machine beside a plain account of what has happened, from which follows what may happen next.
+/// A client's state machine, beside a simple record of the events so far that decides which events may follow.
 struct ClientWalk {
     private enum Phase {
         case greeting, open, leaving, closed
@@ -11,19 +11,20 @@ struct ClientWalk {
     private let wantsReceipts: Bool
     private var phase = Phase.greeting
     private var begun: Set<UploadID> = []
-    /// With the first block that `have` may still name.
+    /// Each upload with the first block that `have` may still name.
     private var asked: [UploadID: UInt64] = [:]
     private var accepted: Set<UploadID> = []
     private var lookedUp: Set<UploadID> = []
-    /// Requests without a whole answer, and whether the content of the first one is coming.
+    /// Requests without a complete answer, and whether the content of the first one is arriving.
     private var requests: [Request] = []
     private var isFetching = false
-    /// Bytes of data that may still come of that content, and numbers of deliveries that have come of the first answer.
+    /// Bytes of data that may still arrive for that content, and the numbers of deliveries that the first answer has
+    /// listed.
     private var dataLeft: UInt64 = 0
     private var numbers: [UInt64] = []
-    /// Whether the server was asked to tell of what arrives.
+    /// Whether the client asked the server to report new mail.
     private var watches = false
-    /// Acknowledgements without their receipts.
+    /// Number of acknowledgements whose receipts have not arrived.
     private var owed = 0
     private var limit = Limits.unacknowledgedUploads
 
@@ -35,7 +36,7 @@ struct ClientWalk {
         self.wantsReceipts = wantsReceipts
     }
 
-    /// Begins an upload, or asks about one, where a client may.
+    /// Begins an upload or asks about one, if a client may.
     mutating func begin(_ id: UploadID, asks: Bool) throws(Finding) {
         guard id != .none, machine.allowance > 0, begun.insert(id).inserted else { return }
         if asks {
@@ -47,7 +48,7 @@ struct ClientWalk {
         try compare()
     }
 
-    /// Asks about uploads at once, where a client may.
+    /// Asks about several uploads at once, if a client may.
     mutating func lookUp(_ ids: [UploadID]) throws(Finding) {
         guard Set(ids).count == ids.count, begun.isDisjoint(with: ids), machine.allowance >= ids.count else { return }
         begun.formUnion(ids)
@@ -56,7 +57,7 @@ struct ClientWalk {
         try compare()
     }
 
-    /// Makes a request, where a client may.
+    /// Makes a request, if a client may.
     mutating func ask(_ request: Request) throws(Finding) {
         let bytes = (requests + [request]).reduce(0) { $0 + $1.cost }
         let isAllowed = phase == .open && requests.count < Limits.requests && bytes <= Limits.requestBytes
@@ -68,7 +69,7 @@ struct ClientWalk {
         try compare()
     }
 
-    /// Bytes of a piece of data: a few of them are more than a small file has.
+    /// Bytes in a piece of data: a few pieces have more bytes than a small file.
     private static let piece: UInt64 = 20_000
 
     private mutating func receiveData() throws(Finding) {

@@ -2,12 +2,12 @@ import TransferCLI
 import TransferClient
 import TransferModel
 
-/// Input: a configuration file.
+/// Input: the bytes of a configuration file.
 enum ConfigurationTarget {
     private static let path = "/etc/config.toml"
     private static let home = "/home/me"
 
-    /// What is added: no other table of the file can have this name.
+    /// Path of the added table: no other table of the file can have this name.
     private static let added = ["remote", "added-by-fuzzing"]
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -24,7 +24,7 @@ enum ConfigurationTarget {
         try readSettings(bytes)
     }
 
-    /// What is written is read again.
+    /// A written value is read as an equal value.
     private static func write(_ table: TOMLDocument.Table) throws(Finding) {
         for entry in table.entries {
             let again = try? TOMLDocument(Array("key = \(entry.value.text)".utf8))
@@ -33,7 +33,7 @@ enum ConfigurationTarget {
         }
     }
 
-    /// Adding changes nothing else, and removing takes it back.
+    /// Adding a table changes no other table, and removing it restores the file.
     private static func add(to document: TOMLDocument, _ bytes: [UInt8]) throws(Finding) {
         let changed = TOMLEditing.adding(added, [("address", .string("h"))], to: bytes)
         guard document[added] == nil, let more = try? TOMLDocument(changed) else {
@@ -47,7 +47,7 @@ enum ConfigurationTarget {
         try require(TOMLEditing.removing(table, from: changed) == ended, "Removing a table is not to add none.")
     }
 
-    /// All others stay as they are.
+    /// All other tables stay as they are.
     private static func remove(
         _ table: TOMLDocument.Table, from document: TOMLDocument, _ bytes: [UInt8]
     ) throws(Finding) {
@@ -62,7 +62,7 @@ enum ConfigurationTarget {
         }
     }
 
-    /// What is wrong can be shown, and what is right is what commands get.
+    /// Messages about a wrong file can be shown, and commands receive the settings of a valid one.
     private static func readSettings(_ bytes: [UInt8]) throws(Finding) {
         switch Result(catching: { () throws(ConfigurationFault) in
             try ConfigurationFile(bytes, path: path, home: home)

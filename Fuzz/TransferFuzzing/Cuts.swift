@@ -1,11 +1,11 @@
 import TransferTestSupport
 
-/// How much of a stream has arrived, each time.
+/// Cuts of a stream, as the number of bytes that have arrived before each read.
 enum Cuts {
-    /// Streams up to this long are read byte by byte, too: with longer ones it says no more, and takes long.
+    /// Streams up to this length are also read byte by byte: longer ones would take long and show no more.
     static let longestByteByByte = 2048
 
-    /// Pieces of up to 64 bytes, or of fewer, as the seed has it.
+    /// Pieces of up to 64 bytes, or of fewer, depending on the seed.
     static func cuts(_ count: Int, seed: UInt16) -> [Int] {
         var generator = SplitMix64(seed: UInt64(seed))
         let longest = Int(seed % 64) + 1
@@ -16,7 +16,7 @@ enum Cuts {
         return ends
     }
 
-    /// - Throws: a finding where what is read depends on the cuts.
+    /// - Throws: a finding if the result depends on the cuts.
     static func check<Reading: Equatable>(
         _ count: Int, seed: UInt16, _ read: ([Int]) throws(Finding) -> Reading
     ) throws(Finding) -> Reading {

@@ -1,18 +1,18 @@
 import TransferClassic
 
-/// What a classic framing makes of a stream that arrives in pieces: its steps, with content that belongs together in one
-/// piece and what means nothing left out, and the fault at the end.
+/// Result of a classic framing for a stream that arrives in pieces: its steps, with connected content in one piece and
+/// without steps that have no meaning, and the fault at the end.
 struct DialectReading: Equatable {
     private(set) var steps: [ClassicStep] = []
     private(set) var fault: ClassicFault?
 
-    /// Whether the stream could end there; not after a fault.
+    /// Whether the stream could end there; false after a fault.
     private(set) var isBetweenMessages = false
 
-    /// Bytes that were not consumed; 0 after a fault.
+    /// Number of bytes that were not consumed; 0 after a fault.
     private(set) var left = 0
 
-    /// - Parameter ends: how much of the stream has arrived, each time; not less than before.
+    /// - Parameter ends: how many bytes of the stream have arrived before each read, never decreasing.
     init(_ stream: [UInt8], _ framing: ClassicFraming, arrivingUpTo ends: some Sequence<Int>) throws(Finding) {
         var conversation = framing.conversation()
         var position = 0
@@ -28,7 +28,7 @@ struct DialectReading: Equatable {
         isBetweenMessages = conversation.isBetweenMessages
     }
 
-    /// - Returns: bytes consumed; nothing when there is no more to be had.
+    /// - Returns: number of consumed bytes, or nil if there are no more steps.
     private mutating func step(
         _ conversation: inout any ClassicConversation, _ shown: RawSpan, _ stream: [UInt8], _ position: Int
     ) throws(Finding) -> Int? {

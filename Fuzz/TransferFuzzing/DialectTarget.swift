@@ -2,12 +2,12 @@ import TransferClassic
 import TransferModel
 import TransferTestSupport
 
-/// Input: which framing (1 byte), a seed for the cuts (2 bytes), the stream.
+/// Input: number of the framing (1 byte), a seed for the cuts (2 bytes), the stream.
 enum DialectTarget {
-    /// Longer streams are not read byte by byte: it says no more than shorter ones do, and takes long.
+    /// Longer streams are not read byte by byte: that would take long and show no more.
     private static let longestByteByByte = 2048
 
-    /// Those of `ClassicFraming.standard`, in its order, and the options of one.
+    /// The framings of `ClassicFraming.standard`, in its order, and one with other options.
     private static let framings = ClassicFraming.standard + [.sized(total: .content, isAnswered: false)]
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -55,7 +55,7 @@ enum DialectTarget {
         try require(!isOpen || !reading.isBetweenMessages, "The conversation is wrong about where it stands.")
     }
 
-    /// Whatever a client has said, what it is answered can be read, and fits.
+    /// The answers to any client can be read, and fit their messages.
     private static func checkAnswers(_ reading: DialectReading, _ framing: ClassicFraming) throws(Finding) {
         let conversation = framing.conversation()
         for case .begin(let upload) in reading.steps {

@@ -4,8 +4,8 @@ import TransferModel
 import TransferProtocol
 import TransferServer
 
-/// Input: how the datagram came (1 byte: whether to many, whether from the link, whether marked, whether here is its own port),
-/// hops (1), then the datagram.
+/// Input: how the datagram arrived (1 byte with bits: to many, from the link, marked, from the own port), hops (1
+/// byte), then the datagram.
 enum DiscoveryTarget {
     private static let ownPort: UInt16 = 5288
 
@@ -37,7 +37,7 @@ enum DiscoveryTarget {
         }
     }
 
-    /// Nothing is larger than what came, or would be said anything to by another server.
+    /// No reply is larger than the datagram, and another server would not reply to it.
     private static func reply(to datagram: [UInt8], _ arrival: DiscoveryResponder.Arrival) throws(Finding) {
         guard let name = DiscoveryName("fuzz") else { return }
         let now = MonotonicTime(nanoseconds: 0)
@@ -58,7 +58,7 @@ enum DiscoveryTarget {
         }
     }
 
-    /// Whoever asked takes only answers to his question.
+    /// A client accepts only answers to its own question.
     private static func collect(_ datagram: [UInt8]) throws(Finding) {
         let nonce = DiscoveryNonce(high: 0, low: 0)
         var collector = AnswerCollector(nonce)

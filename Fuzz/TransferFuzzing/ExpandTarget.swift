@@ -1,12 +1,12 @@
 import TransferCodec
 
-/// Input: what to do (1 byte, see `Task`), the size of the pieces (1 byte), a limit (2 bytes), and for damage a place and a mask
-/// (3 bytes); then a zstd frame, what follows its magic number, or content.
+/// Input: task (1 byte, see `Task`), the size of the pieces (1 byte), a limit (2 bytes), and for damage an offset and a
+/// mask (3 bytes); then a zstd frame, the bytes behind its magic number, or content.
 enum ExpandTarget {
     private enum Task: UInt8 {
         /// The rest is a frame.
         case frame
-        /// The rest stands behind a magic number, which a fuzzer would rarely find.
+        /// The rest follows a magic number, which a fuzzer would rarely find.
         case header
         /// The rest is content, whose frame is damaged.
         case damage
@@ -14,7 +14,7 @@ enum ExpandTarget {
 
     private static let magic: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd]
 
-    /// Bytes of content that a frame may hold.
+    /// Most bytes of content in a frame.
     private static let capacity = 64 << 10
 
     private static let compressors = CompressorPool()
@@ -31,7 +31,7 @@ enum ExpandTarget {
         }
     }
 
-    /// At once and in pieces, with a limit and without a closer one.
+    /// Reads the frame at once and in pieces, with the given limit and with the capacity only.
     private static func read(_ frame: [UInt8], limit: Int, cut: Int) throws(Finding) -> Result<[UInt8], CodecError> {
         let decoder = ZstdDecoder(capacity: capacity)
         let whole = decode(frame, decoder, limit: capacity)
@@ -75,7 +75,7 @@ enum ExpandTarget {
         }
     }
 
-    /// What was compressed is read as it was, and damaged it is content within the limits or a fault.
+    /// A compressed frame is read as the original content; a damaged frame gives content within the limits, or a fault.
     private static func damage(_ input: inout FuzzInput, cut: Int) throws(Finding) {
         let (place, mask) = (Int(input.integer(UInt16.self)), input.byte())
         let content = Array(input.rest().prefix(capacity))

@@ -1,6 +1,6 @@
 import TransferHTTP
 
-/// Input: what the rest is a value of (1 byte), a size or a time (8 bytes), the value.
+/// Input: kind of the value (1 byte), a size or a time (8 bytes), the value.
 enum FieldTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -18,7 +18,7 @@ enum FieldTarget {
         }
     }
 
-    /// What was read is written so that it is read again.
+    /// A value that was read is written and read as an equal value.
     private static func check(structured lines: [[UInt8]]) throws(Finding) {
         if let item = StructuredField.item(lines) {
             let text = StructuredWriter.text(item)
@@ -56,7 +56,7 @@ enum FieldTarget {
         try require(EntityTag(field: tag.bytes) == tag, "A tag is written in another way than it is read.")
     }
 
-    /// It leads nowhere above, and is read again as it is written.
+    /// A path contains no component that leads upwards, and is read again as it was written.
     static func check(path value: [UInt8]) throws(Finding) {
         guard let path = try? RequestPath(value) else { return }
         for segment in path.segments {

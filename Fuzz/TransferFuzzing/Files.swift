@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes what inputs find, and looks at what they left.
+/// Makes the files for inputs, and checks which files they leave.
 enum Files {
     static func makeDirectory(_ path: String) throws(Finding) {
         try require(mkdir(path, 0o755) == 0, "mkdir: \(errno)")
@@ -14,12 +14,11 @@ enum Files {
         try require(mkfifo(path, 0o644) == 0, "mkfifo: \(errno)")
     }
 
-    /// An empty one.
     static func makeFile(_ path: String) throws(Finding) {
         try require(mknod(path, S_IFREG | 0o644, 0) == 0, "mknod: \(errno)")
     }
 
-    /// Replaces what is there; only its owner can read it.
+    /// Replaces an existing file; only its owner can read it.
     static func write(_ content: [UInt8], to path: String) throws(Finding) {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         try require(file >= 0, "open: \(errno)")
@@ -27,7 +26,7 @@ enum Files {
         try require(Glibc.write(file, content, content.count) == content.count, "write: \(errno)")
     }
 
-    /// What is in a file, as far as one of an input goes; nothing where there is none.
+    /// The content of a file, up to the largest size that an input can cause; nil if the file does not exist.
     static func content(_ path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -37,7 +36,7 @@ enum Files {
         }
     }
 
-    /// Whether it is an empty file and no link.
+    /// Whether the path has an empty regular file.
     static func isEmpty(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size == 0

@@ -1,6 +1,6 @@
-/// Something that must never be so, and is.
+/// A rule that an input has broken.
 package struct Finding: Error, Equatable, CustomStringConvertible {
-    /// A sentence for people.
+    /// A sentence that names the broken rule.
     package let description: String
 
     init(_ description: String) {
@@ -13,8 +13,8 @@ func require(_ condition: Bool, _ otherwise: @autoclosure () -> String) throws(F
     guard condition else { throw Finding(otherwise()) }
 }
 
-/// - Parameter isOneLine: whether there may be no line feeds.
-/// - Throws: a finding when something in the text steers a terminal.
+/// - Parameter isOneLine: whether line feeds are forbidden.
+/// - Throws: a finding if a character of the text could control a terminal.
 func require(shown text: String, isOneLine: Bool = true) throws(Finding) {
     let isSafe = text.unicodeScalars.allSatisfy { scalar in
         switch scalar.properties.generalCategory {

@@ -1,6 +1,6 @@
 import TransferHTTP
 
-/// Input: a seed for the cuts (2 bytes), the body of a form whose boundary is `x`.
+/// Input: a seed for the cuts (2 bytes), the body of a form with the boundary `x`.
 enum FormTarget {
     private enum Step: Equatable {
         case part(MultipartPart)

@@ -1,21 +1,20 @@
 import TransferModel
 import TransferProtocol
 
-/// What a parser makes of a stream that arrives in pieces, with the pieces of each body joined again.
+/// Result of the parser for a stream that arrives in pieces, with the pieces of each body joined.
 struct FrameReading: Equatable {
     enum Frame: Equatable {
         case message(Message)
-        /// Where the body lies in the stream; `isWhole` when all of it was there.
+        /// The range of the body in the stream; `isWhole` if all of the body has arrived.
         case data(BodyEncoding, Range<Int>, isWhole: Bool)
     }
 
     private(set) var frames: [Frame] = []
     private(set) var fault: ProtocolFault?
-    /// Bytes that were taken.
     private(set) var consumed = 0
     private(set) var isBetweenFrames = true
 
-    /// - Parameter ends: how much of the stream has arrived before each look at it, rising.
+    /// - Parameter ends: how many bytes of the stream have arrived before each read, increasing.
     init(_ stream: [UInt8], arrivingUpTo ends: some Sequence<Int>) throws(Finding) {
         var parser = FrameParser()
         for end in ends {
@@ -31,7 +30,7 @@ struct FrameReading: Equatable {
         isBetweenFrames = parser.isBetweenFrames
     }
 
-    /// - Returns: nothing after a fault.
+    /// - Returns: nil after a fault.
     private mutating func next(_ parser: inout FrameParser, _ stream: [UInt8], upTo end: Int) -> FrameParser.Step? {
         do throws(ProtocolFault) {
             return try parser.next(stream.span.bytes.extracting(consumed..<end))

@@ -1,15 +1,15 @@
 import TransferModel
 import TransferProtocol
 
-/// One frame of a conversation, as a state machine is told of it.
+/// One frame of a conversation, as a state machine receives it.
 enum FrameEvent: Equatable {
     case message(Message)
     case data
 }
 
-/// Messages as a fuzzer makes them up: of any kind, about few uploads, so that they often fit together.
+/// Messages for a fuzzer: of any kind, about few uploads, so that they often fit together.
 enum FrameSource {
-    /// Uploads that are talked about; id 0 is none.
+    /// Number of IDs in messages; number 0 stands for no upload.
     private static let uploads: UInt8 = 12
 
     private static let digest = Digest(.xxh128, [UInt8](repeating: 7, count: 16))
@@ -19,12 +19,12 @@ enum FrameSource {
         return number == 0 ? .none : UploadID(high: 1, low: UInt64(number))
     }
 
-    /// One to three uploads, the last of which may be the first again.
+    /// One to three uploads; the last may be the first again.
     static func ids(_ argument: UInt8) -> [UploadID] {
         (0...argument % 3).map { id((argument / 3 &+ $0 * (argument >> 7 + 1)) % (uploads - 1) + 1) }
     }
 
-    /// - Parameter argument: what the message is about.
+    /// - Parameter argument: decides the upload and the values of the message.
     static func event(_ function: FunctionCode, _ argument: UInt8) -> FrameEvent {
         let id = id(argument)
         let number = UInt64(argument)
@@ -75,29 +75,29 @@ enum FrameSource {
         }
     }
 
-    /// One of few requests.
+    /// The ID of one of few requests, so that answers often fit.
     static func request(_ argument: UInt8) -> UInt32 { UInt32(argument % 5) }
 
-    /// Some are so long that few of them make all that may be open.
+    /// Some paths are so long that few of them reach the limit of open requests.
     static func path(_ argument: UInt8) -> String { argument & 0x80 == 0 ? "p" : longPath }
 
     private static let longPath = String(repeating: "p", count: 60_000)
 
-    /// Every fourth goes on where nobody asked for it.
+    /// Every fourth file begins at an offset that was not requested.
     private static func file(_ argument: UInt8) -> FetchedFile {
         FetchedFile(
             id: request(argument), permissions: 0o644, size: 8 << 20, modified: .init(seconds: 0, nanoseconds: 0),
             version: .none, offset: argument & 0x60 == 0x60 ? 4 << 20 : 0)
     }
 
-    /// Of one to sixteen acknowledgements.
+    /// Receipts for one to sixteen acknowledgements.
     private static func receipts(_ argument: UInt8) -> SignedBatch {
         SignedBatch(
             number: UInt64(argument), time: 0, count: Int(argument % 16) + 1,
             signature: [UInt8](repeating: argument, count: SignedBatch.signatureSize), sender: "")
     }
 
-    /// Every eighth has a limit of zero, and some have the largest.
+    /// Every eighth message has a limit of zero, and some have the largest.
     private static func welcome(_ argument: UInt8) -> Welcome {
         var welcome = Welcome(unacknowledgedUploads: Int(argument % 8))
         if argument >= 0xF0 { welcome.unacknowledgedUploads = .max }

@@ -4,7 +4,7 @@ import TransferTestSupport
 
 /// Input: a seed for the cuts (2 bytes), the stream.
 enum FrameTarget {
-    /// Longer streams are not read byte by byte: it says no more than shorter ones do, and takes long.
+    /// Longer streams are not read byte by byte: that would take long and show no more.
     private static let longestByteByByte = 2048
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -31,7 +31,7 @@ enum FrameTarget {
         return ends
     }
 
-    /// Data frames have only one form, so those that were taken are what this side would have sent.
+    /// Data frames have only one encoding, so accepted frames are equal to those that this side would send.
     private static func check(_ reading: FrameReading, _ stream: [UInt8]) throws(Finding) {
         var position = 0
         for frame in reading.frames {

@@ -1,4 +1,4 @@
-/// Takes an input apart from the front. What it no longer has reads as zero.
+/// Takes an input apart from the front. Missing bytes read as zero.
 struct FuzzInput {
     private var bytes: ArraySlice<UInt8>
 
@@ -14,14 +14,14 @@ struct FuzzInput {
         (0..<MemoryLayout<T>.size).reduce(0) { value, _ in value << 8 | T(truncatingIfNeeded: byte()) }
     }
 
-    /// The next bytes up to one of that value, which is taken too.
+    /// The next bytes up to the separator, which is consumed as well.
     mutating func upTo(_ separator: UInt8) -> [UInt8] {
         let part = bytes.prefix { $0 != separator }
         bytes = bytes[part.endIndex...].dropFirst()
         return Array(part)
     }
 
-    /// Takes what is left as texts with a NUL after each, as the runtime does it with arguments that are not UTF-8.
+    /// Reads the rest as texts with a NUL after each, with UTF-8 repaired as the runtime does for arguments.
     mutating func texts() -> [String] {
         var texts: [String] = []
         while !isEmpty { texts.append(String(decoding: upTo(0), as: UTF8.self)) }

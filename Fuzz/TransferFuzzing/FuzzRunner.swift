@@ -1,21 +1,21 @@
 import TransferTestSupport
 
-/// Runs inputs of one target: any bytes, which show whether a promise can be broken. A trap ends the process, which is a
-/// finding too. Belongs to one task at a time.
+/// Runs inputs of one target. An input is any bytes, and shows whether a promise can be broken. A trap ends the
+/// process, which is a finding too. Belongs to one task at a time.
 package final class FuzzRunner {
     private let target: FuzzTarget
 
-    /// Where the inputs of `paths` store, for all of them.
+    /// The stores of the target `paths`, for all inputs.
     private var ground: PathGround?
 
-    /// Where those of `known-servers` and `known-people` have their list.
+    /// The directory for the lists of `known-servers` and `known-people`.
     private var directory: TemporaryDirectory?
 
     package init(_ target: FuzzTarget) {
         self.target = target
     }
 
-    /// - Throws: what the input has shown.
+    /// - Throws: the broken rule that the input has found.
     package func run(_ input: [UInt8]) throws(Finding) {
         switch target {
         case .frames: try FrameTarget.run(input)

@@ -1,4 +1,4 @@
-/// What can be fuzzed.
+/// The parts of the program that the fuzzer runs.
 package enum FuzzTarget: String, CaseIterable, Sendable {
     /// The frame parser, however its bytes are cut.
     case frames
@@ -10,19 +10,19 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case client
     /// Conversations over several connections, with the real server from the parser to the store.
     case conversations
-    /// Inflating, with all libraries that are there.
+    /// Inflating, with all installed libraries.
     case inflate
     /// Frames of zstd, whole and damaged.
     case expand
     /// Paths of clients, and the store that resolves them.
     case paths
-    /// Receipts in both forms, their verification, and keys as people write them.
+    /// Receipts in both formats, their verification, and keys as people write them.
     case receipts
     /// The command line, sizes, durations, addresses, and text that is shown.
     case arguments
     /// The user's configuration file, and changes of it.
     case configuration
-    /// Lists of who may come in, with their options, and secrets.
+    /// Access lists with their options, and secrets.
     case access
     /// Links for the first contact with a server.
     case links
@@ -30,7 +30,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case knownServers = "known-servers"
     /// The client's list of people that it knows.
     case knownPeople = "known-people"
-    /// What a client keeps of sealed files that have arrived, and of files that it has received.
+    /// The client's records of sealed files and of received files.
     case records
     /// Patterns over paths, ignore files, manifests, and the headers of pictures.
     case batches
@@ -44,10 +44,10 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case forms
     /// Values of fields of HTTP, paths, queries, and addresses.
     case fields
-    /// What is kept of uploads that grow.
+    /// The records of uploads that grow.
     case appending
-    /// Datagrams by which servers are found.
+    /// The datagrams that find servers.
     case discovery
-    /// TLS, with a peer or somebody between who says anything.
+    /// TLS, with any bytes from the peer or from an attacker between both sides.
     case tls
 }

@@ -1,6 +1,6 @@
 import TransferHTTP
 
-/// What readers of HTTP make of a stream that arrives in pieces: their steps, with content that belongs together in one piece,
+/// Result of the HTTP readers for a stream that arrives in pieces: their steps, with connected content in one piece,
 /// and the fault at the end.
 struct HTTPReading: Equatable {
     enum Step: Equatable {
@@ -11,7 +11,7 @@ struct HTTPReading: Equatable {
         case end(HTTPFields)
     }
 
-    /// Answers are read to so many requests.
+    /// Number of requests that answers are read for.
     private static let asked = 4
 
     private(set) var steps: [Step] = []
@@ -31,7 +31,7 @@ struct HTTPReading: Equatable {
         }
     }
 
-    /// - Parameter methods: its lowest bits say which requests asked for a head alone.
+    /// - Parameter methods: its lowest bits decide which requests have the method HEAD.
     init(answers stream: [UInt8], to methods: UInt8, arrivingUpTo ends: [Int]) throws(Finding) {
         var reader = ResponseReader()
         for number in 0..<Self.asked { reader.expect(methods >> number & 1 == 0 ? .get : .head) }
@@ -48,7 +48,7 @@ struct HTTPReading: Equatable {
         }
     }
 
-    /// - Parameter next: takes one step; returns what it has consumed, and whether there may be another one.
+    /// - Parameter next: takes one step; returns the number of consumed bytes, and whether another step may follow.
     private mutating func read(
         _ stream: [UInt8], _ ends: [Int],
         _ next: (inout Self, RawSpan, Int) throws(HTTPFault) -> (consumed: Int, goesOn: Bool)

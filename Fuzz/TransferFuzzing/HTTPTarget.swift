@@ -1,7 +1,7 @@
 import TransferHTTP
 
-/// Input: what is read (1 byte: the highest bit for answers, the lowest ones for what was asked), a seed for the cuts (2 bytes),
-/// the stream.
+/// Input: 1 byte (highest bit: answers; lowest bits: methods of the requests), a seed for the cuts (2 bytes), the
+/// stream.
 enum HTTPTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -26,7 +26,7 @@ enum HTTPTarget {
             case .request(let head, _):
                 try require(!isOpen, "A message begins in another.")
                 isOpen = true
-                // Whatever is asked for lies below the top.
+                // Every accepted target is a path below the root.
                 try FieldTarget.check(path: Array(head.target.utf8))
             case .answer:
                 try require(!isOpen, "A message begins in another.")

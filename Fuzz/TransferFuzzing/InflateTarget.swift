@@ -1,14 +1,14 @@
 import TransferCodec
 
-/// Input: what to do (1 byte, see `Task`), sizes of the pieces in and out and the limit (5 bytes), a stream or content.
+/// Input: task (1 byte, see `Task`), sizes of the pieces in and out and the limit (5 bytes), a stream or content.
 ///
-/// What one library inflates the other must, to the same bytes, with one exception: ISA-L reads streams with incomplete
-/// Huffman codes, which zlib calls damaged.
+/// If one library can inflate a stream, the others must give equal bytes, with one exception: ISA-L reads streams with
+/// incomplete Huffman codes, which zlib calls damaged.
 enum InflateTarget {
     private enum Task: UInt8 {
         /// The rest is a stream.
         case inflate
-        /// The rest is a stream, whose checksum is put right.
+        /// The rest is a stream, whose checksum is corrected.
         case mend
         /// The rest is content to be deflated first.
         case deflate
@@ -26,7 +26,7 @@ enum InflateTarget {
         }
     }
 
-    /// Bytes of content that a stream may hold to be compared; more takes long and says no more.
+    /// Most bytes of content to compare; more would take long and show no more.
     private static let mostContent = 64 << 10
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -42,7 +42,7 @@ enum InflateTarget {
         }
     }
 
-    /// With every library, in pieces and at once.
+    /// Compares all libraries, with the stream in pieces and at once.
     private static func compare(_ stream: [UInt8], _ cuts: Cuts) throws(Finding) {
         let zlib = try same(stream, .zlib, cuts)
         for engine in CompressionEngine.available where engine != .zlib {
@@ -52,21 +52,21 @@ enum InflateTarget {
         }
     }
 
-    /// - Returns: what it is at once.
+    /// - Returns: the result of inflating at once.
     private static func same(_ stream: [UInt8], _ engine: CompressionEngine, _ cuts: Cuts) throws(Finding) -> Inflated {
         let inflater = Inflater(engine: engine)
         let whole = try Inflated(
             stream, inflater, limit: cuts.limit, inputCut: max(1, stream.count), outputCut: mostContent)
         let pieces = try Inflated(
             stream, inflater, limit: cuts.limit, inputCut: cuts.input, outputCut: cuts.output)
-        // Which of two faults is seen first depends on how far a library looks ahead.
+        // Which of two faults is found first depends on how far a library looks ahead.
         let isSame = whole.error == nil ? pieces == whole : pieces.error != nil
         try require(isSame, "\(engine): in pieces it is \(String(describing: pieces.error)).")
         return whole
     }
 
-    /// What comes out of a stream but for its checksum gives the checksum (Adler-32, RFC 1950): otherwise hardly any
-    /// stream of a fuzzer would be read to its end.
+    /// Replaces the checksum (Adler-32, RFC 1950) by that of the inflated content: otherwise hardly any stream of a
+    /// fuzzer would be read to its end.
     private static func mended(_ stream: [UInt8]) throws(Finding) -> [UInt8] {
         guard stream.count > 6 else { return stream }
         let content = try Inflated(

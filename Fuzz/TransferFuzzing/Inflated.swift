@@ -1,12 +1,12 @@
 import TransferCodec
 
-/// What an inflater makes of a stream.
+/// Result of an inflater for a stream.
 struct Inflated: Equatable {
     private(set) var content: [UInt8] = []
-    /// Nothing when the stream was whole.
+    /// Nil if the stream was complete.
     private(set) var error: CodecError?
 
-    /// Of streams that are shown in pieces of `inputCut` bytes and have room for `outputCut` bytes at a time.
+    /// Feeds the stream in pieces of `inputCut` bytes, with room for `outputCut` bytes at a time.
     init(_ stream: [UInt8], _ inflater: Inflater, limit: Int, inputCut: Int, outputCut: Int) throws(Finding) {
         var offset = 0
         inflater.begin(limit: limit)
@@ -37,7 +37,7 @@ struct Inflated: Equatable {
                 try require((before...piece.count).contains(consumed), "\(consumed) bytes were read.")
                 content += output[..<written]
                 if consumed == piece.count, written < output.count { return }
-                // Whoever calls again without progress would do so for ever.
+                // A caller that repeats a call without progress would repeat it for ever.
                 try require(written > 0 || consumed > before, "Nothing happened.")
             }
         }

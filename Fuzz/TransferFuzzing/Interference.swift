@@ -1,5 +1,5 @@
-/// What somebody between two sides does to one direction. Input: changes, each the distance from the one before (2 bytes),
-/// what to do (1 byte) and with what (1 byte).
+/// The changes that an attacker makes to one direction of a connection. Input: changes, each with its distance from the
+/// previous one (2 bytes), its kind (1 byte) and an argument (1 byte).
 struct Interference {
     private enum Change {
         case flip(UInt8)
@@ -7,11 +7,11 @@ struct Interference {
         case remove(count: Int)
     }
 
-    /// By their places in the stream, rising.
+    /// The changes by their offsets in the stream, increasing.
     private var changes: ArraySlice<(place: Int, change: Change)>
     private var place = 0
 
-    /// Whether what came out is not what went in.
+    /// Whether the output differs from the input.
     private(set) var hasChangedAnything = false
 
     init(_ input: inout FuzzInput) {

@@ -3,7 +3,8 @@ import TransferKeys
 import TransferModel
 import TransferTestSupport
 
-/// Input: whether the server has a key (1 byte, its lowest bit), a person's name with a NUL after it, the list of known people.
+/// Input: whether the server has a key (lowest bit of 1 byte), a person's name with a NUL after it, the list of known
+/// people.
 enum KnownPeopleTarget {
     private static let server = KeyFingerprint(of: [UInt8](repeating: 7, count: 32))
     private static let signer = PublicKey(Bytes32([UInt8](repeating: 8, count: 32)) ?? Bytes32())
@@ -20,7 +21,7 @@ enum KnownPeopleTarget {
         case .success(let entries): before = entries
         case .failure(let fault):
             try require(shown: fault.message)
-            // Nothing is believed, and nothing changed, by a list that cannot be read as a whole.
+            // A list that cannot be read completely accepts no key, and is not changed.
             try require(
                 (try? people.check(signer: signer, named: name, on: server)) == nil, "A bad list lets somebody in.")
             return try require(Files.content(people.path) == content, "The file has changed.")
@@ -28,7 +29,7 @@ enum KnownPeopleTarget {
         try check(name, server, people, before)
     }
 
-    /// Somebody of whom nothing is known becomes known; of somebody who is, no other key is taken.
+    /// An unknown person becomes known; for a known person no other key is accepted.
     private static func check(
         _ name: String, _ server: KeyFingerprint?, _ people: KnownPeople, _ before: [KnownPeople.Entry]
     ) throws(Finding) {

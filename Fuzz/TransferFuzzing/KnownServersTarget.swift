@@ -20,7 +20,7 @@ enum KnownServersTarget {
         try add(address, to: list, content, expected)
     }
 
-    /// By the rules, plainly. Nothing when any line is neither an entry nor a comment nor empty.
+    /// Reads the list by the rules in a simple way. Nil if a line is neither an entry nor a comment nor empty.
     private static func entries(_ content: [UInt8]) -> [KnownServers.Entry]? {
         var entries: [KnownServers.Entry] = []
         for line in content.split(separator: UInt8(ascii: "\n")) {
@@ -47,7 +47,8 @@ enum KnownServersTarget {
         address.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } && !address.isEmpty && address.utf8.first != 0x23
     }
 
-    /// A server that is added is known by this key alone, and the others as before; what cannot be kept changes nothing.
+    /// An added server is known by the new key only, and the others as before; an address that cannot be stored changes
+    /// nothing.
     private static func add(
         _ address: String, to list: KnownServers, _ content: [UInt8], _ before: [KnownServers.Entry]?
     ) throws(Finding) {
@@ -66,7 +67,7 @@ enum KnownServersTarget {
         try addOwn(address, to: list, others)
     }
 
-    /// A server of this user that writes for itself changes nothing that was not written so.
+    /// A server that this user runs may add an entry for itself, which changes no entries of other origin.
     private static func addOwn(
         _ address: String, to list: KnownServers, _ others: [KnownServers.Entry]
     ) throws(Finding) {

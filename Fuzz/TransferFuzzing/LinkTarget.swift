@@ -3,7 +3,7 @@ import TransferModel
 
 /// Input: links with a NUL after each.
 enum LinkTarget {
-    /// What links are made of, beside letters and digits.
+    /// The characters of links besides letters and digits.
     private static let marks = Set("-._~:/[]%#=,".utf8)
 
     static func run(_ bytes: [UInt8]) throws(Finding) {

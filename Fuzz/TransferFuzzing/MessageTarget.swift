@@ -1,18 +1,18 @@
 import TransferModel
 import TransferProtocol
 
-/// Input: a function code (1 byte, by its place in the table), a body, with or without its check.
+/// Input: a function code (1 byte, its index in the table), a body, with or without its check.
 enum MessageTarget {
     private static let functions = FunctionCode.allCases.filter { $0 != .data }
 
-    /// Bodies up to here can be written again: a check is added, and repaired texts grow up to their limit.
+    /// Most bytes of bodies that can be encoded again: a check is added, and repaired texts grow up to their limit.
     private static let longestAgain = Limits.controlBody - 4 * Limits.text
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
         let function = functions[Int(input.byte()) % functions.count]
         let body = input.rest()
-        // The frame parser lets no longer ones pass.
+        // The frame parser refuses longer bodies.
         guard body.count <= Limits.controlBody,
             let message = decoded(function, body) ?? decoded(function, withCheck(body, of: function))
         else { return }
@@ -21,7 +21,7 @@ enum MessageTarget {
         try compare(message)
     }
 
-    /// Texts for people are cut and repaired, once; all else comes back as it was.
+    /// Texts for people are cut and repaired once; all other values are unchanged.
     private static func compare(_ message: Message) throws(Finding) {
         let first = encoded(message)
         guard let again = try parsed(first) else { throw Finding("What was encoded cannot be decoded: \(message).") }
@@ -32,7 +32,7 @@ enum MessageTarget {
         try require(encoded(third) == second, "\(again) came back as \(third).")
     }
 
-    /// Hardly any change to a body would get past its check.
+    /// Hardly any change of a body would match its check.
     private static func withCheck(_ body: [UInt8], of function: FunctionCode) -> [UInt8] {
         var body = body
         if function.isChecked { body.appendCheck(from: 0) }
@@ -59,7 +59,7 @@ enum MessageTarget {
 }
 
 extension Message {
-    /// The texts for people.
+    /// The texts for people, which are cut and repaired.
     fileprivate var texts: [String] {
         switch self {
         case .hello(let hello): [hello.agent]

@@ -1,13 +1,13 @@
 import TransferTestSupport
 
-/// Two stores with links that lead out of them, and what lies outside.
+/// Two stores with links that lead out of them, and the files outside.
 final class PathGround {
     let first: PathStore
     let second: PathStore
     private let temporary: TemporaryDirectory
     private let outside: String
 
-    /// - Throws: also when the directories cannot be made.
+    /// - Throws: also if the directories cannot be made.
     init() throws(Finding) {
         do throws(TemporaryDirectory.Failure) {
             temporary = try TemporaryDirectory()
@@ -22,7 +22,7 @@ final class PathGround {
         second = try PathStore(temporary.path("store2"), outside: outside, usesOpenat2: false)
     }
 
-    /// - Throws: a finding when anything has changed that no upload may change.
+    /// - Throws: a finding if a file has changed that no upload may change.
     func check() throws(Finding) {
         try require(
             Set(names(in: temporary.path)) == ["outside", "store1", "store2"], "There is a file above the store.")
@@ -33,7 +33,6 @@ final class PathGround {
         try second.check()
     }
 
-    /// Makes everything as it was at first.
     func reset() throws(Finding) {
         try first.reset()
         try second.reset()

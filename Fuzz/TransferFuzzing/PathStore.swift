@@ -7,7 +7,7 @@ import TransferTestSupport
 
 /// A store among links that lead out of it.
 final class PathStore {
-    /// What became of an upload.
+    /// The outcome of an upload.
     enum Outcome: Equatable {
         case committed(String)
         case alreadyStored(String)
@@ -50,7 +50,7 @@ final class PathStore {
         try fill()
     }
 
-    /// - Throws: a finding when something is left in the server's own folder.
+    /// - Throws: a finding if a file is left in the server's own folder.
     func check() throws(Finding) {
         let own = root + "/" + RelativePath.reservedName
         try require(Set(names(in: own)) == ["incoming", "lock"], "There is a file in the server's own folder.")
@@ -59,8 +59,8 @@ final class PathStore {
 
     /// Stores an upload.
     ///
-    /// - Parameter choice: its lowest two bits are the policy; the next one makes it one that can be resumed; the others
-    ///   are its content.
+    /// - Parameter choice: its lowest two bits are the conflict policy; the next bit makes a part that can be resumed;
+    ///   the others are the content.
     func take(_ path: RelativePath, _ choice: UInt8) -> Outcome {
         let conflict = ConflictPolicy.allCases[Int(choice & 3) % ConflictPolicy.allCases.count]
         let content = [UInt8](repeating: choice, count: Int(choice >> 6))

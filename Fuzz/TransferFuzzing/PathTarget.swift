@@ -2,14 +2,14 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// Input: uploads, each a byte (conflict policy, whether it is a part that can be resumed, content) and a path with 0xFF
-/// after it. Two stores take them, one for each way to resolve paths, and have to agree; what is outside of them stays as
-/// it was.
+/// Input: uploads, each with a byte (conflict policy, whether it is a part that can be resumed, content) and a path
+/// with 0xFF after it. Two stores, one for each way to resolve paths, have to agree; files outside them must not
+/// change.
 enum PathTarget {
-    /// Longer paths are only checked: those of their files could not be removed by name.
+    /// Longer paths are only checked, because their files could not be removed by name.
     private static let longestStored = 2048
 
-    /// More uploads say no more.
+    /// More uploads would not show more.
     private static let mostUploads = 8
 
     static func run(_ bytes: [UInt8], on ground: PathGround) throws(Finding) {
@@ -28,7 +28,7 @@ enum PathTarget {
         try ground.reset()
     }
 
-    /// - Returns: nothing when it is no path.
+    /// - Returns: nil if the bytes are not a valid path.
     private static func checked(_ bytes: [UInt8]) throws(Finding) -> RelativePath? {
         let path = String(validating: bytes, as: UTF8.self).flatMap { try? RelativePath($0) }
         try require((path != nil) == isPath(bytes), "\(bytes) was \(path == nil ? "refused" : "taken").")
@@ -40,7 +40,7 @@ enum PathTarget {
         return path
     }
 
-    /// The rules of docs/reference/protocol.md, one after the other.
+    /// The rules of docs/reference/protocol.md, one after another.
     private static func isPath(_ bytes: [UInt8]) -> Bool {
         let components = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard let text = String(validating: bytes, as: UTF8.self), (1...4095).contains(bytes.count) else {

@@ -1,9 +1,9 @@
 import TransferIO
 import TransferTestSupport
 
-/// What a peer says behind the handshake. Input: steps, each what to say (1 byte) and how much of it or what (1 byte).
+/// A peer's messages after the handshake. Input: steps, each with its kind (1 byte) and an argument (1 byte).
 struct PeerWalk {
-    /// What the side under test says after each step.
+    /// The bytes that the tested side sends after each step.
     private static let words = [UInt8](repeating: 0x5A, count: 30)
 
     /// More flights than a handshake has over the wire with the shortest pieces.
@@ -11,14 +11,14 @@ struct PeerWalk {
 
     private let end: TLSEnd
     private let peer: RecordPeer
-    /// What the end must have received, if it goes on.
+    /// The content that the end must have received, if it continues.
     private var content: [UInt8] = []
-    /// What it was to say, and what could be read of it.
+    /// The bytes that the end was to send, and those that the peer could read.
     private var said: [UInt8] = []
     private var heard: [UInt8] = []
-    /// The rest of a message whose beginning was said.
+    /// The rest of a message whose beginning was sent.
     private var rest: ArraySlice<UInt8> = []
-    /// All so far is what TLS allows.
+    /// Whether all steps so far conform to TLS.
     private var isLawful = true
     private var hasEnded = false
 
@@ -76,14 +76,15 @@ struct PeerWalk {
         try exchange()
     }
 
-    /// An empty record too; of those a library takes only some in a row, so they are no part of what is lawful.
+    /// Sends a record of content, which may be empty. A library accepts only some empty records in a row, so they do
+    /// not count as conforming.
     private mutating func say(_ bytes: [UInt8]) throws(Finding) {
         if bytes.isEmpty || !rest.isEmpty || hasEnded { isLawful = false } else { content += bytes }
         try send(RecordPeer.Kind.content, bytes)
     }
 
     private mutating func begin(_ message: [UInt8], upTo count: Int) throws(Finding) {
-        // Servers take no tickets, and nothing begins inside something else.
+        // Servers accept no tickets, and no message may begin inside another.
         if !rest.isEmpty || message.first == HandshakeMessage.newSessionTicket { isLawful = false }
         try send(RecordPeer.Kind.handshake, message.prefix(count))
         rest = message.dropFirst(count)
@@ -115,7 +116,7 @@ struct PeerWalk {
         end.deliver(try spoken { try peer.seal(kind, bytes) })
     }
 
-    /// Lets the end do what it can. What it says can be read as long as all is lawful.
+    /// Lets the end do its work. The peer can read its bytes as long as all steps conform.
     private mutating func exchange() throws(Finding) {
         for _ in 0..<Self.mostFlights {
             end.run()

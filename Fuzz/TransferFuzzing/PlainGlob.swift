@@ -1,8 +1,9 @@
-/// A matcher of short patterns without brackets and backslashes that tries one way after the other, as the definition says.
+/// A matcher of short patterns without brackets and backslashes that tries all possibilities in turn, as the definition
+/// says.
 struct PlainGlob {
     private let pattern: [Unicode.Scalar]
 
-    /// - Returns: nothing for a pattern that is not for it.
+    /// - Returns: nil for a pattern that this matcher does not support.
     init?(_ text: String, _ most: Int) {
         pattern = Array(text.unicodeScalars)
         guard (1...most).contains(pattern.count), !pattern.contains("["), !pattern.contains("\\") else { return nil }
@@ -28,14 +29,14 @@ struct PlainGlob {
         return prefixes(of: path).contains { matches(next, path.dropFirst($0)) }
     }
 
-    /// Any number of directories, each with a name.
+    /// Matches any number of directories, each with a name.
     private func matchesDirectories(_ next: Int, _ path: ArraySlice<Unicode.Scalar>) -> Bool {
         if matches(next, path) { return true }
         guard let slash = path.firstIndex(of: "/"), slash > path.startIndex else { return false }
         return matchesDirectories(next, path[(slash + 1)...])
     }
 
-    /// How many characters a star can stand for.
+    /// The numbers of characters that a star can match.
     private func prefixes(of path: ArraySlice<Unicode.Scalar>) -> ClosedRange<Int> {
         0...path.prefix { $0 != "/" }.count
     }

@@ -2,7 +2,7 @@ import TransferKeys
 import TransferModel
 import TransferReceipts
 
-/// Input: what to do (1 byte), the rest.
+/// Input: task (1 byte), then the rest.
 enum ReceiptTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -24,7 +24,7 @@ enum ReceiptTarget {
         _ = try? ReceiptVerifier().verify(signed)
     }
 
-    /// A verifier that has seen other receipts says the same as a new one.
+    /// A verifier that has verified other receipts gives equal results to a new one.
     private static func readLines(_ input: inout FuzzInput) throws(Finding) {
         let verifier = ReceiptVerifier()
         while !input.isEmpty {
@@ -75,7 +75,7 @@ enum ReceiptTarget {
         }
     }
 
-    /// The seed of the first key pair that RFC 8032 gives in section 7.1.
+    /// The seed of the first key pair in section 7.1 of RFC 8032.
     private static let secret: [UInt8] = [
         0x9D, 0x61, 0xB1, 0x9D, 0xEF, 0xFD, 0x5A, 0x60, 0xBA, 0x84, 0x4A, 0xF4, 0x92, 0xEC, 0x2C, 0xC4,
         0x44, 0x49, 0xC5, 0x69, 0x7B, 0x32, 0x69, 0x19, 0x70, 0x3B, 0xAC, 0x03, 0x1C, 0xAE, 0x7F, 0x60,
@@ -92,7 +92,7 @@ enum ReceiptTarget {
         return issuer.issue(uploads, sender: "[::1]:50000").signed
     }()
 
-    /// What the owner of the same key says as a recipient.
+    /// Delivery receipts that the key's owner signs as a recipient.
     private static let settled: [SignedDeliveryReceipt] = {
         guard let secret = Bytes32(secret), let name = try? RelativePath("photos/a.png") else { return [] }
         let key = KeyPair(secret: secret)
@@ -105,8 +105,8 @@ enum ReceiptTarget {
         return DeliveryBatch.signed(receipts, signature: DeliveryBatch.sign(receipts, with: key)) ?? []
     }()
 
-    /// A receipt of a batch, with some bytes taken from another one or changed, is not accepted. The first byte says which
-    /// one, and of which kind.
+    /// A receipt with bytes that were changed, or taken from another receipt of the batch, is not accepted. The first
+    /// byte decides which receipt, and of which kind.
     private static func forge(_ input: inout FuzzInput) throws(Finding) {
         let (kind, other) = (input.byte(), Int(input.byte()))
         guard kind & 0x80 == 0 else { return try forgeDelivery(Int(kind & 0x7F), other, &input) }

@@ -3,7 +3,7 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// What a client keeps for later runs of itself. Input: which kind (1 byte), the bytes of the file.
+/// Records that a client keeps for its later runs. Input: kind (1 byte), the bytes of the file.
 enum RecordTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -13,14 +13,14 @@ enum RecordTarget {
         }
     }
 
-    /// It has one form, and is about an upload.
+    /// A record has only one encoding, and names an upload.
     private static func readSealingRecord(_ bytes: [UInt8]) throws(Finding) {
         guard let record = SealingRecord(bytes) else { return }
         try require(record.encoded == bytes, "A record of a sealed file has two forms.")
         try require(record.id != .none, "A record is about no upload.")
     }
 
-    /// What is read of a line is what the line that is written of it says, and leads nowhere else.
+    /// A line that was read is written and read as an equal record, and its path does not leave the folder.
     private static func readReceivedFile(_ line: [UInt8]) throws(Finding) {
         guard let file = ReceivedFile(line: line) else { return }
         try require(ReceivedFile(line: file.line) == file, "A received file does not come back.")

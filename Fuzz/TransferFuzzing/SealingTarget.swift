@@ -2,13 +2,13 @@ import TransferKeys
 import TransferModel
 import TransferSealing
 
-/// Input: what to do (1 byte), the rest. The key that opens is 32 bytes of the value 0x42, as in the examples of the age format;
-/// that of the identity, too.
+/// Input: task (1 byte), then the rest. The opening key is 32 bytes of the value 0x42, as in the examples of the age
+/// format; the identity has the same bytes.
 enum SealingTarget {
     private static let secret = Bytes32([UInt8](repeating: 0x42, count: Bytes32.count)) ?? Bytes32()
     private static let identity = KeyPair(secret: secret)
 
-    /// What states are made for.
+    /// The source of all states.
     private static let source = SealingSource(size: 3, context: [1])
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -24,7 +24,7 @@ enum SealingTarget {
         }
     }
 
-    /// However it is cut, the same comes out, and ends in the same way.
+    /// The opened content and the final error do not depend on the cuts.
     private static func readFile(_ bytes: [UInt8], _ key: SealingKey) throws(Finding) {
         let whole = outcome(bytes, key, cut: max(1, bytes.count))
         for cut in [1, 17, 100] {
@@ -82,7 +82,7 @@ enum SealingTarget {
         try require(certificate.encoded == bytes, "A certificate has two forms.")
     }
 
-    /// Of a note what is inside: that of a real file is authenticated, so no change would get that far.
+    /// The input is the inside of a note: a real file is authenticated, so that no change would reach the parser.
     private static func readNote(_ content: [UInt8], _ key: SealingKey) throws(Finding) {
         let padded = content + [UInt8](repeating: 0, count: (512 - content.count % 512) % 512)
         let sealed = try sealed(padded, key)
@@ -92,7 +92,7 @@ enum SealingTarget {
         }
     }
 
-    /// A sealed file with some bytes changed, taken away, or added is refused.
+    /// A sealed file with bytes changed, removed or added is refused.
     private static func forge(_ input: inout FuzzInput, _ key: SealingKey) throws(Finding) {
         let content = Array("content".utf8)
         let original = try sealed(content, key)

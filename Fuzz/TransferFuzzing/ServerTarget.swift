@@ -2,8 +2,8 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// Input: uploads that may be without a result (1 byte, its highest bit: the rest is a stream of frames and not pairs of
-/// a function code and its argument), the rest. A function code that isn't known gives an upload its result, or a request its
+/// Input: most uploads without a result (1 byte; highest bit: the rest is a stream of frames instead of pairs of a
+/// function code and an argument), then the rest. An unknown function code gives an upload its result, or a request its
 /// answer.
 enum ServerTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -23,7 +23,7 @@ enum ServerTarget {
         }
     }
 
-    /// Results come at random moments, as from a pool of threads.
+    /// Results arrive at random moments, as from a pool of threads.
     private static func follow(_ stream: [UInt8], _ walk: inout ServerWalk, seed: UInt8) throws(Finding) {
         var generator = SplitMix64(seed: UInt64(seed))
         for event in try FrameSource.events(in: stream) where !walk.hasEnded {

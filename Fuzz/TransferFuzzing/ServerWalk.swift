@@ -1,7 +1,7 @@
 import TransferModel
 import TransferProtocol
 
-/// A server's state machine beside a plain account of what has happened, from which follows what may happen next.
+/// A server's state machine, beside a simple record of the events so far that decides which events may follow.
 struct ServerWalk {
     private enum Phase {
         case new, open, closed
@@ -10,11 +10,10 @@ struct ServerWalk {
     private var machine: ServerConnection
     private let limit: Int
     private var phase = Phase.new
-    /// Uploads and questions without a result, in the order in which they came.
+    /// Uploads and questions without a result, in the order of their arrival.
     private var unsettled: [UploadID] = []
-    /// Requests without an answer.
     private var requests: [Request] = []
-    /// The upload whose frames are coming.
+    /// The upload whose frames are arriving.
     private var open: UploadID?
 
     /// Whether the connection has ended with a fault.
@@ -39,21 +38,21 @@ struct ServerWalk {
         try compare()
     }
 
-    /// Gives one of the uploads its result, if there is any.
+    /// Gives one of the uploads its result, if there is one.
     mutating func settle(_ number: Int) throws(Finding) {
         guard !unsettled.isEmpty else { return }
         machine.settled(unsettled.remove(at: number % unsettled.count))
         try compare()
     }
 
-    /// Gives one of the requests its answer, if there is any.
+    /// Gives one of the requests its answer, if there is one.
     mutating func answer(_ number: Int) throws(Finding) {
         guard !requests.isEmpty else { return }
         machine.answered(requests.remove(at: number % requests.count).id)
         try compare()
     }
 
-    /// - Parameter took: compares what a frame that was taken led to with what it should.
+    /// - Parameter took: compares the action for an accepted frame with the expected one.
     private mutating func judge<Action>(
         _ event: FrameEvent, _ action: Result<Action, ProtocolFault>,
         _ took: (inout Self, Action) throws(Finding) -> Void
@@ -89,7 +88,7 @@ struct ServerWalk {
         }
     }
 
-    /// Whether the frames that come belong to an upload that has no result yet.
+    /// Whether the arriving frames belong to an upload without a result.
     private var isWanted: Bool { open.map(unsettled.contains) ?? false }
 
     private func took(_ action: ServerConnection.DataAction) throws(Finding) {
@@ -135,7 +134,7 @@ struct ServerWalk {
 }
 
 extension Message {
-    /// What it asks for, if it is a request. Every message is named here, so that no new one is forgotten.
+    /// The request in the message, or nil. All messages are listed here, so that a new one cannot be forgotten.
     fileprivate var request: Request? {
         switch self {
         case .list(let list): .list(list)

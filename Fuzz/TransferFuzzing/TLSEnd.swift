@@ -1,14 +1,14 @@
 import TransferIO
 import TransferSystem
 
-/// One end of a TLS conversation in memory, as a socket has it.
+/// One end of a TLS conversation in memory, as a socket uses it.
 final class TLSEnd {
-    /// What would be the kernel's.
+    /// Replaces the kernel's buffers of a socket.
     private final class Wire {
         var incoming: ArraySlice<UInt8> = []
         var outgoing: [UInt8] = []
         var hasEnded = false
-        /// Bytes that are received and sent at once.
+        /// Most bytes that are received or sent at once.
         let most: Int
 
         init(most: Int) {
@@ -22,7 +22,7 @@ final class TLSEnd {
             return bytes.isEmpty && !hasEnded ? nil : bytes.count
         }
 
-        /// Takes nothing while as much as it takes at once waits to be collected.
+        /// Accepts no bytes while as many as it takes at once wait to be collected.
         func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
             guard outgoing.count < most else { return nil }
             let piece = bytes.prefix(most - outgoing.count)
@@ -36,19 +36,18 @@ final class TLSEnd {
     private var unsent: ArraySlice<UInt8>
     private var hasSaidEnd = false
 
-    /// What the other side has said, decrypted.
+    /// The decrypted bytes of the other side.
     private(set) var received: [UInt8] = []
 
-    /// Whether the other side said that no more comes.
+    /// Whether the other side has ended its direction.
     private(set) var isClosed = false
 
-    /// Nothing while all is well.
+    /// Nil as long as there was no error.
     private(set) var error: StreamError?
 
-    /// Whether it says that no more comes once all is said.
+    /// Whether this side ends its direction when all bytes are sent.
     var endsWhenDone = true
 
-    /// Has more to say.
     func say(_ bytes: [UInt8]) {
         unsent += bytes
     }
@@ -56,8 +55,8 @@ final class TLSEnd {
     var isEstablished: Bool { layer.isEstablished }
 
     /// - Parameters:
-    ///   - content: what is said once the handshake is done, before the end.
-    ///   - most: bytes that the wire takes and gives at once.
+    ///   - content: bytes to send after the handshake, before the end.
+    ///   - most: most bytes that the wire accepts or gives at once.
     init(_ context: TLSContext, content: [UInt8], most: Int, judge: TLSJudge? = nil) throws(TLSFault) {
         let wire = Wire(most: most)
         self.wire = wire
@@ -67,7 +66,7 @@ final class TLSEnd {
             TLSLayer.Wire(receive: { wire.receive(into: $0) }, send: { wire.send($0) }))
     }
 
-    /// Takes what the wire has for the other side.
+    /// Takes the bytes for the other side from the wire.
     func collect() -> [UInt8] {
         defer { wire.outgoing = [] }
         return wire.outgoing
@@ -77,12 +76,12 @@ final class TLSEnd {
         wire.incoming += bytes
     }
 
-    /// Nothing more comes over the wire.
+    /// No more bytes arrive over the wire.
     func cut() {
         wire.hasEnded = true
     }
 
-    /// Goes on as far as it can, and says that no more comes once all is said, unless it is to stay.
+    /// Continues as far as possible, and ends its direction when all bytes are sent, if `endsWhenDone` is set.
     func run() {
         guard error == nil else { return }
         do throws(StreamError) {
@@ -99,7 +98,7 @@ final class TLSEnd {
         }
     }
 
-    /// - Returns: whether something came.
+    /// - Returns: whether bytes were received.
     private func receive() throws(StreamError) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 1 << 12)
         var span = buffer.mutableSpan
@@ -114,7 +113,7 @@ final class TLSEnd {
 }
 
 extension TLSLayer {
-    /// - Returns: how many bytes were taken, or nothing while earlier ones wait.
+    /// - Returns: number of bytes that were taken, or nil while earlier ones wait.
     fileprivate func send(_ bytes: ArraySlice<UInt8>) throws(StreamError) -> Int? {
         try bytes.span.bytes.withUnsafeBytes { (bytes) throws(StreamError) in try send(bytes) }
     }

@@ -1,17 +1,17 @@
 import TransferIO
 import TransferTestSupport
 
-/// Input: what to do (1 byte: its lowest bit is the side that is attacked, the next one whether the rest is all that it
-/// receives and not what somebody changes between two honest sides; the others how the wire cuts, and from 240 on the rest is
-/// what is said behind the handshake), the rest.
+/// Input: task (1 byte: the lowest bit selects the attacked side; the next bit whether the rest is all that this side
+/// receives, instead of changes between two honest sides; the other bits how the wire cuts; from 240 on the rest is
+/// what a peer sends after the handshake), then the rest.
 enum TLSTarget {
-    /// How much a wire takes and gives at once.
+    /// Most bytes that a wire accepts and gives at once.
     private static let cuts = [1 << 20, 1, 5, 100, 1000, 16 << 10]
 
-    /// Pieces that content is long, so that a conversation over a wire of short ones doesn't take for ever.
+    /// Most pieces of content, so that a conversation over a wire with short pieces does not take too long.
     private static let mostPieces = 100
 
-    /// More than two sides have to say over the wire with the shortest pieces.
+    /// More flights than two sides need over the wire with the shortest pieces.
     private static let mostFlights = 10_000
 
     private static let server = Result { () throws(TLSError) in
@@ -29,7 +29,7 @@ enum TLSTarget {
         try interfere(isServer: task & 1 == 0, &input, most: most)
     }
 
-    /// Nobody is let in by bytes alone: that takes an answer to what this side made up.
+    /// Fixed bytes never finish a handshake, because that takes an answer to random bytes of this side.
     private static func attack(isServer: Bool, _ stream: [UInt8], most: Int) throws(Finding) {
         let end = try isServer ? serverEnd([1, 2, 3], most: most) : clientEnd([1, 2, 3], most: most)
         end.run()
@@ -48,8 +48,8 @@ enum TLSTarget {
         try require(said <= 8192 + stream.count, "\(said) bytes were said to a stream of \(stream.count).")
     }
 
-    /// Whatever is changed on the way: what arrives is the beginning of what was said, and nothing is taken for its end
-    /// that was not.
+    /// Whatever is changed in transit, the received bytes are the beginning of the sent ones, and a cut is not taken
+    /// for the end.
     private static func interfere(isServer: Bool, _ input: inout FuzzInput, most: Int) throws(Finding) {
         let content = [UInt8](repeating: 0x5A, count: min(Int(input.integer(UInt16.self)), most * mostPieces))
         let answer = [UInt8](repeating: 0xA5, count: Int(input.byte()))

@@ -1,14 +1,14 @@
 import TransferModel
 import TransferProtocol
 
-/// Input: a script of steps, four bytes each: what is done (its lowest five bits), on which of four connections (the next
-/// two), whether what is said waits to be sent with what comes next (the highest), and three arguments. The bytes that one
-/// step says as they are follow it.
+/// Input: a script of steps of four bytes each: the action (lowest five bits), the connection among four (next two),
+/// whether its bytes wait to be sent with those of the next step (highest bit), and three arguments. The raw bytes that
+/// a step sends follow it.
 ///
-/// The server is the real one from the parser to the store: `FrameParser`, `BinaryWire`, `UploadWorker`, `RequestWorker`
-/// and the intake, on a disk that fails and loses power.
+/// The server is real from the parser to the store: `FrameParser`, `BinaryWire`, `UploadWorker`, `RequestWorker` and
+/// the intake, on a disk that fails and loses power.
 enum ConversationTarget {
-    /// Steps of one script at most; more say nothing that fewer don't.
+    /// Most steps of one script; more steps would not show more.
     private static let mostSteps = 200
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -61,7 +61,7 @@ enum ConversationTarget {
         case 15: client.say(.ping(UInt64(a)))
         case 16: client.say(.goodbye(Goodbye(.committed)))
         case 17: client.say(raw)
-        // A whole upload, as most are.
+        // A whole upload, the most frequent step.
         default:
             if step & 1 == 0 { client.begin(a, b, c) } else { client.beginPart(a, b, c) }
             client.data(5, 4)

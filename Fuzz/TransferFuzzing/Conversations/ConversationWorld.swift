@@ -5,7 +5,7 @@ import TransferModel
 import TransferProtocol
 import TransferSimulation
 
-/// Clients, their connections to one server after the other, and what all of them were promised.
+/// Clients, their connections to one server after another, and all promises that the servers made to them.
 final class ConversationWorld {
     /// One connection, with both ends.
     private struct Line {
@@ -13,31 +13,33 @@ final class ConversationWorld {
         let server: DirectConversation
     }
 
-    /// What a client has said about the whole of some content.
+    /// The size and digest that a client has declared for some content.
     private struct Declared: Hashable {
         let size: UInt64
         let digest: Digest
     }
 
-    /// What a connection is owed, by what its server has taken.
+    /// The answers that a connection still has to receive for the messages that its server has accepted.
     private final class Account {
-        /// What has no answer, by its id and in its order: one that has its result may be begun again before it is heard.
+        /// Unanswered uploads by ID, in order: an upload that has its result may be begun again before the client has
+        /// read that.
         private var uploads: [UploadID: [Owed]] = [:]
-        /// How many answers requests have coming, by their ids: one that is answered may be said again before that is heard.
+        /// Number of unanswered requests by ID: an ID that was answered may be used again before the client has read
+        /// that.
         private var requests: [UInt32: Int] = [:]
-        /// Whose content is coming.
+        /// The request whose content is arriving.
         var fetched: UInt32?
 
-        /// An answer to an upload, or a question about one.
+        /// A pending answer to an upload, or to a question about one.
         struct Owed {
-            /// Where it was to go; nothing for one that was only looked up.
+            /// The target path; nil for an upload that was only looked up.
             var path: String?
             var isQuestion = false
         }
 
         func owes(request id: UInt32) { requests[id, default: 0] += 1 }
 
-        /// - Returns: whether somebody waits for it.
+        /// - Returns: whether the request was waiting for an answer.
         func answered(request id: UInt32) -> Bool {
             guard let count = requests[id] else { return false }
             requests[id] = count > 1 ? count - 1 : nil
@@ -46,21 +48,21 @@ final class ConversationWorld {
 
         var owesNoRequest: Bool { requests.isEmpty }
 
-        /// Ids that have no answer.
+        /// IDs of uploads without an answer.
         var unanswered: [UploadID] { Array(uploads.keys) }
 
         func owes(_ owed: Owed, for id: UploadID) { uploads[id, default: []].append(owed) }
 
-        /// The oldest has its answer.
+        /// Removes the oldest pending answer.
         ///
-        /// - Returns: nothing where nobody waits for one.
+        /// - Returns: nil if no answer is pending.
         func answered(_ id: UploadID) -> Owed? {
             guard var owed = uploads[id], !owed.isEmpty else { return nil }
             defer { uploads[id] = owed.isEmpty ? nil : owed }
             return owed.removeFirst()
         }
 
-        /// Somebody may send what he has asked about. One that waits for its result goes on waiting.
+        /// The client may send the upload that it asked about. An upload that waits for its result continues to wait.
         func accepted(_ id: UploadID) {
             if uploads[id]?.first?.isQuestion ?? false { _ = answered(id) }
         }
@@ -74,7 +76,7 @@ final class ConversationWorld {
     private var connections = 0
     private let declared = Declarations()
 
-    /// Whatever any client has declared, and whether any has asked for a removal.
+    /// All content that any client has declared, and whether a client has asked for a removal.
     private final class Declarations {
         var ends: Set<Declared> = []
         var removes = false
@@ -90,7 +92,7 @@ final class ConversationWorld {
 
     // MARK: Steps
 
-    /// - Parameter waits: whether it is sent with what is said next.
+    /// - Parameter waits: whether the bytes are sent together with those of the next step.
     func say(on index: Int, waits: Bool, _ body: (inout ScriptedClient) -> Void) throws(Finding) {
         guard var line = try line(index) else { return }
         body(&line.client)
@@ -98,7 +100,7 @@ final class ConversationWorld {
         if !waits { try deliver(index) }
     }
 
-    /// Only the first bytes of what waits are sent, and then the connection is gone.
+    /// Sends only the first `count` of the waiting bytes, and closes the connection.
     func cut(_ index: Int, to count: Int) throws(Finding) {
         guard lines[index] != nil else { return }
         lines[index]?.client.cut(to: count)
@@ -125,13 +127,13 @@ final class ConversationWorld {
         ground.mend()
     }
 
-    /// The server takes nothing new from now on.
+    /// From now on the server accepts no new uploads.
     func stop() {
         ground.server?.intake.isStopping.store(true, ordering: .relaxed)
     }
 
     func restart(cuttingPower: Bool) throws(Finding) {
-        // What has got a name before the end has it.
+        // A file that got a name before the end keeps it.
         try noteNames()
         ground.kill()
         endLines()
@@ -143,7 +145,7 @@ final class ConversationWorld {
         try check()
     }
 
-    /// Everybody goes; nothing is left of anybody, and the next server serves.
+    /// Closes all connections: no leftovers may remain, and the next server works.
     func finish() throws(Finding) {
         ground.mend()
         endLines()
@@ -183,7 +185,7 @@ final class ConversationWorld {
 
     // MARK: Connections
 
-    /// The connection, which is made where there is none.
+    /// The connection with this index, which is made if it does not exist.
     private func line(_ index: Int) throws(Finding) -> Line? {
         if let line = lines[index] { return line }
         if ground.isDead { try restart(cuttingPower: false) }
@@ -216,7 +218,7 @@ final class ConversationWorld {
     private func deliver(_ index: Int) throws(Finding) {
         guard var line = lines[index] else { return }
         let answers = try line.server.receive(line.client.takeSaid())
-        // Nobody hears what a dead process says.
+        // The client does not receive answers of a dead process.
         guard !ground.isDead else { return try restart(cuttingPower: false) }
         try noteNames()
         for message in try line.client.hear(answers) { try judge(message, line, accounts[index]) }

@@ -10,10 +10,10 @@ import TransferSimulation
 import TransferPorts
 import TransferStore
 
-/// The server's end of one connection without socket, loop or pool: what a session has its loop and the pool do, one thread
-/// does at once.
+/// The server's end of one connection without socket, loop or pool: one thread does at once the work that a session
+/// gives to its loop and to the pool.
 final class DirectConversation {
-    /// Turns of work that any bytes may cause.
+    /// Most turns of work that any bytes may cause.
     private static let mostTurns = 20_000
 
     /// Bytes of answers to requests that are made at once.
@@ -30,16 +30,16 @@ final class DirectConversation {
     private var unparsed: [UInt8] = []
     private var requests: [Request] = []
     private var cancelled: [UInt32] = []
-    /// For the client.
+    /// Bytes to send to the client.
     private var answers: [UInt8] = []
 
-    /// Whether nothing more is read.
+    /// Whether the server reads no more bytes.
     private(set) var hasEnded = false
 
-    /// Whether an upload is open whose content is coming.
+    /// Whether the content of an open upload is arriving.
     var isReceiving: Bool { wire.isReceiving }
 
-    /// Told of every message that the server takes.
+    /// Receives every message that the server accepts.
     private let watch: (Message) -> Void
 
     init(_ server: SimulatedGround.Server, number: Int, _ caller: Caller, watch: @escaping (Message) -> Void) {
@@ -55,12 +55,11 @@ final class DirectConversation {
         requestWorker.caller = caller
     }
 
-    /// Goes nowhere.
     private static let log = Log(descriptor: -1, level: .error)
 
-    /// Takes what the client has sent, and works until nothing is left to do.
+    /// Receives the client's bytes, and works until there is no work left.
     ///
-    /// - Returns: what the client receives.
+    /// - Returns: the bytes that the client receives.
     func receive(_ bytes: [UInt8]) throws(Finding) -> [UInt8] {
         unparsed += bytes
         while !hasEnded, try takeBatch() {}
@@ -68,14 +67,14 @@ final class DirectConversation {
         return answers
     }
 
-    /// The connection is over.
+    /// Ends the connection and its requests.
     func end() {
         hasEnded = true
         worker.cancel()
         requestWorker.end()
     }
 
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there may be another batch.
     private func takeBatch() throws(Finding) -> Bool {
         guard let buffer = Self.buffers.takeNow() else { throw Finding("Buffers are not given back.") }
         let batch = BinaryBatch(buffer, carry: Array(unparsed.prefix(256 << 10)))
@@ -110,7 +109,7 @@ final class DirectConversation {
 
     private func take(_ demand: BinaryWire.Demand) {
         switch demand {
-        // Everybody may come in.
+        // Every client is admitted.
         case .decide(let hello):
             worker.intake.run = hello.run
             if hello.features.contains(.receipts) { worker.intake.giveReceipts() }

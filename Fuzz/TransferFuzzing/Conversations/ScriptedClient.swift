@@ -4,21 +4,21 @@ import TransferProtocol
 import TransferSimulation
 import TransferTestSupport
 
-/// The client's end of one connection: says what a script wants, mostly by the rules, and reads what it is answered.
+/// The client's end of one connection: it follows a script, mostly by the rules, and reads the answers.
 struct ScriptedClient {
     /// Content whose upload is open.
     private struct Open {
         let content: Int
         let function: DigestFunction
         let range: Range<Int>
-        /// Bytes of it that were sent.
+        /// Number of bytes that were sent.
         var sent = 0
     }
 
-    /// Few, so that they meet.
+    /// There are few paths, so that uploads meet.
     static let paths = ["a", "b", "c", "d/a", "d/b", "d", "e/f/a", "", "../a"]
 
-    /// Some of nothing, some short, and one that has parts. Each is whole uploads of others, or the beginning of one.
+    /// Empty, short, and one with parts. Each is a whole upload, or the beginning of one.
     static let contents: [[UInt8]] = {
         let long = SplitMix64.bytes(seed: 1, Limits.blockSize + 1000)
         return [[], [1], [1, 2], SplitMix64.bytes(seed: 2, 100), SplitMix64.bytes(seed: 3, 9000), long]
@@ -27,14 +27,14 @@ struct ScriptedClient {
     private static let long = contents.count - 1
     private static let ids: UInt8 = 6
 
-    /// Bytes of content that go into one frame.
+    /// Bytes of content in one frame.
     private static let pieces = [1, 7, 100, 5000, 1 << 16, 1 << 20]
 
     private var open: Open?
     private var parser = FrameParser()
     private var heard: [UInt8] = []
 
-    /// What is to be sent and was not yet.
+    /// Bytes that are still to be sent.
     private(set) var said: [UInt8] = []
 
     static func id(_ number: UInt8) -> UploadID { UploadID(high: 1, low: UInt64(number % ids) + 1) }
@@ -56,22 +56,22 @@ struct ScriptedClient {
         said += bytes
     }
 
-    /// Of what is to be sent only the first bytes are.
+    /// Keeps only the first `count` of the bytes that are to be sent.
     mutating func cut(to count: Int) {
         said = Array(said.prefix(count))
     }
 
     /// - Parameters:
-    ///   - about: which upload (low four bits), and where to (the others).
-    ///   - what: which content (low four bits), and what about others of its name.
-    ///   - how: bits for the size, an answer to wait for, a text, the digest function, and an id of its own.
+    ///   - about: the upload (low four bits), and its path (the others).
+    ///   - what: the content (low four bits), and the conflict policy.
+    ///   - how: bits for the size, an answer to wait for, a text, and the digest function.
     mutating func begin(_ about: UInt8, _ what: UInt8, _ how: UInt8) {
         let content = Int(what & 15) % Self.long
         let size = how & 1 == 0 ? UInt64(Self.contents[content].count) : nil
         begin(Self.id(about & 15), Self.path(about >> 4), content, 0..<Self.contents[content].count, size, what, how)
     }
 
-    /// One of the two parts of the long content.
+    /// Begins one of the two parts of the long content.
     mutating func beginPart(_ about: UInt8, _ which: UInt8, _ how: UInt8) {
         let count = Self.contents[Self.long].count
         let range = which & 1 == 0 ? 0..<Limits.blockSize : Limits.blockSize..<count
@@ -82,7 +82,7 @@ struct ScriptedClient {
             .part(Begin.Part(of: Self.id(about & 15), offset: UInt64(range.lowerBound), total: total)))
     }
 
-    /// The whole of the parts.
+    /// Begins the upload that joins the parts.
     mutating func beginMultipart(_ about: UInt8, _ what: UInt8, _ how: UInt8) {
         let count = Self.contents[Self.long].count
         begin(
@@ -102,7 +102,7 @@ struct ScriptedClient {
         say(.begin(begin))
     }
 
-    /// Asks what there is of an upload.
+    /// Asks which blocks of an upload the server has.
     mutating func resume(_ about: UInt8, _ what: UInt8, _ how: UInt8) {
         let content = how & 1 == 0 ? Self.long : Int(what & 15) % Self.long
         let id = Self.id(about & 15)
@@ -113,12 +113,12 @@ struct ScriptedClient {
                     expectsAccept: true, scope: how & 1 == 0 ? .multipart : .whole)))
     }
 
-    /// Content of the open upload; of some other where none is.
+    /// Sends content of the open upload, or other content without one.
     ///
     /// - Parameters:
-    ///   - length: how long a frame is.
-    ///   - how: bits for compressed ones, for a wrong byte at their ends, and for several frames, which may be all of the longest
-    ///     content.
+    ///   - length: index of the length of a frame.
+    ///   - how: bits for compressed frames, for a wrong byte at their ends, and for several frames, which may contain
+    ///     all of the long content.
     mutating func data(_ length: UInt8, _ how: UInt8) {
         for _ in 0..<(how & 4 == 0 ? 1 : 8) {
             let rest = open.map { $0.range.dropFirst($0.sent) } ?? 0..<10
@@ -147,7 +147,7 @@ struct ScriptedClient {
         return count.map { Array(output[..<$0]) }
     }
 
-    /// The digest of the first block of what is open.
+    /// Sends the digest of the first block of the open upload.
     mutating func block(_ index: UInt8, _ how: UInt8) {
         guard let open else { return say(.block(BlockDigest(index: UInt64(index), digest: Self.wrong))) }
         let block = Self.contents[open.content][open.range].prefix(Limits.blockSize)
@@ -157,9 +157,9 @@ struct ScriptedClient {
 
     private static let wrong = Digest(.xxh128, [UInt8](repeating: 7, count: 16))
 
-    /// Says that all of the open upload was sent.
+    /// Declares the end of the open upload.
     ///
-    /// - Parameter how: its lowest bits make a mistake of it.
+    /// - Parameter how: its lowest bits make the size or the digest wrong.
     mutating func end(_ how: UInt8) {
         let content = Self.contents[open?.content ?? 0]
         let whole = open.map { $0.range.isEmpty ? content[...] : content[$0.range] } ?? []
@@ -176,8 +176,8 @@ struct ScriptedClient {
 
     // MARK: Hearing
 
-    /// - Returns: the messages that have come.
-    /// - Throws: when what the server says cannot be read.
+    /// - Returns: the received messages.
+    /// - Throws: a finding if the server's bytes cannot be read.
     mutating func hear(_ bytes: [UInt8]) throws(Finding) -> [Message] {
         heard += bytes
         var (messages, start) = ([] as [Message], 0)
