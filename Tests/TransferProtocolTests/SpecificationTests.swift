@@ -35,26 +35,6 @@ import TransferTestSupport
         #expect(rows == limits.map { [$0, "\($1)"] })
     }
 
-    @Test func resultCodes() throws {
-        let blocks = document.columns(in: "text", below: "## Result codes")
-        try #require(blocks.count == 2)
-        #expect(
-            blocks[1].map { Array($0.prefix(3)) }
-                == ResultCode.all.map { code, name in
-                    ["\(code.rawValue)", name, code.isRetryable ? "yes" : "no"]
-                })
-        #expect(
-            blocks[0]
-                == (0...6).map { number in
-                    let codes = ResultCode.all.filter { $0.code.rawValue / 100 == number }
-                    let usual = codes[0].code.exitCode
-                    let others = codes.filter { $0.code.exitCode != usual }.map { code, name in
-                        ", but \(code.exitCode) for \(name)"
-                    }
-                    return ["\(number)", "\(codes[0].code.class)", "exit \(usual)" + others.joined()]
-                })
-    }
-
     @Test func optionalFields() {
         let rows = document.columns(in: "text", below: "### Optional fields").last?.map { Array($0.prefix(2)) }
         let tags: [(FieldTag, String)] = [
