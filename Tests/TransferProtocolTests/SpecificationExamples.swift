@@ -16,13 +16,6 @@ enum SpecificationExamples {
     private static let entry = ListedEntry(
         .file, name: "hello.txt", size: 5, modified: .init(seconds: 1_767_225_600, nanoseconds: 500_000_000),
         permissions: 0o644, version: version, kind: .text, digest: digest, stored: 1_767_225_600_500)
-    private static let zstd: [UInt8] = [
-        0x28, 0xb5, 0x2f, 0xfd, 0x60, 0xe8, 0x02, 0x4d, 0x00, 0x00, 0x10, 0x61, 0x61, 0x01, 0x00, 0xe3, 0x2b, 0x80,
-        0x05,
-    ]
-    private static let zlib: [UInt8] = [
-        0x78, 0xDA, 0x4B, 0x4C, 0x1C, 0x05, 0xA3, 0x60, 0x14, 0x0C, 0x77, 0x00, 0x00, 0xF9, 0xD8, 0x7A, 0xF8,
-    ]
 
     /// The example in `docs/reference/receipts.md`, which other tests verify.
     private static let receipt = bytes(
@@ -74,14 +67,6 @@ enum SpecificationExamples {
                 result(
                     UploadResult(
                         id: id, code: .committed, isDurable: true, size: 5, digest: digest, receipt: receipt))
-            ),
-            (
-                "`data`, 1,000 times the letter `a` as a zlib stream of 17 bytes:",
-                Conversation { $0.append(data: zlib, .zlib) }
-            ),
-            (
-                "`data`, the same as a zstd frame of 19 bytes:",
-                Conversation { $0.append(data: zstd, .zstd) }
             ),
             (
                 "`data`, a hole of 1,048,576 bytes:",
