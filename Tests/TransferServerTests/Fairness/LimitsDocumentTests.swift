@@ -103,7 +103,7 @@ import TransferTestSupport
             guard cells.count == 6, let value = bounds[cells[4].filter { $0 != " " && $0 != "`" }] else {
                 return String(line)
             }
-            cells[2] = " \(value) "
+            cells[2] = value
             return cells.joined(separator: "|")
         }
         let file = try #require(fopen(path, "w"))
