@@ -210,7 +210,7 @@ final class CatalogWriter: @unchecked Sendable {
 
     private func following(_ number: Int64) throws(RecordsError) -> Int64 {
         let (next, overflow) = number.addingReportingOverflow(1)
-        guard !overflow else { throw RecordsError(.failed, "The catalog has no more numbers.") }
+        guard !overflow else { throw RecordsError(.failed, "The catalog has used up its numbers for uploads.") }
         return next
     }
 

@@ -20,7 +20,7 @@ package final class PathOwners: Sendable {
     ///   whole file finds damage.
     package init(path: String) throws(RecordsError) {
         guard access(path, F_OK) == 0 else {
-            throw RecordsError(.unavailable, "There is no catalog: \(String(cString: strerror(errno))).")
+            throw RecordsError(.unavailable, "The catalog cannot be opened: \(String(cString: strerror(errno))).")
         }
         connection = Locked(try ClaimsConnection(path: path))
     }
@@ -246,7 +246,7 @@ private final class ClaimsConnection: @unchecked Sendable {
     private static func validate(_ database: Database) throws(RecordsError) {
         let check = try Statement("PRAGMA main.quick_check(1)", in: database)
         defer { check.reset() }
-        let found = try check.next() ? check.text(0) : "nothing was found"
+        let found = try check.next() ? check.text(0) : "the check gave no result"
         guard found == "ok" else { throw RecordsError(.damaged, "The catalog is damaged: \(found).") }
     }
 }

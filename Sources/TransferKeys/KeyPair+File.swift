@@ -17,7 +17,7 @@ extension KeyPair {
     package struct Wording: Sendable {
         /// Name of the key, such as `The server's identity`.
         package let name: String
-        /// Completes "can be read or written by others, who could then".
+        /// Completes "can be read or written by other users, who could then".
         package let harm: String
         /// A sentence with advice if other users may have read it.
         package let remedy: String
@@ -46,7 +46,7 @@ extension KeyPair {
         // Another process may have made one meanwhile, which is then used.
         if try pair.write(to: path, replaces: false, wording) { return (pair, true) }
         guard let pair = try find(path, wording) else {
-            throw Fault(wording, path, "is being made and removed by others at the same time")
+            throw Fault(wording, path, "is being created and removed by other processes at the same time")
         }
         return (pair, false)
     }
@@ -62,7 +62,7 @@ extension KeyPair {
         guard let file else { return nil }
         guard file.isPrivate else {
             throw Fault(
-                wording, path, "can be read or written by others, who could then \(wording.harm)", wording.remedy)
+                wording, path, "can be read or written by other users, who could then \(wording.harm)", wording.remedy)
         }
         let text = String(decoding: file.content, as: UTF8.self)
         guard let secret = KeyDocument.key(text, KeyDocument.privateLabel, KeyDocument.privatePrefix) else {
@@ -80,7 +80,7 @@ extension KeyPair {
         do throws(SystemError) {
             return try OwnFile.write(Array(text.utf8), to: path, replaces: replaces)
         } catch {
-            throw Fault(wording, path, "cannot be made: \(error.reason)")
+            throw Fault(wording, path, "cannot be created: \(error.reason)")
         }
     }
 }

@@ -111,12 +111,12 @@ extension Mailroom {
         if isTaken(name) { return .unknown(name) }
         if known.withLock({ $0[PathKey(name)] != nil }) { return nil }
         guard people.isComplete else {
-            return .unavailable("The lists of who may come in cannot be read: so no new name is taken for now.")
+            return .unavailable("The access lists cannot be read, so the server accepts no new name now.")
         }
         if unproven >= Self.mostUnproven { try forgetUnproven() }
         guard unproven < Self.mostUnproven else {
             return .unavailable(
-                "The server knows \(Self.mostUnproven) names of older programs already and takes no more.")
+                "The server knows \(Self.mostUnproven) names of older programs already and accepts no more.")
         }
         try keep([KnownPerson(name: name, isUnproven: true)])
         return nil

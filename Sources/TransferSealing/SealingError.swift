@@ -35,15 +35,15 @@ extension SealingError {
         case .notSealed: "It is not sealed: it does not begin as an age file does."
         case .unsupported(let what): "\(what) cannot be opened here."
         case .malformed(let sentence), .tooLarge(let sentence): sentence
-        case .notForYou: "It is sealed for others: none of your keys opens it."
-        case .damaged: "It is damaged: it was changed or cut off after it had been sealed."
-        case .truncated: "It is cut off: its last part is missing."
-        case .trailingData: "Something was appended after it had been sealed."
-        case .weakKey: "A public key in it is one that keeps nothing secret."
-        case .wrongSigner: "It is not signed by whom it should be, or was changed afterwards."
-        case .otherSource: "What is sealed is not what it was when sealing began."
-        case .ended: "It has come to its end already."
-        case .failed(let call): "\(call) failed, perhaps for want of memory."
+        case .notForYou: "It is sealed for other recipients: none of your keys opens it."
+        case .damaged: "It is damaged: it was changed or cut off after it was sealed."
+        case .truncated: "It is truncated: its last part is missing."
+        case .trailingData: "Data was appended after it was sealed."
+        case .weakKey: "A public key in it is weak: it protects no secret."
+        case .wrongSigner: "It is not signed by the expected key, or was changed after it was signed."
+        case .otherSource: "The file has changed since sealing began."
+        case .ended: "The sealed file has ended already."
+        case .failed(let call): "\(call) failed, perhaps because memory ran out."
         }
     }
 }

@@ -40,7 +40,7 @@ extension Authenticator {
             session = try lists.beginSession(secret, hash, with: link, at: now)
         } catch {
             note(error.message)
-            throw Refusal(.storageFailed, "The server could not note the session; its log says why.")
+            throw Refusal(.storageFailed, "The server could not save the session; its log says why.")
         }
         // Another browser has used the link first.
         guard let session else { throw .wrongLink }

@@ -15,8 +15,8 @@ package struct ClientKey: Sendable {
     private static let wording = KeyPair.Wording(
         name: "Your key", harm: "push in your name",
         remedy:
-            "If nobody has, run 'chmod 600' on it; otherwise make another with 'transfer key new' and have the old one "
-            + "removed from the servers that know it.",
+            "If no other user has, run 'chmod 600' on it; otherwise make another with 'transfer key "
+            + "new' and have the old one removed from the servers that know it.",
         repair: "Put the file back from a backup, or make another key with 'transfer key new'.")
 
     /// - Parameter folder: folder of the user's configuration; created with the key.
@@ -51,7 +51,7 @@ package struct ClientKey: Sendable {
         do throws(SystemError) {
             try OwnFile.makeFolder(folder)
         } catch {
-            throw KeyPair.Fault(message: "The folder '\(folder.escapedForDisplay)' cannot be made: \(error.reason).")
+            throw KeyPair.Fault(message: "The folder '\(folder.escapedForDisplay)' cannot be created: \(error.reason).")
         }
     }
 }

@@ -28,20 +28,24 @@ package struct Refusal: Error, Equatable, Sendable {
     }
 
     static let wrongToken = Refusal(
-        .authenticationFailed, "The server does not know this token, or not any more. Ask its operator for a new one.")
+        .authenticationFailed,
+        "The server does not know this token: it is wrong or was removed. Ask the server's operator for a new one."
+    )
 
     static let wrongCode = Refusal(
         .authenticationFailed,
         "This pairing code was used, has expired or is wrong. Run 'transfer access pair' on the server for a new one.")
 
     package static let wrongLink = Refusal(
-        .authenticationFailed, "This link was used, has expired or is wrong. Ask whoever gave it to you for a new one.")
+        .authenticationFailed,
+        "This link was used, has expired or is wrong. Ask the person who gave it to you for a new one.")
 
     static let wrongSession = Refusal(
         .authenticationFailed, "This session has ended. Ask the server's operator for a new link.")
 
     static let codeWithoutKey = Refusal(
-        .authenticationFailed, "A pairing code enrols a key, and this client has shown none. Run 'transfer key new'.")
+        .authenticationFailed,
+        "A pairing code adds a client's key to the server, and this client has no key. Run 'transfer key new'.")
 
     static func unknownKey(_ key: PublicKey) -> Refusal {
         let line = AuthorizedKey(key, name: "NAME").line
@@ -52,7 +56,7 @@ package struct Refusal: Error, Equatable, Sendable {
 
     package static let nothingShown = Refusal(
         .authenticationRequired,
-        "The server wants to know who its clients are, and this one has shown neither a key nor a token.")
+        "The server requires a key or a token, and this client has sent neither.")
 
     static func paused(_ interval: Interval) -> Refusal {
         Refusal(
@@ -61,13 +65,13 @@ package struct Refusal: Error, Equatable, Sendable {
     }
 
     static let tooManyAtOnce = Refusal(
-        .busy, "Too many clients ask to be let in at the same time. Try again.", delay: Interval(nanoseconds: 0),
+        .busy, "Too many clients are authenticating at the same time. Try again.", delay: Interval(nanoseconds: 0),
         retryAfter: .seconds(1))
 
     static let withoutCiphers = Refusal(
-        .busy, "The server's cryptographic library does not work. Its operator has to look after it.",
+        .busy, "The server's cryptographic library does not work. Its operator has to repair it.",
         retryAfter: .seconds(30))
 
     static let revoked = Refusal(
-        .authenticationFailed, "The access of this client was taken back.", delay: Interval(nanoseconds: 0))
+        .authenticationFailed, "The access of this client was revoked.", delay: Interval(nanoseconds: 0))
 }

@@ -29,7 +29,7 @@ struct QRLibrary: Sendable {
         for (count, width) in [(17, 21), (18, 25), (134, 41)] {
             guard let code = code(of: String(repeating: "a", count: count)), code.width == width, code.hasFinders,
                 code.hasTiming
-            else { throw .unfit("it makes no code of \(count) letters") }
+            else { throw .unfit("it cannot encode \(count) characters") }
         }
     }
 

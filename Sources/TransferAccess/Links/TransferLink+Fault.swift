@@ -6,12 +6,12 @@ extension TransferLink.Fault: CustomStringConvertible {
         switch self {
         case .noHost: "does not begin with transfer:// and the name or address of a server"
         case .badPort: "has a port that is not a number from 1 to 65535"
-        case .badFolder(let reason): "has no good folder: \(reason)"
-        case .token: "has an access token in it; give that by --token-file, and revoke this one"
-        case .badCode: "has a pairing code that is cut or mistyped"
-        case .badKey: "has a server's key that is cut or mistyped"
-        case .unknownField(let name) where Self.isWord(name): "has '\(name)' in it, which this version doesn't know"
-        case .unknownField: "has something in it that this version doesn't know"
+        case .badFolder(let reason): "has an invalid folder: \(reason)"
+        case .token: "contains an access token; revoke this token, and give a new one with --token-file"
+        case .badCode: "has a pairing code that is incomplete or mistyped"
+        case .badKey: "has a server's key that is incomplete or mistyped"
+        case .unknownField(let name) where Self.isWord(name): "contains '\(name)', which this version doesn't know"
+        case .unknownField: "contains a field that this version doesn't know"
         }
     }
 

@@ -37,7 +37,7 @@ extension AccessFolder {
         guard let file else { return nil }
         let text = String(decoding: file.content.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         guard file.isGuarded, let key = KeyFingerprint(text) else {
-            throw AccessFault("'\(shown)' is not what a server has written; remove it, and start the server again.")
+            throw AccessFault("'\(shown)' was not written by a server; remove it, and start the server again.")
         }
         return key
     }

@@ -29,7 +29,7 @@ package final class AccessFolder: Sendable {
         guard isDirectoryEmpty else { throw notUsed }
         guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         let reason = SystemError(errno: errno, call: "mkdir").reason
-        throw AccessFault("'\(path.escapedForDisplay)' cannot be made: \(reason). Is that a server's directory?")
+        throw AccessFault("'\(path.escapedForDisplay)' cannot be created: \(reason). Is that a server's directory?")
     }
 
     /// - Throws: a sentence unless a server has used the directory.
@@ -85,16 +85,16 @@ extension AccessFolder: AccessLists {
         do throws(SystemError) {
             file = try OwnFile(reading: path, atMost: AccessList<Entry>.longest)
         } catch {
-            throw AccessFault("'\(shown)' cannot be read and admits nobody: \(error.reason).")
+            throw AccessFault("'\(shown)' cannot be read, so it admits no client: \(error.reason).")
         }
         guard let file else { return AccessList() }
         guard file.isGuarded else {
             throw AccessFault(
-                "'\(shown)' can be written by others and admits nobody. Look through it, then make it yours alone: "
-                    + "chmod 600.")
+                "'\(shown)' can be written by other users, so it admits no client. Check its entries, "
+                    + "then make it yours alone: chmod 600.")
         }
         guard !file.isLonger else {
-            throw AccessFault("'\(shown)' is longer than \(AccessList<Entry>.longest) bytes and admits nobody.")
+            throw AccessFault("'\(shown)' is longer than \(AccessList<Entry>.longest) bytes, so it admits no client.")
         }
         return AccessList(file.content)
     }

@@ -43,7 +43,7 @@ package struct AccessLine: Sendable {
         }
         self.kind = scanner.word()
         fields = (0..<count).map { _ in scanner.word() }
-        guard !fields.contains("") else { throw AccessFault("something is missing behind '\(kind)'") }
+        guard !fields.contains("") else { throw AccessFault("a field is missing after '\(kind)'") }
         name = scanner.remainder()
         try Self.check(name)
     }

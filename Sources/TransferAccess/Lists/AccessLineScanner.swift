@@ -46,7 +46,7 @@ struct AccessLineScanner {
             rest = rest.dropFirst()
         }
         guard rest.first.map(Self.isBlank) ?? true else {
-            throw AccessFault("'\(options.last?.name ?? "")' is followed by something that is no option")
+            throw AccessFault("'\(options.last?.name ?? "")' is followed by text that is not an option")
         }
         skipBlanks()
         return options
@@ -70,7 +70,7 @@ struct AccessLineScanner {
             case UInt8(ascii: "\""): return String(decoding: bytes, as: UTF8.self)
             case UInt8(ascii: "\\"):
                 guard let next = rest.popFirst(), next == UInt8(ascii: "\"") || next == UInt8(ascii: "\\") else {
-                    throw AccessFault("a backslash in quotes must stand before a quote or a backslash")
+                    throw AccessFault("a backslash in quotes must be followed by a quote or a backslash")
                 }
                 bytes.append(next)
             default: bytes.append(byte)

@@ -48,7 +48,7 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
     /// - Throws: a sentence if the ID is in the list, the line would not be read back equally, or the file would be too
     ///   long.
     package mutating func append(_ entry: Entry) throws(AccessFault) {
-        if let present = self[entry.id] { throw AccessFault("It is there already, as '\(present.name)'.") }
+        if let present = self[entry.id] { throw AccessFault("The list contains it already, as '\(present.name)'.") }
         let bytes = Array(entry.line.utf8)
         try Self.check(bytes)
         guard lines.reduce(bytes.count + 1, { $0 + $1.bytes.count + 1 }) <= Self.longest else {
@@ -65,10 +65,10 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
         do throws(AccessFault) {
             read = try Entry(AccessLine(bytes, kinds: Entry.kinds))
         } catch {
-            throw AccessFault("A list cannot hold it: \(error.message).")
+            throw AccessFault("It cannot be added to the list: \(error.message).")
         }
         guard read.line.utf8.elementsEqual(bytes) else {
-            throw AccessFault("A list cannot hold it: it would be read as something else.")
+            throw AccessFault("It cannot be added to the list: its line would be read back as a different entry.")
         }
     }
 
@@ -103,7 +103,7 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
 
     private mutating func note(_ id: Entry.ID) {
         if let first = index[id] {
-            let message = "line \(first + 1) is about the same one, and is what counts"
+            let message = "line \(first + 1) has the same key or token, and that line is used"
             faults.append(Fault(line: lines.count + 1, message: message))
         } else {
             index[id] = lines.count

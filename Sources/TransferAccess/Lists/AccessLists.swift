@@ -66,7 +66,7 @@ package struct CurrentList<Entry: AccessEntry>: Sendable {
     /// Sentences for the log, about ignored lines or the whole list.
     package var sentences: [String] {
         if let fault { return [fault.message] }
-        return list.faults.map { "Line \($0.line) of '\(name)' admits nobody: \($0.message)." }
+        return list.faults.map { "Line \($0.line) of '\(name)' admits no client: \($0.message)." }
     }
 
     /// The entries, unless the list cannot be read.

@@ -8,7 +8,7 @@ extension AccessOptions {
     package init(_ options: [(name: String, value: String?)]) throws(AccessFault) {
         var seen: Set<String> = []
         for (name, value) in options {
-            guard seen.insert(name).inserted else { throw AccessFault("'\(name)' comes twice") }
+            guard seen.insert(name).inserted else { throw AccessFault("'\(name)' is given twice") }
             try take(name, value)
         }
     }
@@ -24,7 +24,7 @@ extension AccessOptions {
         case "no-remove": try take(.noRemove, name, value)
         case "read-only": try take(.readOnly, name, value)
         case "write-only": try take(.writeOnly, name, value)
-        default: throw AccessFault("'\(name.escapedForDisplay)' is no option")
+        default: throw AccessFault("'\(name.escapedForDisplay)' is not an option")
         }
     }
 
@@ -46,7 +46,7 @@ extension AccessOptions {
         do throws(RelativePath.Fault) {
             return try RelativePath(text)
         } catch {
-            throw AccessFault("'\(text.escapedForDisplay)' is no folder: \(error.message)")
+            throw AccessFault("'\(text.escapedForDisplay)' is not a valid folder: \(error.message)")
         }
     }
 

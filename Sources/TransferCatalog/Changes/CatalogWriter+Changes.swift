@@ -14,7 +14,7 @@ extension CatalogWriter {
             let (first, overflow) = last.subtractingReportingOverflow(Int64(changes.count - 1))
             // Only a damaged file has such numbers. After the largest one, numbers would not be consecutive.
             guard !overflow, last < .max else {
-                throw RecordsError(.damaged, "The catalog is damaged: it has no more numbers.")
+                throw RecordsError(.damaged, "The catalog is damaged: it has used up its numbers for uploads.")
             }
             noted = NotedChanges(first...last, newest: newest)
         }

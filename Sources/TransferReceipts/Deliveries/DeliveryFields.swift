@@ -20,7 +20,7 @@ struct DeliveryFields {
 extension DeliveryReceipt {
     /// - Throws: `malformed` for an invalid field.
     fileprivate init(_ fields: DeliveryFields) throws(ReceiptFault) {
-        guard let delivery = fields.delivery else { throw .malformed("no delivery") }
+        guard let delivery = fields.delivery else { throw .malformed("no delivery ID") }
         guard let name = try? RelativePath(fields.name) else { throw .malformed("no name") }
         guard let kind = fields.kind else { throw .malformed("an unknown kind") }
         guard let digest = fields.digest else { throw .malformed("no digest") }

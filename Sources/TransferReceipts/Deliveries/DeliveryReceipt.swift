@@ -41,11 +41,13 @@ public struct DeliveryReceipt: Sendable {
         delivery: UploadID, to: String, from: String, name: RelativePath, kind: ContentKind, size: UInt64,
         digest: Digest, time: ReceiptTime, recipient: PublicKey, server: ServerKey
     ) throws(ReceiptFault) {
-        guard delivery != .none else { throw .malformed("no delivery") }
-        guard Self.fits(to, Self.longestName) else { throw .malformed("no recipient, or one with too long a name") }
-        guard Self.fits(from, Self.longestName) else { throw .malformed("no sender, or one with too long a name") }
+        guard delivery != .none else { throw .malformed("no delivery ID") }
+        guard Self.fits(to, Self.longestName) else {
+            throw .malformed("no recipient, or a recipient with too long a name")
+        }
+        guard Self.fits(from, Self.longestName) else { throw .malformed("no sender, or a sender with too long a name") }
         guard Self.fits(name.string, Self.longestPath) else { throw .malformed("too long a name") }
-        guard size <= Limits.uploadSize else { throw .malformed("more content than a file can have") }
+        guard size <= Limits.uploadSize else { throw .malformed("a size larger than any file") }
         guard digest.algorithm == digest.algorithm.function.algorithm(forSize: size) else {
             throw .malformed("no digest for content of this size")
         }

@@ -23,7 +23,9 @@ extension Receipt {
         guard fields.version == UInt64(Self.version) else { throw .unknownVersion }
         guard let uploadID = fields.uploadID, uploadID != .none else { throw .malformed("no upload id") }
         guard let kind = fields.kind else { throw .malformed("an unknown kind") }
-        guard let result = fields.result, Self.results.contains(result) else { throw .malformed("no success") }
+        guard let result = fields.result, Self.results.contains(result) else {
+            throw .malformed("a result that is not a success")
+        }
         guard let time = fields.time else { throw .malformed("no time") }
         guard let digest = fields.digest,
             digest.algorithm == digest.algorithm.function.algorithm(forSize: fields.size)

@@ -20,10 +20,11 @@ extension ServerIdentity {
             "\(folder)/\(fileName)",
             Wording(
                 name: "The server's identity", harm: "act in its name",
-                remedy: "If nobody has, run 'chmod 600' on it; otherwise remove it, and a new identity is made.",
+                remedy: "If no other user has, run 'chmod 600' on it; otherwise remove it, and the server "
+                    + "makes a new identity.",
                 repair:
-                    "Put the file back from a backup, or move it away: then a new identity is made, and receipts given "
-                    + "so far can only be verified with the old public key."))
+                    "Put the file back from a backup, or move it away: then the server makes a new "
+                    + "identity, and receipts signed so far can only be verified with the old public key."))
         return (made.pair, made.isNew)
     }
 }

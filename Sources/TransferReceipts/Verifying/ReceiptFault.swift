@@ -22,10 +22,10 @@ package enum ReceiptFault: Error, Equatable, Sendable {
         switch self {
         case .malformed(let what): "not a receipt: \(what)"
         case .unknownVersion: "a receipt of a version that this program doesn't know"
-        case .notSigned: "not signed by the key that it names, or changed since"
+        case .notSigned: "not signed by the key that it names, or changed after it was signed"
         case .otherServer(let key): "signed by another server, \(key.fingerprint)"
         case .otherRecipient(let key): "signed by another recipient, \(key.fingerprint)"
-        case .otherUpload(let what): "about something else: \(what)"
+        case .otherUpload(let what): "about another upload or delivery: \(what)"
         case .missing: "the server sent none"
         }
     }

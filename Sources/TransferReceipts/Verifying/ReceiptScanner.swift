@@ -86,7 +86,7 @@ struct ReceiptScanner {
 
     private var peek: UInt8? { offset < line.count ? line[offset] : nil }
 
-    private var unexpected: ReceiptFault { .malformed("something unexpected at byte \(offset + 1)") }
+    private var unexpected: ReceiptFault { .malformed("an unexpected character at byte \(offset + 1)") }
 
     private mutating func expect(_ text: String) throws(ReceiptFault) {
         guard line[offset...].starts(with: text.utf8) else { throw unexpected }

@@ -75,13 +75,15 @@ package struct HeaderScanner: ~Copyable {
     }
 
     private mutating func begin(_ line: ArraySlice<UInt8>) throws(SealingError) {
-        guard line.starts(with: "-> ".utf8) else { throw .malformed("A line of the header is none that there is.") }
+        guard line.starts(with: "-> ".utf8) else {
+            throw .malformed("A line of the header is neither a recipient nor the end.")
+        }
         guard stanzas.count < SealedHeader.mostStanzas else {
             throw .tooLarge("The header is for more than \(SealedHeader.mostStanzas) recipients.")
         }
         let words = line.dropFirst(3).split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard words.allSatisfy({ !$0.isEmpty && $0.allSatisfy { 0x21...0x7E ~= $0 } }) else {
-            throw .malformed("A recipient in the header has a word that is none.")
+            throw .malformed("A recipient in the header has an empty word or one that is not printable ASCII.")
         }
         state = .body(HeaderStanza(arguments: words.map { String(decoding: $0, as: UTF8.self) }))
     }
@@ -104,7 +106,7 @@ package struct HeaderScanner: ~Copyable {
         let digits = line.dropFirst(SealedHeader.end.count)
         guard !stanzas.isEmpty, digits.first == UInt8(ascii: " "),
             let code = UnpaddedBase64.decode(digits.dropFirst()).flatMap({ Bytes32($0) })
-        else { throw .malformed("The last line of the header is not as it must be.") }
+        else { throw .malformed("The last line of the header is malformed, or no recipient precedes it.") }
         // A reader takes content that a passphrase opens as sent by the person who knows it (age, "scrypt recipient
         // stanza").
         guard stanzas.count == 1 || !stanzas.contains(where: { $0.arguments.first == "scrypt" }) else {

@@ -39,9 +39,10 @@ package struct SealedHeader: Equatable, Sendable {
     init(
         _ fileKey: FileKey, for recipients: [SealingRecipient], ephemeral: () throws(SealingError) -> SealingKey
     ) throws(SealingError) {
-        guard !recipients.isEmpty else { throw .malformed("There is nobody to seal for.") }
+        guard !recipients.isEmpty else { throw .malformed("There is no recipient to seal for.") }
         guard recipients.count <= Self.mostRecipients else {
-            throw .tooLarge("There are \(recipients.count) to seal for; the limit is \(Self.mostRecipients).")
+            throw .tooLarge(
+                "There are \(recipients.count) recipients to seal for; the limit is \(Self.mostRecipients).")
         }
         var stanzas: [HeaderStanza] = []
         for recipient in recipients {

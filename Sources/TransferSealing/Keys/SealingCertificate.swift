@@ -42,14 +42,14 @@ package struct SealingCertificate: Hashable, Sendable {
             throw .unsupported("A sealing certificate of a later version")
         }
         guard bytes.count == Self.size else {
-            throw .malformed("A sealing certificate has \(bytes.count) bytes and not \(Self.size).")
+            throw .malformed("A sealing certificate has \(bytes.count) bytes; it must have \(Self.size).")
         }
         var reader = RecordReader(bytes.dropFirst())
         let (raw, signer) = (try reader.bytes32(), PublicKey(try reader.bytes32()))
         let seconds = Int64(truncatingIfNeeded: try reader.number(UInt64.self))
         (recipient, self.owner, issued) = (try SealingRecipient(raw), signer, UTCTime(clamping: seconds))
         signature = Array(reader.remainder())
-        guard issued.seconds == seconds else { throw .malformed("A sealing certificate has a time that is none.") }
+        guard issued.seconds == seconds else { throw .malformed("A sealing certificate has an invalid time.") }
         guard signer == owner, owner.verifies(signature, of: Self.message(recipient, owner, issued)) else {
             throw .wrongSigner
         }

@@ -10,9 +10,9 @@ extension SealingKey {
     private static let longestFile = 4096
 
     private static let wording = KeyPair.Wording(
-        name: "Your sealing key", harm: "read what is sealed for you",
-        remedy: "If nobody has, run 'chmod 600' on it; otherwise move it away, and a new key is made.",
-        repair: "Put the file back from a backup: what was sealed for it can be opened with nothing else.")
+        name: "Your sealing key", harm: "read the files that are sealed for you",
+        remedy: "If no other user has, run 'chmod 600' on it; otherwise move it away, and Transfer makes a new key.",
+        repair: "Put the file back from a backup: no other key opens the files that were sealed for it.")
 
     /// Reads a key, or makes one durably if the file does not exist. A file without a key, or one that other users can
     /// read, is never replaced, because content sealed for that key could not be opened any more.
@@ -27,7 +27,7 @@ extension SealingKey {
         // Another process may have made one meanwhile, which is then used.
         if try key.write(to: path) { return (key, true) }
         guard let key = try find(path) else {
-            throw KeyPair.Fault(wording, path, "is being made and removed by others at the same time")
+            throw KeyPair.Fault(wording, path, "is being created and removed by other processes at the same time")
         }
         return (key, false)
     }
@@ -43,10 +43,10 @@ extension SealingKey {
         guard let file else { return nil }
         guard file.isPrivate else {
             throw KeyPair.Fault(
-                wording, path, "can be read or written by others, who could then \(wording.harm)", wording.remedy)
+                wording, path, "can be read or written by other users, who could then \(wording.harm)", wording.remedy)
         }
         guard !file.isLonger, let line = secretLine(file.content) else {
-            throw KeyPair.Fault(wording, path, "does not have one secret key of age in it", wording.repair)
+            throw KeyPair.Fault(wording, path, "does not contain exactly one secret key of age", wording.repair)
         }
         return try made(path) { () throws(SealingError) in try SealingKey(text: line) }
     }
@@ -55,12 +55,12 @@ extension SealingKey {
     private func write(to path: String) throws(KeyPair.Fault) -> Bool {
         let secret = try Self.made(path) { () throws(SealingError) in try text }
         let lines =
-            "# What is sealed for you is opened with this. Never give it away.\n"
-            + "# public key: \(recipient.text)\n\(secret)\n"
+            "# This key opens the files that are sealed for you. Never give it to others.\n# public "
+            + "key: \(recipient.text)\n\(secret)\n"
         do throws(SystemError) {
             return try OwnFile.write(Array(lines.utf8), to: path, replaces: false)
         } catch {
-            throw KeyPair.Fault(Self.wording, path, "cannot be made: \(error.reason)")
+            throw KeyPair.Fault(Self.wording, path, "cannot be created: \(error.reason)")
         }
     }
 

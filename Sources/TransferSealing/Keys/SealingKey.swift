@@ -32,7 +32,9 @@ package final class SealingKey: @unchecked Sendable {
     package convenience init(text: String) throws(SealingError) {
         guard let (prefix, bytes) = Bech32.decode(text), prefix == Self.prefix.uppercased(),
             bytes.count == Bytes32.count
-        else { throw .malformed("It is not a secret key of age: AGE-SECRET-KEY-1 and 58 more letters and digits.") }
+        else {
+            throw .malformed("It is not a secret key of age, which is AGE-SECRET-KEY-1 and 58 more letters and digits.")
+        }
         try self.init(SecretBytes(bytes))
     }
 

@@ -25,7 +25,7 @@ package struct SealingRecipient: Hashable, Sendable {
     /// - Throws: `malformed`, `weakKey`.
     package init(text: String) throws(SealingError) {
         guard let (prefix, bytes) = Bech32.decode(text), prefix == Self.prefix, let raw = Bytes32(bytes) else {
-            throw .malformed("It is not a public key of age: age1 and 58 more small letters and digits.")
+            throw .malformed("It is not a public key of age, which is age1 and 58 more small letters and digits.")
         }
         try self.init(raw)
     }

@@ -49,11 +49,12 @@ extension SealedNote {
         switch try reader.number(UInt8.self) {
         case Self.version: break
         case ..<Self.version:
-            throw .unsupported("A note of an earlier version of Transfer, which does not say what content it is about,")
+            throw .unsupported(
+                "A note of an earlier version of Transfer, which does not name the content that it describes,")
         default: throw .unsupported("A note of a later version of Transfer")
         }
         guard let kind = ContentKind(rawValue: try reader.number()) else {
-            throw .malformed("The note is about a kind of content that is not known.")
+            throw .malformed("The note has an unknown kind of content.")
         }
         let (size, modified, permissions) = try Self.details(&reader)
         let algorithm = Self.digestFunction.algorithm(forSize: size)
@@ -64,7 +65,7 @@ extension SealedNote {
         let signature = Array(try reader.bytes(PublicKey.signatureSize))
         let padding = reader.remainder()
         guard padding.count < Self.block, padding.allSatisfy({ $0 == 0 }) else {
-            throw .malformed("The note has more in it than it should.")
+            throw .malformed("The note has data after its last field.")
         }
         try self.init(
             path, kind, content, modified: modified, permissions: permissions, of: tag, by: sender, signature)
@@ -82,7 +83,7 @@ extension SealedNote {
         guard presence.isSubset(of: .all), size <= Limits.uploadSize,
             presence.contains(.modified) || modified == Timestamp(seconds: 0, nanoseconds: 0),
             presence.contains(.permissions) || permissions == 0, isTime(modified), permissions <= mostPermissions
-        else { throw .malformed("The note says of the content what cannot be.") }
+        else { throw .malformed("The note has an impossible size, time or permissions of the content.") }
         return (
             size, presence.contains(.modified) ? modified : nil,
             presence.contains(.permissions) ? permissions : nil

@@ -52,7 +52,7 @@ final class PayloadOpener {
         guard try cipher.open(input, nonce, into: opened.room) else { throw try fault(of: input, isLast: isLast) }
         let size = input.count - ChunkCipher.tagSize
         guard size <= allowance else {
-            throw .tooLarge("More is sealed in it than there should be.")
+            throw .tooLarge("The sealed content is longer than announced.")
         }
         allowance -= UInt64(size)
         output += opened.room.prefix(size)

@@ -41,7 +41,7 @@ package struct SealedLayout: Equatable, Sendable {
         let (chunked, isLonger) = contentSize.addingReportingOverflow(tags)
         let (sealedSize, isLongest) = chunked.addingReportingOverflow(leadSize)
         guard !isTooLong, !isLonger, !isLongest, sealedSize <= Limits.uploadSize else {
-            throw .tooLarge("With its seal it would be longer than any upload.")
+            throw .tooLarge("Sealed, it would be longer than the longest upload.")
         }
         (self.contentSize, self.sealedSize, self.leadSize, self.chunks) = (contentSize, sealedSize, leadSize, chunks)
     }
@@ -49,7 +49,7 @@ package struct SealedLayout: Equatable, Sendable {
     /// - Throws: `truncated` for a size that no sealed file has, `tooLarge` for one that no upload has.
     package init(sealedSize: UInt64, headerSize: Int) throws(SealingError) {
         let leadSize = UInt64(max(0, headerSize)) + UInt64(Self.nonceSize)
-        guard sealedSize <= Limits.uploadSize else { throw .tooLarge("It is longer than any upload.") }
+        guard sealedSize <= Limits.uploadSize else { throw .tooLarge("It is longer than the longest upload.") }
         guard sealedSize > leadSize else { throw .truncated }
         let chunked = sealedSize - leadSize
         let chunks = Self.quotient(chunked, Self.sealedChunkSize)
@@ -75,7 +75,7 @@ package struct SealedLayout: Equatable, Sendable {
     /// - Parameter offset: bytes of the sealed file that exist already.
     /// - Throws: `tooLarge` for an offset behind the end.
     package func position(ofSealed offset: UInt64) throws(SealingError) -> Position {
-        guard offset <= sealedSize else { throw .tooLarge("There are more bytes than the sealed file has.") }
+        guard offset <= sealedSize else { throw .tooLarge("The offset is beyond the end of the sealed file.") }
         guard offset >= leadSize else {
             return Position(chunk: 0, contentOffset: 0, skipped: Int(offset), hasLead: true)
         }

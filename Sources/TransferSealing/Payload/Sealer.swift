@@ -67,7 +67,7 @@ package final class Sealer {
     package func seal(_ input: RawSpan, into output: inout [UInt8]) throws(SealingError) {
         try whileItGoesWell { () throws(SealingError) in
             guard input.byteCount <= remaining else {
-                throw isExact ? .otherSource : .tooLarge("With its seal it would be longer than any upload.")
+                throw isExact ? .otherSource : .tooLarge("Sealed, it would be longer than the longest upload.")
             }
             remaining -= UInt64(input.byteCount)
             output += lead

@@ -34,7 +34,7 @@ import TransferTestSupport
         let (mailbox, carol) = (FakeMailbox(), try Correspondent())
         mailbox.deliver(
             try Parcel("a", [1], by: alice.key, for: [bob.sealing, carol.sealing], noteFor: [carol.sealing]))
-        #expect(try await expectWaiting(mailbox, .unopened).contains("sealed for others"))
+        #expect(try await expectWaiting(mailbox, .unopened).contains("sealed for other recipients"))
         #expect(mailbox.fetches.isEmpty)
     }
 
@@ -57,7 +57,7 @@ import TransferTestSupport
     @Test func contentForOthersIsNotOpened() async throws {
         let (mailbox, carol) = (FakeMailbox(), try Correspondent())
         mailbox.deliver(try Parcel("a", [1], by: alice.key, for: [carol.sealing], noteFor: [bob.sealing]))
-        #expect(try await expectWaiting(mailbox, .unopened).contains("sealed for others"))
+        #expect(try await expectWaiting(mailbox, .unopened).contains("sealed for other recipients"))
     }
 
     /// The server attaches the note of one file to another.
@@ -66,7 +66,7 @@ import TransferTestSupport
         var mail = try sealed("a", [1, 2, 3])
         mail.note = try sealed("a", [4, 5, 6]).note
         mailbox.deliver(mail)
-        #expect(try await expectWaiting(mailbox, .unopened).contains("not what its sender's note is about"))
+        #expect(try await expectWaiting(mailbox, .unopened).contains("does not match its sender's note"))
     }
 
     /// A recipient has the file key and can seal other content of the same size behind the same header; the server can
@@ -75,7 +75,7 @@ import TransferTestSupport
         let mailbox = FakeMailbox()
         let content = SplitMix64.bytes(seed: 6, size)
         mailbox.deliver(try sealed("a", content) { $0.other = [content[0] ^ 1] + content.dropFirst() })
-        #expect(try await expectWaiting(mailbox, .unopened).contains("not what its sender's note is about"))
+        #expect(try await expectWaiting(mailbox, .unopened).contains("does not match its sender's note"))
     }
 
     /// Notes of version 1 do not name the digest of the content.

@@ -54,7 +54,7 @@ import TransferModel
         #expect(throws: SealingError.weakKey) { try SealingCertificate(decoding: weak.encoded, of: owner.key) }
         let fields = [1] + certificate.recipient.raw.bytes + owner.key.raw.bytes + [UInt8](repeating: 0xFF, count: 8)
         let signature = owner.sign(Array("transfer sealing certificate v1\n".utf8) + fields)
-        #expect(throws: SealingError.malformed("A sealing certificate has a time that is none.")) {
+        #expect(throws: SealingError.malformed("A sealing certificate has an invalid time.")) {
             try SealingCertificate(decoding: fields + signature, of: owner.key)
         }
     }

@@ -78,7 +78,8 @@ import TransferTestSupport
         fields.append(bigEndian: seconds)
         fields.append(bigEndian: nanoseconds)
         fields.append(bigEndian: permissions)
-        #expect(throws: SealingError.malformed("The note says of the content what cannot be.")) {
+        #expect(throws: SealingError.malformed("The note has an impossible size, time or permissions of the content."))
+        {
             try Self.opened(signed(fields, "a"))
         }
     }

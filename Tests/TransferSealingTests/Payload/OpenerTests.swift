@@ -121,7 +121,7 @@ import TransferKeys
         }
         #expect(try opened(UInt64(content.count)) == content)
         for limit in [0, 1, UInt64(Self.chunk)] {
-            #expect(throws: SealingError.tooLarge("More is sealed in it than there should be.")) { try opened(limit) }
+            #expect(throws: SealingError.tooLarge("The sealed content is longer than announced.")) { try opened(limit) }
         }
     }
 

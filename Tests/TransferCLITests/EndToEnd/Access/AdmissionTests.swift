@@ -68,7 +68,7 @@ import TransferTestSupport
         for _ in 0..<8 { try? push.write(block) }
         push.closeInput()
         #expect(try push.wait() == .exited(4))
-        #expect(push.errorText.contains("The access of this client was taken back."), "\(push.errorText)")
+        #expect(push.errorText.contains("The access of this client was revoked."), "\(push.errorText)")
         #expect(server.storedFiles.isEmpty)
     }
 }

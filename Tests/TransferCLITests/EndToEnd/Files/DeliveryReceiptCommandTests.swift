@@ -86,7 +86,7 @@ import TransferTestSupport
         try writeFile(delivered.receipts, (parts.joined(separator: "\"carol\"") + "\n").utf8)
         let changed = try delivered.verify([])
         #expect(changed.end == .exited(1))
-        #expect(changed.output.contains(":1: not signed by the key that it names, or changed since\n"))
+        #expect(changed.output.contains(":1: not signed by the key that it names, or changed after it was signed\n"))
         #expect(changed.output.hasSuffix("0 good, 1 bad\n") && !changed.output.contains(" as bob"))
     }
 }

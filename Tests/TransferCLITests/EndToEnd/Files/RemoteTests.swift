@@ -131,7 +131,10 @@ import TransferTestSupport
         (["add", "a"], "give NAME HOST[:PORT][/FOLDER]|URL|LINK"), (["add", "a.b", "h"], "'a.b' is not a valid name"),
         (["add", "-", "h"], "'-' is not a valid name"), (["add", "a", "h x:y"], "'h x:y' is not a server"),
         (["add", "a", "b:"], "there is no remote 'b'"), (["remove"], "give NAME"),
-        (["add", "a", "transfer://h#code=pair_1"], "the link of the second operand has a pairing code that is cut"),
+        (
+            ["add", "a", "transfer://h#code=pair_1"],
+            "the link of the second operand has a pairing code that is incomplete"
+        ),
         (["list", "--json", "--names"], "--json and --names exclude each other"),
         (["lst"], "unknown command 'remote lst'; did you mean 'remote list'?"),
     ])
