@@ -202,10 +202,11 @@ extension Intake {
 }
 
 extension Failure {
-    fileprivate static let noParts = Failure(.forbidden, "The server's store takes no uploads in parts: send it whole.")
+    fileprivate static let noParts = Failure(
+        .forbidden, "The server's store does not accept uploads in parts: send the file in one piece.")
 
     fileprivate static let noAppends = Failure(
-        .forbidden, "The server's store takes no uploads that grow: send it whole.")
+        .forbidden, "The server's store does not accept resumable uploads: send the file in one piece.")
 }
 
 /// What the intake reports to the operator and not to clients.
@@ -318,7 +319,8 @@ extension Failure {
     static func isChecked(_ path: RelativePath, _ interval: Interval) -> Failure {
         Failure(
             .busy,
-            "The server's directory is a copy, and \(path) is being compared with what was acknowledged: try again later.",
+            "The server's directory is a copy, and \(path) is still being compared with the "
+                + "acknowledged upload: try again later.",
             retryAfter: interval)
     }
 
@@ -331,14 +333,14 @@ extension Failure {
             : "now, because it cannot be read: the server's log says why."
         return Failure(
             .busy,
-            "The server's directory is a copy, and \(path) cannot be compared with what was acknowledged \(reason)")
+            "The server's directory is a copy, and \(path) cannot be compared with the acknowledged upload \(reason)")
     }
 
     /// Refuses a client without the right to remove that would replace another client's file.
     static func notYours(_ path: RelativePath) -> Failure {
         Failure(
             .forbidden,
-            "\(path) was not stored by this client, which may not replace what others have stored. Push it with another "
-                + "conflict policy, or under another name.")
+            "\(path) was not stored by this client, which may replace only its own files. Push it with "
+                + "another conflict policy, or under another name.")
     }
 }

@@ -210,7 +210,7 @@ extension IntakeSession {
 
     /// Ends an upload that its client has taken back. The parts of a multipart upload are removed as well.
     package func abort(_ upload: OpenUpload) -> UploadOutcome {
-        var error = Failure(.aborted, "The client took the upload back.")
+        var error = Failure(.aborted, "The client cancelled the upload.")
         if upload.intent.extent == .multipart {
             do throws(Failure) {
                 try throwAway(upload)

@@ -62,9 +62,9 @@ extension FileStore {
         }
         if let found { return found }
         guard incoming.parts.load(ordering: .relaxed) < UnfinishedContent.mostParts else {
-            throw Failure(.busy, "The server keeps as many unfinished uploads as it can.")
+            throw Failure(.busy, "The server has reached its limit of unfinished uploads: try again later.")
         }
-        return try attempt("make a part for the upload") { () throws(SystemError) in
+        return try attempt("create a file for the upload") { () throws(SystemError) in
             try StagedFile.newResumable(id: id, in: incoming)
         }
     }
@@ -168,7 +168,7 @@ extension FileStore {
             removed.count += 1
             removed.bytes = removed.bytes.addingClamped(status.space)
         }
-        if let failure { throw Failure(failure, doing: "remove parts that nobody can go on with") }
+        if let failure { throw Failure(failure, doing: "remove parts of uploads that cannot be resumed") }
         return removed
     }
 
@@ -201,7 +201,7 @@ extension FileStore {
         id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota? = nil
     ) throws(Failure) -> AppendableFile {
         guard declaration.count <= AppendSheet.mostDeclared else {
-            throw Failure(.malformedFrame, "What is declared of the upload is too long.")
+            throw Failure(.malformedFrame, "The path and attributes of the upload are too long.")
         }
         let staged = try resume(id: id, size: size, quota: quota)
         guard staged.isNew else {
@@ -213,7 +213,7 @@ extension FileStore {
             return AppendableFile(staged, try AppendSheet.make(id, in: incoming.directory, declaration), id)
         } catch {
             staged.discard()
-            throw Failure(error, doing: "make a place for the upload")
+            throw Failure(error, doing: "create a file for the upload")
         }
     }
 
@@ -331,7 +331,7 @@ extension FileStore {
         _ id: UploadID, _ sheet: AppendSheet, quota: Quota?,
         to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> Bool {
-        let whole = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.whole }
+        let whole = try attempt("read the stored part") { () throws(SystemError) in try sheet.whole }
         guard let whole, let target = try target(sheet.declaration) else { return false }
         // Reserve the room, or fail, before anything is read.
         let staged = try stage(id: id, size: whole.size, permissions: nil, quota: quota)
@@ -340,7 +340,7 @@ extension FileStore {
                 staged.discard()
                 return false
             }
-            try attempt("make the part of the upload again") { () throws(SystemError) in
+            try attempt("create the file for the upload again") { () throws(SystemError) in
                 let (committer, failures) = (incoming.committer, staged.failures)
                 let errors = committer.commit([staged], bytes: whole.size, since: failures)
                 for case let error? in errors { throw error }

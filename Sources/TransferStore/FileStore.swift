@@ -201,7 +201,8 @@ extension FileStore {
             let isDirectory = status.st_mode & S_IFMT == S_IFDIR
             let mayBeSame = !isDirectory && size.map { UInt64(clamping: status.st_size) == $0 } ?? true
             guard isDirectory || (conflict == .fail && !mayBeSame) else { return nil }
-            throw Failure(.pathConflict, "\(path) is taken by \(isDirectory ? "a directory" : "other content").")
+            throw Failure(
+                .pathConflict, "\(path) exists already, \(isDirectory ? "as a directory" : "with other content").")
         }
     }
 

@@ -157,7 +157,7 @@ final class SkeletonStore: ServerStore {
 
     func list(_ path: RelativePath?) throws(Failure) -> any StoredListing {
         guard try attributes(at: path).isDirectory else {
-            throw Failure(.wrongForm, "\(path?.string ?? "It") is a file, and no folder.")
+            throw Failure(.wrongForm, "\(path?.string ?? "It") is a file, not a folder.")
         }
         let paths = state.withLock { state in state.entries.keys.filter { $0.parent == path && !$0.isOfServer } }
         return Listing(self, paths.sorted { $0.string < $1.string })
@@ -339,7 +339,7 @@ extension SkeletonStore {
 
         func open(_ path: RelativePath, as name: RelativePath) throws(Failure) -> any ReadableContent {
             guard let entry = store.entry(path) else { throw .notFound(name) }
-            guard let bytes = entry.bytes else { throw Failure(.wrongForm, "\(name) is a folder, and no file.") }
+            guard let bytes = entry.bytes else { throw Failure(.wrongForm, "\(name) is a folder, not a file.") }
             return Content(bytes, entry.attributes)
         }
     }

@@ -143,7 +143,9 @@ private struct ChangeStep {
     ) throws(Failure) {
         guard let node = state.tree.node(at: source) else { throw .notFound(source) }
         try check(node, source, comparing: false)
-        guard node.bytes != nil else { throw Failure(.wrongForm, "\(source) is no file, and cannot have two names.") }
+        guard node.bytes != nil else {
+            throw Failure(.wrongForm, "\(source) is not a file, so it cannot be hard-linked.")
+        }
         if let there = state.tree.node(at: path), there.number == node.number {
             guard path != source else {
                 throw Failure(.pathConflict, "\(path) and \(source) are one name. Choose another name.")
@@ -260,7 +262,7 @@ private final class MemoryRemoval: TreeRemoval {
                 }
                 guard version == nil else { throw .otherVersion(path) }
                 guard isRecursive else {
-                    throw Failure(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+                    throw Failure(.wrongForm, "\(path) is a folder: it can only be removed together with its content.")
                 }
                 return true
             }

@@ -194,7 +194,7 @@ extension MemoryStore: PartStore {
             let (part, isNew) = try with { (state) throws(Failure) -> (MemoryPart, Bool) in
                 if let part = state.parts[id] { return (part, false) }
                 guard state.parts.count < UnfinishedContent.mostParts else {
-                    throw Failure(.busy, "The server keeps as many unfinished uploads as it can.")
+                    throw Failure(.busy, "The server has reached its limit of unfinished uploads: try again later.")
                 }
                 state.lastEpoch += 1
                 let part = MemoryPart(clock: medium.clock, epoch: state.lastEpoch)

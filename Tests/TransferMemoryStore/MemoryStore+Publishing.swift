@@ -66,7 +66,7 @@ private struct PublicationStep {
             case .overwrite: return .committed(path, try replace(there, path, &state))
             }
         }
-        throw Failure(.pathConflict, "\(publication.path) and all its numbered names are taken.")
+        throw Failure(.pathConflict, "\(publication.path) and all its numbered names exist already.")
     }
 
     private func place(if condition: PublicationCondition, _ state: inout State) throws(Failure) -> PublicationOutcome {
@@ -148,7 +148,7 @@ private struct PublicationStep {
             return try publication.path.numbered(number)
         } catch {
             throw Failure(
-                .pathConflict, "\(publication.path) is taken, and no numbered name fits: \(error.message)")
+                .pathConflict, "\(publication.path) exists already, and no numbered name is possible: \(error.message)")
         }
     }
 }

@@ -24,7 +24,7 @@ extension MemoryStore {
     package func list(_ path: RelativePath?) throws(Failure) -> any StoredListing {
         guard let node = read({ $0.node(at: path) }), node.target == nil else { throw .notFound(path) }
         guard node.isFolder else {
-            throw Failure(.wrongForm, "\(path?.description ?? "It") is a file, and no folder.")
+            throw Failure(.wrongForm, "\(path?.description ?? "It") is a file, not a folder.")
         }
         return MemoryListing(self, path)
     }
@@ -95,7 +95,7 @@ private final class MemoryReader: TreeReader {
     package func open(_ path: RelativePath, as name: RelativePath) throws(Failure) -> any ReadableContent {
         guard let node = store.read({ $0.node(at: path) }), node.target == nil else { throw .notFound(name) }
         guard let content = MemoryContent(node, in: store.medium) else {
-            throw Failure(.wrongForm, "\(name) is a folder, and no file.")
+            throw Failure(.wrongForm, "\(name) is a folder, not a file.")
         }
         return content
     }

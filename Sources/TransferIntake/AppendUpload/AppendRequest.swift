@@ -76,7 +76,7 @@ final class AppendRequest: OpenUpload {
             let end = appendUpload.mark.offset.addingClamped(UInt64(bytes.count))
             guard end <= appendUpload.mark.total ?? end else {
                 throw Failure(
-                    .sizeMismatch, "More than the declared \(appendUpload.mark.total ?? 0) bytes arrived.")
+                    .sizeMismatch, "The upload has more than the declared \(appendUpload.mark.total ?? 0) bytes.")
             }
             try checkLimit(end)
             try appendUpload.append(bytes)
@@ -109,7 +109,7 @@ final class AppendRequest: OpenUpload {
     override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
         guard !isOver else { throw .notAdmitted }
         guard intent.size ?? size == size else {
-            throw Failure(.sizeMismatch, "\(size) bytes arrived; \(intent.size ?? 0) were declared.")
+            throw Failure(.sizeMismatch, "The request has \(size) bytes of content; \(intent.size ?? 0) were declared.")
         }
         let (offset, isLast) = try keepAll()
         guard isLast else {
@@ -181,9 +181,9 @@ final class AppendRequest: OpenUpload {
 
 extension Failure {
     fileprivate static let noSuchUpload = Failure(
-        .notFound, "There is no such upload: it is complete, was taken back, or has expired.")
+        .notFound, "There is no such upload: it is complete, was cancelled, or has expired.")
 
     fileprivate static func otherOffset(_ offset: UInt64) -> Failure {
-        Failure(.incomplete, "The upload has \(offset) bytes: go on there.")
+        Failure(.incomplete, "The upload has \(offset) bytes: continue at that offset.")
     }
 }

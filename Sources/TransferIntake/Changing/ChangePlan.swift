@@ -109,7 +109,7 @@ struct ChangePlan {
         at moment: Int64, in store: any StoredTree
     ) throws(Failure) -> IntendedChange {
         guard let found, found.form == .file else {
-            throw Failure(.wrongForm, "\(source) is no file, and cannot have two names.")
+            throw Failure(.wrongForm, "\(source) is not a file, so it cannot be hard-linked.")
         }
         let isThere = try store.object(at: path)?.version.object == found.version.object
         return IntendedChange(
@@ -145,7 +145,7 @@ struct ChangePlan {
     ) throws(Failure) -> IntendedChange? {
         guard let target else { return nil }
         guard found?.form != .folder || isRecursive else {
-            throw Failure(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+            throw Failure(.wrongForm, "\(path) is a folder: it can only be removed together with its content.")
         }
         return try move(path, found, to: target, replaces: false, at: moment, in: store)
     }

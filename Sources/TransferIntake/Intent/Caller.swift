@@ -93,7 +93,7 @@ extension Caller {
 
     private func checkSending() throws(Failure) {
         guard grant.options.rights.mayWrite else {
-            throw Failure(.forbidden, "This client may not send anything: its access is for reading.")
+            throw Failure(.forbidden, "This client may not send or change files: its access is read-only.")
         }
     }
 
@@ -104,7 +104,7 @@ extension Caller {
     /// - Throws: `forbidden` for a client that may not read; `invalidPath`.
     package func pathForReading(_ path: String) throws(Failure) -> RelativePath? {
         guard grant.options.rights.mayRead else {
-            throw Failure(.forbidden, "This client may not see what is stored: its access is for sending.")
+            throw Failure(.forbidden, "This client may not read or list files: its access is write-only.")
         }
         return path.isEmpty ? grant.options.folder : try inner(path)
     }
@@ -115,7 +115,9 @@ extension Caller {
     /// - Throws: `forbidden`; `invalidPath`, also for the client's own top.
     package func pathForRemoving(_ path: String) throws(Failure) -> RelativePath {
         guard grant.options.rights.mayRemove else {
-            throw Failure(.forbidden, "This client may not remove anything.")
+            throw Failure(
+                .forbidden,
+                "This client may not remove or change files: its access does not include the right to remove.")
         }
         return try inner(path)
     }
@@ -150,7 +152,7 @@ extension Caller {
     package func pathInTrash(_ path: String) throws(Failure) -> RelativePath? {
         guard grant.options.rights.mayRemove else {
             throw Failure(
-                .forbidden, "This client may not see or empty the trash: that is for clients that may remove.")
+                .forbidden, "This client may not use the trash: its access does not include the right to remove.")
         }
         return path.isEmpty ? grant.options.folder : try inner(path)
     }

@@ -167,7 +167,7 @@ extension Adoption {
         do throws(SystemError) {
             return try mark.make().get()
         } catch {
-            throw RecordsError(.unavailable, "The server's directory cannot be marked: \(error.reason).")
+            throw RecordsError(.unavailable, "The catalog cannot be marked in the server's directory: \(error.reason).")
         }
     }
 

@@ -57,7 +57,9 @@ extension KnownUploads {
             // The notes of an earlier server have to be loaded before this one adds any. If some were loaded just now,
             // these changes were not compared with them.
             if try loadIntended(in: store) > 0, unresolved.withLock({ !$0.changes.isEmpty }) {
-                throw RecordsError(.busy, "It has just told of changes that are to be resolved first.")
+                throw RecordsError(
+                    .busy,
+                    "The catalog still has unfinished changes of an earlier server, which must be resolved first.")
             }
             if let error = tellUntold() { throw error }
             return try records.intend(changes)
@@ -114,7 +116,7 @@ extension KnownUploads {
                 return (first, false)
             }
             guard let next else {
-                return isBusy ? RecordsError(.busy, "It is just told of earlier changes.") : nil
+                return isBusy ? RecordsError(.busy, "The catalog is still recording earlier changes.") : nil
             }
             do throws(RecordsError) {
                 try records.complete(next.noted, next.changes)
@@ -154,7 +156,7 @@ extension Failure {
             case .damaged, .unknownVersion, .failed, .unavailable: .storageFailed
             }
         self.init(
-            code, "Nothing was changed, because the server cannot note what it is about to change. \(error.message)")
+            code, "Nothing was changed, because the server cannot record the change beforehand. \(error.message)")
     }
 }
 
@@ -330,8 +332,8 @@ extension Failure {
     static func isUnresolved(_ path: RelativePath) -> Failure {
         Failure(
             .storageFailed,
-            "An earlier change of \(path) could not be made durable, so it cannot be changed again yet. Try again in a minute. If that "
-                + "fails, check the server's disk: a folder that it has left in doubt stays so until it is removed or the machine is "
-                + "started again.")
+            "An earlier change of \(path) could not be made durable, so it cannot be changed again "
+                + "yet. Try again in a minute. If that fails, check the server's disk. A folder that could "
+                + "not be made durable cannot be changed until it is removed or the machine is restarted.")
     }
 }

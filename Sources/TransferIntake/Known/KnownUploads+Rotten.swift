@@ -100,7 +100,6 @@ extension Failure {
     package static func contentLost(_ path: RelativePath) -> Failure {
         Failure(
             .contentLost,
-            "\(path) no longer is what was stored: the server's disk has lost it. Whoever has it can push it again, which "
-                + "puts it right.")
+            "The server's disk has damaged \(path). Push the file again to repair it.")
     }
 }

@@ -242,6 +242,6 @@ extension UnfinishedUpload {
 extension Failure {
     static let tooManyUnfinished = Failure(
         .busy,
-        "This client has begun as many uploads as it may leave unfinished, and all of them are being worked on: complete some, or "
-            + "delete them.")
+        "This client has as many unfinished uploads as it may have, and all of them are in use: "
+            + "complete or delete some first.")
 }

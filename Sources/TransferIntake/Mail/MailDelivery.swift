@@ -168,9 +168,9 @@ extension Failure {
         case .unknown(let name):
             self.init(
                 .unknownRecipient,
-                "Nobody here is called '\(name.escapedForDisplay)'; `transfer people` lists who is.")
+                "The server has no user called '\(name.escapedForDisplay)'; `transfer people` lists its users.")
         case .declines(let name):
-            self.init(.forbidden, "\(name.escapedForDisplay) takes nothing from this client.")
+            self.init(.forbidden, "\(name.escapedForDisplay) does not accept files from this client.")
         case .full(let name, let limits):
             self.init(
                 .quotaExceeded,
@@ -179,25 +179,26 @@ extension Failure {
         case .fullOfYours(let name, let limits):
             self.init(
                 .quotaExceeded,
-                "As much of this client's waits for \(name.escapedForDisplay) as may: \(limits.countOfPair) uploads or "
-                    + "\(ByteFormat.size(limits.bytesOfPair)).")
+                "The mailbox of \(name.escapedForDisplay) has no more room for this client: at most "
+                    + "\(limits.countOfPair) of its uploads or \(ByteFormat.size(limits.bytesOfPair)) may wait there.")
         case .fullOfUnproven(let name, let limits):
             self.init(
                 .quotaExceeded,
-                "As much from clients without keys waits for \(name.escapedForDisplay) as may: \(limits.countOfPair) uploads "
-                    + "or \(ByteFormat.size(limits.bytesOfPair)).")
+                "The mailbox of \(name.escapedForDisplay) has no more room for clients without keys: "
+                    + "at most \(limits.countOfPair) of their uploads or "
+                    + "\(ByteFormat.size(limits.bytesOfPair)) may wait there.")
         case .otherContent: self = .idHasOtherContent
         case .noName:
             self.init(
                 .forbidden,
-                "This client has no name here, and so nobody could tell whom it is from: its key has to be in the "
-                    + "server's list (transfer access add).")
+                "This client has no name on the server, so the recipient could not see who sent the "
+                    + "file: add its key on the server with 'transfer access add'.")
         case .unavailable(let reason): self.init(.storageFailed, reason)
         }
     }
 
     package static let noMailboxes = Failure(
-        .forbidden, "This server keeps no mailboxes: it stores uploads, and hands none on.")
+        .forbidden, "This server has no mailboxes: it cannot deliver uploads to other users.")
 
     /// - Parameter error: an error of the ledger.
     package init(mail error: RecordsError) {

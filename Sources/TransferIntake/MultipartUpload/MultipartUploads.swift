@@ -200,29 +200,34 @@ package final class MultipartUploads: Sendable {
 
 extension Failure {
     /// The client has ended an upload of which parts are missing.
-    static let missingParts = Failure(.incomplete, "Parts of the upload are missing; ask what there is of it.")
+    static let missingParts = Failure(
+        .incomplete, "Parts of the upload are missing; look up which ones, and send them.")
 
     static let declaredOtherwise = Failure(
-        .contentMismatch, "The upload was declared with another size or digest function before.")
+        .contentMismatch, "The upload was begun with another size or digest function.")
 
     /// The client has sent parts in an order that the store cannot take.
     static func outOfOrder(next: UInt64) -> Failure {
-        Failure(.incomplete, "The parts of an upload are taken in order here; the next one begins at byte \(next).")
+        Failure(
+            .incomplete,
+            "This server accepts the parts of an upload in order only; the next part begins at byte \(next).")
     }
 
     static let noPieces = Failure(
         .sizeMismatch,
-        "The server takes no pieces of blocks; send whole blocks of 4 MiB, and a shorter one at the end alone.")
+        "The server does not accept pieces of blocks; send whole blocks of 4 MiB, of which only the "
+            + "last may be shorter.")
 
     static let tooManyPieces = Failure(.busy, "The upload has too many pieces of blocks; send whole blocks.")
 
     static let unreadableBlock = Failure(
-        .storageFailed, "What has arrived of the upload cannot be read again; it may be sent again.")
+        .storageFailed, "The server cannot read the part of the upload that it has stored; send the upload again.")
 
-    static let tooManyMultiparts = Failure(.busy, "The server works on as many uploads in parts as it can.")
+    static let tooManyMultiparts = Failure(
+        .busy, "The server has reached its limit of uploads in parts; try again later.")
 
     static let tooManyOfOne = Failure(
-        .busy, "This client works on as many uploads in parts as one may have: others need the rest.")
+        .busy, "This client has reached its limit of uploads in parts; complete some first.")
 
     static let beingCompleted = Failure(.busy, "The upload is just being completed.")
 }

@@ -121,6 +121,6 @@ final class MultipartEnd: OpenUpload {
 
 extension Failure {
     fileprivate static func shortPart(_ least: UInt64) -> Failure {
-        Failure(.sizeMismatch, "The server's store takes parts of \(least) bytes or more, but for the last one.")
+        Failure(.sizeMismatch, "The server's store requires parts of at least \(least) bytes, except the last one.")
     }
 }

@@ -118,7 +118,7 @@ extension OpenUpload {
     final func checkedSize(with bytes: UnsafeRawBufferPointer) throws(Failure) -> UInt64 {
         let (end, overflow) = size.addingReportingOverflow(UInt64(bytes.count))
         guard !overflow, end <= intent.size ?? end else {
-            throw Failure(.sizeMismatch, "More than the declared \(intent.size ?? 0) bytes arrived.")
+            throw Failure(.sizeMismatch, "The upload has more than the declared \(intent.size ?? 0) bytes.")
         }
         return end
     }
@@ -151,12 +151,13 @@ extension DeclaredEnd {
     /// - Throws: `sizeMismatch`, `digestMismatch`.
     func checked(_ size: UInt64, _ digest: Digest, beginning: UInt64?) throws(Failure) -> Digest {
         guard self.size ?? size == size, size == beginning ?? size else {
-            throw Failure(.sizeMismatch, "\(size) bytes arrived; \(beginning ?? self.size ?? size) were declared.")
+            let declared = (beginning == size ? nil : beginning) ?? self.size ?? size
+            throw Failure(.sizeMismatch, "The upload has \(size) bytes; \(declared) were declared.")
         }
         guard digest == self.digest ?? digest else {
             throw Failure(
                 .digestMismatch,
-                "The content arrived with the digest \(digest); \(self.digest ?? digest) was declared.")
+                "The content that arrived has the digest \(digest); \(self.digest ?? digest) was declared.")
         }
         return digest
     }
@@ -305,14 +306,15 @@ extension Failure {
     /// The upload is not in the state that its frames imply. Only a defect of this server can cause that, and it must
     /// cost that upload alone.
     static let notAdmitted = Failure(
-        .storageFailed, "The server lost track of the upload, by a mistake of its own. The upload may be sent again.")
+        .storageFailed, "The server lost track of the upload because of a defect. Send the upload again.")
 
-    static let contentOfEnd = Failure(.sizeMismatch, "The end of a multipart upload has no content.")
+    static let contentOfEnd = Failure(
+        .sizeMismatch, "The upload that completes a multipart upload must not have content.")
 
     fileprivate static func otherBlock(_ index: UInt64) -> Failure {
-        Failure(.digestMismatch, "Block \(index) arrived with another digest than declared.")
+        Failure(.digestMismatch, "The digest of block \(index) is not the declared one.")
     }
 
     fileprivate static let changedMeanwhile = Failure(
-        .busy, "What was stored of the upload was changed while it came once more: send it again.")
+        .busy, "The stored file was changed or removed while the upload was sent again: send it once more.")
 }

@@ -151,7 +151,7 @@ extension UploadAdmission {
         // While a file is being changed, its version is not known until the change is durable and recorded.
         guard !intake.changing.hold(path), intake.known.tellUntold() == nil else { throw .isChanging(path) }
         if let earlier = try acknowledgement() { return mayEnd ? .over(.acknowledged(earlier)) : .repeated }
-        return .over(.skipped(size: 0, message: "\(path) was there already."))
+        return .over(.skipped(size: 0, message: "\(path) exists already."))
     }
 
     /// Whether a file at the path could not end the upload now. With `keepBoth` the upload takes another name, and a
@@ -261,15 +261,17 @@ extension Failure {
     /// Refuses an upload that must not replace a file, if the store cannot guarantee that.
     fileprivate static let onlyReplacing = Failure(
         .forbidden,
-        "The server's store can only replace what has a name: push with the conflict policy that overwrites.")
+        "The server's store cannot refuse or number existing names: push with the conflict policy 'overwrite'.")
 
     fileprivate static let accessChanged = Failure(
-        .forbidden, "What this client may do was changed while the upload came: send it again, to where it may go now.")
+        .forbidden,
+        "The access rights of this client were changed during the upload: send it again, to a path "
+            + "that it may write now.")
 
     static let idHasOtherContent = Failure(.contentMismatch, "The upload id was used for other content.")
 
     /// - Parameter limit: the most bytes that one upload of the client may have.
     package static func uploadTooLarge(_ limit: UInt64) -> Failure {
-        Failure(.uploadTooLarge, "The server takes no more than \(limit) bytes.")
+        Failure(.uploadTooLarge, "The upload is larger than the \(limit) bytes that the server accepts.")
     }
 }

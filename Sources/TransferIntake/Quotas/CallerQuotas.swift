@@ -91,8 +91,9 @@ package final class CallerQuotas: Sendable {
 
     private func bytes(_ limit: UInt64, _ account: Account) -> Quota {
         let quota = Quota(limit: limit, clock: clock) { limit, room in
-            "This client may store \(limit) bytes on the server, and of these \(room) are left: each file and folder "
-                + "takes \(QuotaPrice.name) beside its content. Files of its have to be removed there, or its quota raised."
+            "This client's quota of \(limit) bytes on the server has \(room) bytes left: each file and "
+                + "folder takes \(QuotaPrice.name) besides its content. Remove files that it has stored, or "
+                + "have its quota raised."
         } count: { [weak self] parts in
             guard let use = self?.use(of: account, parts) else { return nil }
             return Quota.Count(stored: use.bytes, parts: use.parts)
@@ -114,8 +115,8 @@ package final class CallerQuotas: Sendable {
 
     private func names(_ limit: UInt64, _ account: Account) -> Quota {
         let quota = Quota(limit: limit, clock: clock) { limit, room in
-            "This client may have \(limit) files, folders and links on the server, and of these \(room) are left: some of "
-                + "its have to be removed there, or its max-files raised."
+            "This client's limit of \(limit) files, folders and links on the server has \(room) left: "
+                + "remove some that it has stored, or have its max-files raised."
         } count: { [weak self] _ in
             guard let use = self?.use(of: account, []) else { return nil }
             return Quota.Count(stored: use.names)

@@ -99,6 +99,9 @@ public struct RelativePath: Hashable, Sendable {
 
     private static let slashByte = UInt8(ascii: "/")
 
+    /// Stands for a path, or the last component of one, that is not UTF-8. It contains NUL, so that it is refused.
+    package static let undecodable = "\u{FFFD}\0"
+
     private static func isPath(_ text: String) -> Bool { (try? RelativePath(text)) != nil }
 
     private static func check(_ path: String.UTF8View) throws(Fault) {
@@ -108,7 +111,10 @@ public struct RelativePath: Hashable, Sendable {
             throw Fault(message: "The path has \(path.count) bytes; the limit is \(Limits.path).")
         }
         guard path.first != UInt8(ascii: "/") else { throw Fault(message: "The path is absolute.") }
-        guard !path.contains(0) else { throw Fault(message: "The path contains a NUL byte.") }
+        guard !path.contains(0) else {
+            let isUndecodable = path.suffix(undecodable.utf8.count).elementsEqual(undecodable.utf8)
+            throw Fault(message: isUndecodable ? "The path is not UTF-8." : "The path contains a NUL byte.")
+        }
         let components = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard components.count <= Limits.pathDepth else {
             throw Fault(message: "The path has \(components.count) components; the limit is \(Limits.pathDepth).")
@@ -158,7 +164,7 @@ public struct RelativePath: Hashable, Sendable {
             throw Fault(
                 message: "A path component has \(component.count) bytes; the limit is \(Limits.pathComponent).")
         }
-        if let name = reserved(component) { throw Fault(message: "\(name) is a name of Transfer's own.") }
+        if let name = reserved(component) { throw Fault(message: "The name \(name) is reserved for Transfer.") }
     }
 
     /// Transfer's own name that a component matches; nil if it matches none.

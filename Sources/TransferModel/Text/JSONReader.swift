@@ -39,7 +39,7 @@ package struct JSONReader {
     private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     private var unexpected: JSONFault {
-        JSONFault(next == nil ? "it is no JSON: it ends too early" : "it is no JSON at character \(offset + 1)")
+        JSONFault(next == nil ? "it is not JSON: it ends too early" : "it is not JSON at character \(offset + 1)")
     }
 
     private mutating func skipBlanks() {
@@ -95,7 +95,7 @@ package struct JSONReader {
         while !take(UInt8(ascii: "}")) {
             if !members.isEmpty { try separator(",") }
             let key = try string()
-            guard keys.insert(PathKey(key)).inserted else { throw JSONFault("a member is there twice") }
+            guard keys.insert(PathKey(key)).inserted else { throw JSONFault("a member is given twice") }
             skipBlanks()
             try separator(":")
             members.append((key, try value()))
@@ -190,13 +190,13 @@ extension JSONReader {
     /// Reads four digits, or twice four for a surrogate pair.
     private mutating func scalar() throws(JSONFault) -> Unicode.Scalar {
         let first = try unit()
-        guard first > 0 || allowsNUL else { throw JSONFault("it has a NUL character in it") }
+        guard first > 0 || allowsNUL else { throw JSONFault("it contains a NUL character") }
         if let scalar = Unicode.Scalar(first) { return scalar }
         try expect("\\u")
         let second = try unit()
         guard (0xD800...0xDBFF).contains(first), (0xDC00...0xDFFF).contains(second),
             let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-        else { throw JSONFault("it has half a character in it") }
+        else { throw JSONFault("it contains half of a surrogate pair") }
         return scalar
     }
 

@@ -112,12 +112,12 @@ package protocol TreeRemoval: AnyObject {
 
 extension Failure {
     package static func taken(_ path: RelativePath) -> Failure {
-        Failure(.pathConflict, "\(path) is taken by something that is not replaced.")
+        Failure(.pathConflict, "\(path) exists already, and is not replaced.")
     }
 
     /// A change expects another object than it finds.
     package static func isReplaced(_ path: RelativePath) -> Failure {
-        Failure(.busy, "\(path) was replaced just now: it may be changed later.")
+        Failure(.busy, "\(path) is just being replaced: try again later.")
     }
 }
 

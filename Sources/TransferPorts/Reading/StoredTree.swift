@@ -108,10 +108,10 @@ extension FolderDigester {
 
 extension Failure {
     package static func notFound(_ path: RelativePath?) -> Failure {
-        Failure(.notFound, "There is nothing under \(path?.description ?? "the folder").")
+        Failure(.notFound, "\(path?.description ?? "The folder") does not exist.")
     }
 
     package static func otherVersion(_ path: RelativePath) -> Failure {
-        Failure(.fileChanged, "\(path) has changed since the client has looked at it; it is left as it is.")
+        Failure(.fileChanged, "\(path) has changed since the client looked at it; it was not changed.")
     }
 }

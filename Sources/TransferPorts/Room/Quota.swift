@@ -70,7 +70,7 @@ package final class Quota: Sendable {
         count: @escaping @Sendable (_ parts: [UploadID]) -> Count?
     ) {
         let sentence: @Sendable (UInt64, UInt64) -> String = { limit, room in
-            "The server stores \(limit) bytes at most, and of these \(room) are left: files have to be removed there, or --quota raised."
+            "The server's quota of \(limit) bytes has \(room) bytes left: remove files there, or raise --quota."
         }
         self.init(limit: limit, clock: clock, sentence: sentence, count: count)
     }
@@ -167,7 +167,7 @@ package final class Quota: Sendable {
         countOnce()
         guard state.withLock({ $0.nextCount != nil }) else {
             throw Failure(
-                .busy, "The server cannot say how much of the quota is used: the upload may be sent again later.")
+                .busy, "The server cannot determine how much of its quota is used: send the upload again later.")
         }
         for isLast in [false, true] {
             let room = state.withLock { state -> (limit: UInt64, left: UInt64)? in

@@ -69,7 +69,8 @@ extension Failure {
     package static func tooLittleFree(_ free: UInt64, least: UInt64) -> Failure {
         Failure(
             .insufficientStorage,
-            "The server keeps \(least) bytes of its disk free, and \(free) are: room has to be made there, or --min-free lowered."
+            "The server keeps \(least) bytes of its disk free, and only \(free) are free: remove files "
+                + "there, or lower --min-free."
         )
     }
 }

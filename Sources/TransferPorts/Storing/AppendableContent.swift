@@ -62,5 +62,5 @@ package protocol AppendableContent: AnyObject, Sendable {
 extension Failure {
     /// The disk has lost content of an unfinished upload.
     package static let appendLost = Failure(
-        .contentLost, "The server's disk has lost a part of what had arrived. The upload has to be sent again.")
+        .contentLost, "The server's disk has lost a part of the upload. Send the upload again from the beginning.")
 }

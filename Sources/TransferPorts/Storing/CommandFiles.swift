@@ -80,6 +80,6 @@ package struct CommandFiles: Sendable {
 extension Failure {
     /// A command would replace a file that it has stored or moved itself.
     package static func ownFile(_ path: RelativePath) -> Failure {
-        Failure(.pathConflict, "\(path) is a file that the same command has stored there, and it is not replaced.")
+        Failure(.pathConflict, "\(path) was stored or moved there by this same command, and is not replaced.")
     }
 }

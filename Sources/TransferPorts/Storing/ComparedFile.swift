@@ -56,6 +56,7 @@ package struct ComparedFile: Sendable {
 extension Failure {
     package static func changed(_ path: RelativePath) -> Failure {
         Failure(
-            .sourceChanged, "\(path) has changed since it was compared; it is left, and the next sync looks again.")
+            .sourceChanged,
+            "\(path) has changed since it was compared; it was left unchanged, and the next sync compares it again.")
     }
 }

@@ -23,7 +23,7 @@ package struct Overwrites: Sendable {
         guard let sender = publication.sender, let newest = newest(publication.path), newest > sender.connection,
             sender.isGone()
         else { return }
-        throw Failure(.aborted, "\(publication.path) was replaced by a newer connection since.")
+        throw Failure(.aborted, "\(publication.path) was replaced by a newer connection meanwhile.")
     }
 
     /// - Parameter connection: the number of the connection. Newer connections have greater numbers.

@@ -114,11 +114,11 @@ package struct PublicationCondition: Sendable {
 extension Failure {
     /// An upload may not replace a file that has changed. Unlike after `otherVersion`, sending it again does not help.
     package static func isNotSeen(_ path: RelativePath) -> Failure {
-        Failure(.pathConflict, "\(path) has changed since the client has looked at it; it is left as it is.")
+        Failure(.pathConflict, "\(path) has changed since the client looked at it; it was not changed.")
     }
 
     package static func isTaken(_ path: RelativePath) -> Failure {
-        Failure(.pathConflict, "\(path) is taken by other content.")
+        Failure(.pathConflict, "\(path) exists already, with other content.")
     }
 
     package static func isDirectory(_ path: RelativePath) -> Failure {
@@ -128,13 +128,13 @@ extension Failure {
     package static func mayNotReplace(_ path: RelativePath) -> Failure {
         Failure(
             .forbidden,
-            "\(path) was not stored by this client, which may not replace what others have stored. Push it with another conflict policy, "
-                + "or under another name.")
+            "\(path) was not stored by this client, which may replace only its own files. Push it with "
+                + "another conflict policy, or under another name.")
     }
 
     /// What is stored does not meet the condition of the request.
     package static let conditionFails = Failure(
-        .pathConflict, "What is stored there is not what the request demands.")
+        .pathConflict, "The stored file does not meet the conditions of the request.")
 }
 
 /// How a publication has ended.

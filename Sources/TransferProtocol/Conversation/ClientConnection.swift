@@ -133,7 +133,8 @@ package struct ClientConnection: Sendable {
     ///   connection must end.
     package mutating func receiveData(_ encoding: BodyEncoding, _ bytes: Int) throws(ProtocolFault) {
         guard encoding == .stored || encodings.contains(encoding) else {
-            throw ProtocolFault(.unexpectedFrame, "The server compresses with \(encoding), which was not asked for.")
+            throw ProtocolFault(
+                .unexpectedFrame, "The server compresses with \(encoding), which the client did not request.")
         }
         try answers.receiveData(bytes)
     }
@@ -225,7 +226,7 @@ package struct ClientConnection: Sendable {
             guard let next = asked[have.id] else { throw unknown(.have) }
             let (end, isOver) = have.first.addingReportingOverflow(UInt64(have.digests.count))
             guard have.first >= next, end > have.first, !isOver else {
-                throw ProtocolFault(.unexpectedFrame, "The server names blocks twice, or none.")
+                throw ProtocolFault(.unexpectedFrame, "The server names a block twice, or no blocks.")
             }
             asked[have.id] = end
             return .found(have)
@@ -235,7 +236,7 @@ package struct ClientConnection: Sendable {
         case .entries, .file, .block, .end, .outcome, .persons, .deliveries: return try answer(message)
         case .arrived(let number):
             guard watches else {
-                throw ProtocolFault(.unexpectedFrame, "The server told of mail that nobody waits for.")
+                throw ProtocolFault(.unexpectedFrame, "The server announced mail that the client does not wait for.")
             }
             return .arrived(number)
         default:

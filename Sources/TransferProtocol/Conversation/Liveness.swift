@@ -130,13 +130,13 @@ package struct Liveness: Sendable {
     package mutating func expire(now: MonotonicTime) -> Expiry {
         guard isEstablished else {
             guard now >= start + timeouts.handshake else { return .nothing }
-            return giveUp("The handshake was not done", timeouts.handshake)
+            return giveUp("The handshake was not finished", timeouts.handshake)
         }
         if !isReadingPaused, now >= lastReceived + timeouts.silence {
             return giveUp("Nothing was heard from the peer", timeouts.silence)
         }
         if let owesSince, !isReadingPaused, now >= owesSince + timeouts.answer {
-            return giveUp("The peer gave signs of life and no answer", timeouts.answer)
+            return giveUp("The peer was reachable but sent no answer", timeouts.answer)
         }
         if now >= lastActive + timeouts.idle {
             return giveUp("The connection was not used", timeouts.idle)

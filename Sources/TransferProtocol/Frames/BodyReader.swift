@@ -42,7 +42,7 @@ package struct BodyReader {
     package mutating func digest() throws(ProtocolFault) -> Digest {
         let number = try integer(UInt8.self)
         guard let algorithm = DigestAlgorithm(rawValue: number) else {
-            throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
+            throw ProtocolFault(.unsupportedDigest, "The digest algorithm \(number) is not supported.")
         }
         return Digest(algorithm, try array(algorithm.function.size))
     }
@@ -75,7 +75,7 @@ package struct BodyReader {
     /// - Parameter count: bytes of the body before the check, which it covers.
     private mutating func compareCheck(of count: Int) throws(ProtocolFault) {
         guard try integer(UInt16.self) == FrameCheck.size, bytes.count - offset == FrameCheck.size else {
-            throw .malformed("The check of a message is not its end.")
+            throw .malformed("The check of a message is not its last field.")
         }
         let value = try integer(UInt32.self)
         guard value == FrameCheck.value(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { throw .damaged }
@@ -85,7 +85,7 @@ package struct BodyReader {
     /// Checks that the body ends here, for messages without optional fields.
     package func finish() throws(ProtocolFault) {
         guard offset == bytes.count else {
-            throw .malformed("The message has \(bytes.count - offset) bytes too many.")
+            throw .malformed("The message has \(bytes.count - offset) bytes after its end.")
         }
     }
 

@@ -67,9 +67,9 @@ extension [UInt8] {
 }
 
 extension ProtocolFault {
-    static let damaged = ProtocolFault(.damagedFrame, "A frame was damaged on its way.")
+    static let damaged = ProtocolFault(.damagedFrame, "A frame was damaged in transit.")
 
     /// The fault of a message without its check: lost bytes can make what follows look like other fields of the
     /// message.
-    static let unchecked = ProtocolFault(.damagedFrame, "A message has no check, or it was lost on its way.")
+    static let unchecked = ProtocolFault(.damagedFrame, "A message has no check, or the check was damaged in transit.")
 }

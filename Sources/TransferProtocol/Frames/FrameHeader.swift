@@ -121,7 +121,7 @@ package struct FrameHeader: Equatable, Sendable {
         guard version == Self.version else {
             // These are the first two bytes of a TLS handshake record (RFC 8446, section 5.1).
             guard version != 0x1603 else {
-                throw ProtocolFault(.unsupportedVersion, "This side talks without TLS; connect with --plaintext.")
+                throw ProtocolFault(.unsupportedVersion, "This side doesn't use TLS; connect with --plaintext.")
             }
             throw ProtocolFault(
                 .unsupportedVersion, "This side speaks version \(Self.version); the frame is of version \(version).",
@@ -130,7 +130,7 @@ package struct FrameHeader: Equatable, Sendable {
         guard bytes.byteCount >= shortSize else { return nil }
         let number = bytes.bigEndian(at: 2, as: UInt16.self)
         guard let function = FunctionCode(rawValue: number) else {
-            throw ProtocolFault(.unsupportedFunction, "Function code \(number) is not known here.")
+            throw ProtocolFault(.unsupportedFunction, "The function code \(number) is not supported.")
         }
         guard let encoding = BodyEncoding(rawValue: bytes.bigEndian(at: 4, as: UInt8.self)) else {
             throw ProtocolFault(.malformedFrame, "The compress flag must be 0, 1, 2 or 3.")

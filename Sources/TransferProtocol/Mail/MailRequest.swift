@@ -181,7 +181,7 @@ package struct ListedDelivery: Equatable, Sendable {
         guard Presence.all.isSuperset(of: presence) else { throw .malformed("A delivery has unknown flags.") }
         size = try reader.integer(UInt64.self)
         guard size <= Limits.uploadSize else {
-            throw .malformed("A delivery of \(size) bytes is larger than any file.")
+            throw .malformed("The size of a delivery, \(size) bytes, is larger than the largest file.")
         }
         queued = try reader.integer(Int64.self)
         changed = try reader.integer(Int64.self)

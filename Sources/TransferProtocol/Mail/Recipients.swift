@@ -31,7 +31,9 @@ package struct Recipients: Equatable, Sendable {
         var offset = 0
         while offset < value.count {
             let end = offset + 1 + Int(value[offset])
-            guard value[offset] > 0, end <= value.count else { throw .malformed("A recipient has no whole name.") }
+            guard value[offset] > 0, end <= value.count else {
+                throw .malformed("A recipient's name is empty or cut off.")
+            }
             offset = end
         }
     }

@@ -40,7 +40,7 @@ package struct SettleRequest: Equatable, Sendable {
         time = try reader.integer(Int64.self)
         deliveries = try reader.uploadIDs()
         guard (1...Self.mostDeliveries).contains(deliveries.count), Set(deliveries).count == deliveries.count else {
-            throw .malformed("A settle frame has \(deliveries.count) deliveries, or one twice.")
+            throw .malformed("A settle frame has \(deliveries.count) deliveries, or one of them twice.")
         }
         signature = try reader.fields(known: [.signature])[.signature]
         guard signature?.count ?? Self.signatureSize == Self.signatureSize else {

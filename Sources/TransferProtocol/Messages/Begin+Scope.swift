@@ -34,7 +34,7 @@ extension Begin.Scope {
         case (nil, nil): self = .whole
         case (let value?, nil): self = .part(try Begin.Part(value, size: size))
         case (nil, let value?):
-            guard value.isEmpty else { throw .malformed("The field multipart has no value.") }
+            guard value.isEmpty else { throw .malformed("The field multipart must be empty.") }
             self = .multipart
         case (_?, _?): throw .malformed("An upload is a part or a multipart upload, not both.")
         }

@@ -97,7 +97,7 @@ extension Begin {
         kind = ContentKind(rawValue: try reader.integer(UInt8.self)) ?? .file
         let number = try reader.integer(UInt8.self)
         guard let digest = DigestFunction(rawValue: number) else {
-            throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
+            throw ProtocolFault(.unsupportedDigest, "The digest algorithm \(number) is not supported.")
         }
         self.digest = digest
         guard let conflict = ConflictPolicy(rawValue: try reader.integer(UInt8.self)) else {
@@ -128,7 +128,7 @@ extension Begin {
     private static let tags: [FieldTag] = [.part, .multipart, .recipients, .note, .attributes, .filled, .version]
 
     /// Stands for a path that is not UTF-8. It contains NUL, so that `RelativePath` refuses it.
-    package static let undecodablePath = "\u{FFFD}\0"
+    package static let undecodablePath = RelativePath.undecodable
 
     func encode(into bytes: inout [UInt8]) {
         var presence: Presence = []
@@ -160,7 +160,9 @@ extension Begin {
 extension Timestamp {
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         self.init(seconds: try reader.integer(Int64.self), nanoseconds: try reader.integer(UInt32.self))
-        guard nanoseconds < 1_000_000_000 else { throw .malformed("A time has more than a second of nanoseconds.") }
+        guard nanoseconds < 1_000_000_000 else {
+            throw .malformed("The nanoseconds of a time must be less than a second.")
+        }
     }
 
     func encode(into bytes: inout [UInt8]) {

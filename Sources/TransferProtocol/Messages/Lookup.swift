@@ -17,7 +17,7 @@ package struct Lookup: Equatable, Sendable {
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         let number = try reader.integer(UInt8.self)
         guard let digest = DigestFunction(rawValue: number) else {
-            throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
+            throw ProtocolFault(.unsupportedDigest, "The digest algorithm \(number) is not supported.")
         }
         self.digest = digest
         ids = try reader.uploadIDs()
@@ -37,7 +37,7 @@ extension BodyReader {
     mutating func uploadIDs() throws(ProtocolFault) -> [UploadID] {
         let count = Int(try integer(UInt16.self))
         guard (1...Limits.lookup).contains(count) else {
-            throw .malformed("A frame names 1 to \(Limits.lookup) uploads, not \(count).")
+            throw .malformed("A frame must name 1 to \(Limits.lookup) uploads, not \(count).")
         }
         var ids: [UploadID] = []
         ids.reserveCapacity(count)

@@ -197,7 +197,7 @@ package enum Message: Equatable, Sendable {
             let id = try reader.integer(UInt32.self)
             _ = try reader.fields(known: [])
             return .cancel(id)
-        default: throw .malformed("A \(function) frame is no part of a request.")
+        default: throw .malformed("A \(function) frame does not belong to a request.")
         }
     }
 
@@ -215,7 +215,7 @@ package enum Message: Equatable, Sendable {
             let number = try reader.integer(UInt64.self)
             _ = try reader.fields(known: [])
             return .arrived(number)
-        default: throw .malformed("A \(function) frame is no part of mail.")
+        default: throw .malformed("A \(function) frame does not belong to mail.")
         }
     }
 
@@ -230,7 +230,7 @@ package enum Message: Equatable, Sendable {
         case .abort: .abort
         case .received: .received(try Received(&reader))
         case .have: .have(try Have(&reader))
-        default: throw .malformed("A \(function) frame ends in optional fields.")
+        default: throw .malformed("A \(function) frame must have optional fields.")
         }
     }
 }

@@ -9,7 +9,7 @@ extension SignedBatch {
         let (number, time) = (try reader.integer(UInt64.self), try reader.integer(UInt64.self))
         let count = Int(try reader.integer(UInt16.self))
         guard (1...Limits.unacknowledgedUploads).contains(count) else {
-            throw .malformed("A frame has 1 to \(Limits.unacknowledgedUploads) receipts, not \(count).")
+            throw .malformed("A frame must have 1 to \(Limits.unacknowledgedUploads) receipts, not \(count).")
         }
         guard !number.addingReportingOverflow(UInt64(count - 1)).overflow else {
             throw .malformed("The numbers of receipts are too large.")

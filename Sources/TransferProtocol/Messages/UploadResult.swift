@@ -95,7 +95,7 @@ extension UploadResult {
             return ContentKind(rawValue: bytes[0]) ?? .file
         }
         if let value = fields[.replaced] {
-            guard value.isEmpty else { throw .malformed("The field replaced has no value.") }
+            guard value.isEmpty else { throw .malformed("The field replaced must be empty.") }
             hasReplaced = true
         }
         trash = try fields.trash()

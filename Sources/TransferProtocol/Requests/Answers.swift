@@ -44,7 +44,7 @@ struct Answers: Sendable {
             }
         case (.file(let file), .fetch(let fetch), false) where file.id == fetch.id:
             guard file.offset == 0 || (file.offset == fetch.offset && file.version == fetch.version) else {
-                throw ProtocolFault(.unexpectedFrame, "The server sends a file from where nobody asked for it.")
+                throw ProtocolFault(.unexpectedFrame, "The server sends a file from another offset than requested.")
             }
             isReceiving = true
             // Compressed content is at most as large as the content and the overhead of each frame.
@@ -53,15 +53,19 @@ struct Answers: Sendable {
         case (.end, .fetch, true): endFirst()
         case (.outcome(let outcome), let request?, _) where outcome.id == request.id: endFirst()
         default:
-            throw ProtocolFault(.unexpectedFrame, "The server sent \(message.function) as an answer to nothing.")
+            throw ProtocolFault(.unexpectedFrame, "The server sent \(message.function) as an answer without a request.")
         }
     }
 
     /// - Parameter count: bytes on the wire.
     mutating func receiveData(_ count: Int) throws(ProtocolFault) {
-        guard isReceiving else { throw ProtocolFault(.unexpectedFrame, "The server sent data that nobody asked for.") }
+        guard isReceiving else {
+            throw ProtocolFault(.unexpectedFrame, "The server sent data that the client did not request.")
+        }
         let (left, isOver) = dataLeft.subtractingReportingOverflow(UInt64(max(0, count)))
-        guard !isOver else { throw ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says.") }
+        guard !isOver else {
+            throw ProtocolFault(.unexpectedFrame, "The server sends more of a file than it announced.")
+        }
         dataLeft = left
     }
 

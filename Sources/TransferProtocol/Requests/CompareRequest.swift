@@ -36,10 +36,10 @@ package struct CompareRequest: Equatable, Sendable {
         } else if let function = DigestFunction(rawValue: number) {
             subject = .uploads(function)
         } else {
-            throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
+            throw ProtocolFault(.unsupportedDigest, "The digest algorithm \(number) is not supported.")
         }
         let count = try reader.integer(UInt32.self)
-        guard count > 0 else { throw .malformed("A compare frame is about nothing.") }
+        guard count > 0 else { throw .malformed("A compare frame must cover at least one entry.") }
         digest = FolderDigest(count: count, bytes: try reader.array(FolderDigest.size))
         path = try reader.path()
         _ = try reader.fields(known: [])

@@ -48,20 +48,22 @@ package struct FetchRequest: Equatable, Sendable {
         guard Flags.all.isSuperset(of: flags) else { throw .malformed("The fetch frame has unknown flags.") }
         let number = try reader.integer(UInt8.self)
         guard let digest = DigestFunction(rawValue: number) else {
-            throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
+            throw ProtocolFault(.unsupportedDigest, "The digest algorithm \(number) is not supported.")
         }
         self.digest = digest
         offset = try reader.integer(UInt64.self)
-        guard offset % UInt64(Limits.blockSize) == 0 else { throw .malformed("A fetch starts inside a block.") }
+        guard offset % UInt64(Limits.blockSize) == 0 else {
+            throw .malformed("A fetch must start at the beginning of a block.")
+        }
         version = flags.contains(.version) ? try FileVersion(&reader) : nil
         length = flags.contains(.length) ? try reader.integer(UInt64.self) : nil
         guard offset == 0 && length == nil || version != nil else {
-            throw .malformed("A fetch that goes on must say with what.")
+            throw .malformed("A fetch from an offset or of a part must name the version of the file.")
         }
         let end = length ?? 0
         guard end % UInt64(Limits.blockSize) == 0, length != 0,
             !offset.addingReportingOverflow(end).overflow
-        else { throw .malformed("A fetch of a part ends inside a block.") }
+        else { throw .malformed("The length of a fetch must be one or more whole blocks.") }
         path = try reader.path()
         delivery = try reader.fields(known: [.delivery])[.delivery].map { (value) throws(ProtocolFault) in
             try value.span.bytes.withUnsafeBytes { (bytes) throws(ProtocolFault) in
@@ -71,7 +73,7 @@ package struct FetchRequest: Equatable, Sendable {
                 return id
             }
         }
-        guard delivery == nil || path.isEmpty else { throw .malformed("A fetch of a delivery names a path.") }
+        guard delivery == nil || path.isEmpty else { throw .malformed("A fetch of a delivery must not name a path.") }
     }
 
     func encode(into bytes: inout [UInt8]) {

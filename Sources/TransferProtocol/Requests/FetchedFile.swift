@@ -43,7 +43,7 @@ package struct FetchedFile: Equatable, Sendable {
         version = try FileVersion(&reader)
         offset = try reader.integer(UInt64.self)
         guard size <= Limits.uploadSize, offset <= size else {
-            throw .malformed("A file of \(size) bytes cannot be sent from byte \(offset) on.")
+            throw .malformed("A file of \(size) bytes cannot be sent from offset \(offset).")
         }
         filled = try reader.fields(known: [.filled]).longNumber(.filled)
     }

@@ -108,14 +108,16 @@ extension ListedEntry {
         kind = ContentKind(rawValue: try reader.integer(UInt8.self)) ?? .file
         permissions = try reader.integer(UInt16.self)
         size = try reader.integer(UInt64.self)
-        guard size <= Limits.uploadSize else { throw .malformed("An entry of \(size) bytes is larger than any file.") }
+        guard size <= Limits.uploadSize else {
+            throw .malformed("The size of an entry, \(size) bytes, is larger than the largest file.")
+        }
         modified = try Timestamp(&reader)
         version = try FileVersion(&reader)
         digest = presence.contains(.digest) ? try reader.digest() : nil
         stored = presence.contains(.stored) ? try reader.integer(Int64.self) : nil
         extras = presence.contains(.extras) ? try Extras(&reader) : nil
         guard form != .symbolicLink || extras?.target.isEmpty != true else {
-            throw .malformed("An entry is a link to nothing.")
+            throw .malformed("An entry is a link without a target.")
         }
         if extras != nil {
             extras?.isPartial = permissions & Self.partial != 0
@@ -153,12 +155,14 @@ extension ListedEntry.Extras {
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         names = try reader.integer(UInt32.self)
         guard let attributes = ExtraAttributes(encoded: try reader.sizedArray()) else {
-            throw .malformed("An entry has attributes that are none.")
+            throw .malformed("An entry has malformed attributes.")
         }
         self.attributes = attributes
         target = try reader.sizedArray()
-        guard target.count <= Limits.path else { throw .malformed("An entry is a link to more than a path.") }
-        guard !target.contains(0) else { throw .malformed("An entry is a link with a zero byte in it.") }
+        guard target.count <= Limits.path else {
+            throw .malformed("The target of a link is longer than a path may be.")
+        }
+        guard !target.contains(0) else { throw .malformed("The target of a link contains a NUL byte.") }
         isPartial = false
     }
 

@@ -65,7 +65,7 @@ package struct MakeRequest: Equatable, Sendable {
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         id = try reader.integer(UInt32.self)
         guard let form = Form(rawValue: try reader.integer(UInt8.self)) else {
-            throw .malformed("The make frame is about something unknown.")
+            throw .malformed("The make frame has an unknown form.")
         }
         self.form = form
         let flags = Flags(rawValue: try reader.integer(UInt8.self))
@@ -77,15 +77,15 @@ package struct MakeRequest: Equatable, Sendable {
         let fields = try reader.fields(known: [.target, .attributes, .version])
         target = fields[.target] ?? []
         guard target.count <= Limits.path, target.isEmpty != form.hasTarget else {
-            throw .malformed("The make frame has no target that a link could have.")
+            throw .malformed("The target of the make frame is missing, too long or not allowed.")
         }
         guard form != .symbolicLink || !target.contains(0) else {
-            throw .malformed("The make frame has a target with a zero byte in it, which no link can say.")
+            throw .malformed("The make frame has a target with a NUL byte, which no link can have.")
         }
         attributes = try ExtraAttributes(fields)
         version = try FileVersion(fields)
         guard version == nil || form == .nothing || form != .copy && replaces else {
-            throw .malformed("The make frame has the version of a file, and changes none.")
+            throw .malformed("The make frame has the version of a file, but changes no file.")
         }
     }
 
@@ -112,7 +112,7 @@ extension ExtraAttributes {
     init?(_ fields: MessageFields) throws(ProtocolFault) {
         guard let value = fields[.attributes] else { return nil }
         guard let attributes = ExtraAttributes(encoded: value) else {
-            throw .malformed("The field attributes is none of owner and extended attributes.")
+            throw .malformed("The field attributes has neither an owner nor extended attributes.")
         }
         // An empty field counts as absent.
         guard !attributes.isEmpty else { return nil }

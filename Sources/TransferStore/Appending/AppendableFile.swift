@@ -56,7 +56,7 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
         while position < range.upperBound {
             let wanted = UnsafeMutableRawBufferPointer(
                 rebasing: buffer.prefix(Int(min(UInt64(Self.readSize), range.upperBound - position))))
-            let count = try attempt("read what has arrived") { () throws(SystemError) in
+            let count = try attempt("read the stored part") { () throws(SystemError) in
                 try disk.read(staged.number, into: wanted, at: position)
             }
             guard count > 0 else { throw .appendLost }
@@ -81,7 +81,7 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
 extension AppendableFile {
     package func keep(_ mark: AppendMark) throws(Failure) {
         guard mark != kept || !isNamed else { return }
-        try attempt("make what has arrived durable") { () throws(SystemError) in
+        try attempt("make the stored part durable") { () throws(SystemError) in
             let (sequence, place) = try write(mark, isDurable: incoming.committer.isNeeded)
             var files: [any SyncableFile & Sendable] = [staged, sheet]
             if !isNamed { files.append(incoming.directory) }
@@ -134,8 +134,8 @@ extension AppendableFile {
     /// Opens an upload that an earlier server, or this one, has left.
     static func found(_ staged: StagedFile, _ sheet: AppendSheet, _ id: UploadID) throws(Failure) -> AppendableFile {
         let file = AppendableFile(staged, sheet, id, AppendMark(), newest: (0, 1), isNamed: false)
-        let slots = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.slots() }
-        let settled = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.settled }
+        let slots = try attempt("read the stored part") { () throws(SystemError) in try sheet.slots() }
+        let settled = try attempt("read the stored part") { () throws(SystemError) in try sheet.settled }
         for (index, (place, slot)) in slots.enumerated() {
             let before = index + 1 < slots.count ? slots[index + 1].slot : nil
             guard let mark = try file.mark(slot, before: before, settled: settled) else { continue }
@@ -154,7 +154,7 @@ extension AppendableFile {
         let size = try size
         guard let count = Int(exactly: slot.offset / block), slot.offset <= size,
             let digests = try attempt(
-                "read what has arrived before",
+                "read the stored part",
                 { () throws(SystemError) in
                     try sheet.digests(count)
                 })
@@ -169,7 +169,7 @@ extension AppendableFile {
 
     private var size: UInt64 {
         get throws(Failure) {
-            try attempt("look at what has arrived before") { () throws(SystemError) in
+            try attempt("look at the stored part") { () throws(SystemError) in
                 UInt64(clamping: try disk.status(staged.number).st_size)
             }
         }
@@ -187,7 +187,7 @@ extension AppendableFile {
             let end = min(position + block, mark.offset)
             let number = Int(position / block)
             let expected = end - position == block ? Array(mark.blocks[number * size..<(number + 1) * size]) : mark.tail
-            let found = try attempt("read what has arrived before") { () throws(SystemError) in
+            let found = try attempt("read the stored part") { () throws(SystemError) in
                 try staged.readDigest(of: position..<end, AppendMark.function)
             }
             guard found == expected else { return false }

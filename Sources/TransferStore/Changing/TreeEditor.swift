@@ -119,7 +119,7 @@ extension TreeEditor {
         _ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t, _ compared: ComparedFile?
     ) throws(Failure) -> Bool {
         let (scratch, other) = (try scratch(), StagedFile.scratchName())
-        try attempt("make the folder \(path)") { () throws(SystemError) in
+        try attempt("create the folder \(path)") { () throws(SystemError) in
             try scratch.makeDirectory(other, mode: mode)
         }
         let isReplaced: Bool
@@ -130,7 +130,7 @@ extension TreeEditor {
                 guard let found, !found.isDirectory else { return false }
                 try incoming.check(found, command, path, in: tree)
                 try keeping(found, at: path, in: parent) { () throws(Failure) in
-                    try attempt("make the folder \(path)") { () throws(SystemError) in
+                    try attempt("create the folder \(path)") { () throws(SystemError) in
                         try exchange((scratch, other), with: (parent, String(path.name)), mode)
                     }
                 }
@@ -216,7 +216,7 @@ extension TreeEditor {
         let before = try examine(file, source)
         try Self.check(before, is: expected, source)
         try known?.check(before, source)
-        guard before.isFile else { throw Failure(.wrongForm, "\(source) is no file, and cannot have two names.") }
+        guard before.isFile else { throw Failure(.wrongForm, "\(source) is not a file, so it cannot be hard-linked.") }
         let parent = try directories.open(path.parent)
         if let status = try status(of: path, in: parent) {
             if status.isSame(as: before) {
@@ -262,7 +262,7 @@ extension TreeEditor {
         let scratch = try scratch()
         // The name contains a random id, so no upload has it.
         let other = StagedFile.scratchName()
-        try attempt("make what replaces \(path)") { () throws(SystemError) in try make(scratch, other) }
+        try attempt("create the replacement of \(path)") { () throws(SystemError) in try make(scratch, other) }
         // After a successful rename the scratch name is gone, unless both were names of one file: rename(2) leaves
         // both.
         defer { try? scratch.unlink(other) }

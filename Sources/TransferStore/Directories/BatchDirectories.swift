@@ -192,7 +192,7 @@ final class BatchDirectories {
     /// - Returns: false if the name is taken.
     func make(_ path: RelativePath, in parent: DirectoryHandle, _ mode: mode_t) throws(Failure) -> Bool {
         let mode = permissions(of: path, mode)
-        return try attempt("make the directory \(path)") { () throws(SystemError) in
+        return try attempt("create the directory \(path)") { () throws(SystemError) in
             do throws(SystemError) {
                 try parent.makeDirectory(String(path.name), mode: mode)
                 return true

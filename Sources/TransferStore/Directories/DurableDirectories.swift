@@ -105,7 +105,7 @@ final class DurableDirectories: Sendable {
     func checkTrust(in path: RelativePath) throws(Failure) {
         guard state.withLock({ $0.doubtsAll || $0.doubtful.contains(path) }) else { return }
         let reason =
-            "the server's disk failed when the directory was made. It has to be checked and the directory removed."
+            "the server's disk failed when the directory was created. Check the disk, and remove the directory."
         throw Failure(.storageFailed, "Could not store in \(path): \(reason)")
     }
 }

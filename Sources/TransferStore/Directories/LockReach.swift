@@ -31,7 +31,7 @@ package enum LockReach: Equatable, Sendable {
     /// - Parameter mount: the directory's mount; nil if it is unknown.
     init(_ mount: Mount?) {
         guard let mount else {
-            self = .unknown("the kernel does not say on which file system it is")
+            self = .unknown("its file system cannot be determined")
             return
         }
         // Text: words of the kernel, in ASCII.
@@ -48,10 +48,10 @@ package enum LockReach: Equatable, Sendable {
             self =
                 options.contains("flock")
                 ? .network(isCoherent: true)
-                : .unknown("Lustre keeps such locks only when it is mounted with the option flock")
+                : .unknown("Lustre supports such locks only if it is mounted with the option flock")
         case let type where Self.passingOn.contains(type): self = .network(isCoherent: false)
         case let type where Self.local.contains(type): self = .machine
-        default: self = .unknown("\(mount.type) is not known to keep locks between machines")
+        default: self = .unknown("\(mount.type) is not known to support locks between machines")
         }
     }
 
@@ -59,11 +59,11 @@ package enum LockReach: Equatable, Sendable {
     private static func ofNFS(_ options: Set<Substring>) -> LockReach {
         // nfs(5): with these options flock(2) is local to the machine.
         if options.contains("nocto") {
-            return .unknown("it is mounted so that files are not looked at anew; mount it without nocto")
+            return .unknown("it is mounted so that the client's cache of files may be outdated; mount it without nocto")
         }
         let isLocal = !options.isDisjoint(with: ["local_lock=flock", "local_lock=all", "nolock"])
         return isLocal
-            ? .unknown("it is mounted so that locks are one machine's; mount it with local_lock=none")
+            ? .unknown("it is mounted so that locks hold on one machine only; mount it with local_lock=none")
             : .network(isCoherent: false)
     }
 

@@ -44,12 +44,12 @@ final class OwnFolder: Sendable {
     /// - Returns: the reason not to use the folder, worded to follow a colon; nil if it may be used.
     static func distrust(of folder: DirectoryHandle) -> String? {
         let name = "its folder \(RelativePath.reservedName)"
-        guard let status = try? folder.disk.status(folder.number) else { return "\(name) cannot be looked at" }
+        guard let status = try? folder.disk.status(folder.number) else { return "\(name) cannot be examined" }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             return "\(name) belongs to another user (\(status.st_uid)); give it to the server's user or store elsewhere"
         }
         guard status.st_mode & 0o022 == 0 else {
-            return "others may write in \(name); take that away (chmod go-w), or store elsewhere"
+            return "other users may write in \(name); remove their write permission (chmod go-w), or store elsewhere"
         }
         return nil
     }

@@ -7,7 +7,7 @@ extension Failure {
     /// The content that was found may not be on disk. Sent again, it replaces what is there.
     static let doubtedContent = Failure(
         .storageFailed,
-        "Could not make the content durable: the server's disk failed meanwhile. The upload has to be sent again.")
+        "Could not make the content durable: the server's disk failed meanwhile. Send the upload again.")
 
     /// The failure for a system call that has failed. Its code and wording are decided here alone.
     ///
@@ -22,7 +22,9 @@ extension Failure {
         switch error.errno {
         case ENOSPC: self.init(.insufficientStorage, "Could not \(doing): the server's disk is full.")
         case EDQUOT: self.init(.quotaExceeded, "Could not \(doing): the server's disk quota is used up.")
-        case EFBIG: self.init(.uploadTooLarge, "Could not \(doing): the server's file system takes no file so large.")
+        case EFBIG:
+            self.init(
+                .uploadTooLarge, "Could not \(doing): the server's file system does not support files of this size.")
         case EMFILE, ENFILE, ENOMEM:
             let what = error.errno == ENOMEM ? "memory" : "file handles"
             self.init(.busy, "Could not \(doing): the server is out of \(what).")
@@ -31,7 +33,7 @@ extension Failure {
         case EILSEQ, EINVAL: self.init(.invalidPath, "Could not \(doing): the server's file system refuses the name.")
         case ELOOP: self.init(.invalidPath, "Could not \(doing): the path goes through a symbolic link.")
         case EXDEV: self.init(.invalidPath, "Could not \(doing): the path leads to another file system.")
-        case EISDIR: self.init(.pathConflict, "Could not \(doing): a directory has the name.")
+        case EISDIR: self.init(.pathConflict, "Could not \(doing): a directory with this name exists.")
         case ENOTDIR: self.init(.pathConflict, "Could not \(doing): a file is where a directory is needed.")
         case EIO:
             let hint = "the server's disk failed (\(error.call)). The kernel's log on the server says more."
@@ -39,7 +41,7 @@ extension Failure {
         case ESTALE where error.call == "flock":
             self.init(.busy, "Could not \(doing): another server has taken over the directory. Connect again.")
         case EROFS:
-            let hint = "the server's file system is read-only. It has to be checked and mounted for writing."
+            let hint = "the server's file system is read-only. Check it, and mount it for writing."
             self.init(.storageFailed, "Could not \(doing): \(hint)")
         default: self.init(.storageFailed, "Could not \(doing): \(error).")
         }

@@ -27,7 +27,7 @@ package struct BlockSurvey: ContentSurvey {
     /// - Parameter threads: the number of threads to use.
     /// - Returns: the blocks that were found; nil at the end of the file.
     package mutating func step(threads: Int) throws(Failure) -> [SurveyedBlock]? {
-        let ranges = try attempt("read what has arrived before") { () throws(SystemError) in
+        let ranges = try attempt("read the stored part") { () throws(SystemError) in
             try next(max(1, threads) * Self.blocksPerThread)
         }
         guard !ranges.isEmpty else { return nil }

@@ -16,7 +16,7 @@ extension StagedFile {
     /// - Parameter total: the size of the upload, whose last block may be short; nil if it is unknown.
     /// - Throws: if the file cannot be examined.
     package func survey(of total: UInt64?, _ function: DigestFunction) throws(Failure) -> BlockSurvey {
-        let size = try attempt("read what has arrived before") { () throws(SystemError) in try self.size() }
+        let size = try attempt("read the stored part") { () throws(SystemError) in try self.size() }
         return BlockSurvey(self, size: size, total: total, function)
     }
 
@@ -71,7 +71,7 @@ extension StagedFile {
         guard expected.algorithm.function != publication.digest.algorithm.function else {
             return expected == publication.digest
         }
-        return try attempt("read what arrived") { () throws(SystemError) in
+        return try attempt("read the stored part") { () throws(SystemError) in
             try digest(expected.algorithm.function) == expected
         }
     }

@@ -455,7 +455,7 @@ extension FileStore {
     package func stage(
         id: UploadID, size: UInt64?, filled: UInt64? = nil, permissions: UInt16?, quota: Quota? = nil
     ) throws(Failure) -> StagedFile {
-        let staged = try attempt("make a file for the upload") { () throws(SystemError) in
+        let staged = try attempt("create a file for the upload") { () throws(SystemError) in
             try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
         }
         staged.hold = SpaceHold(space, client: quota)

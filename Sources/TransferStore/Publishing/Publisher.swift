@@ -181,7 +181,7 @@ final class Publisher {
                 return .committed(path, publication.staged.version)
             }
         }
-        throw Failure(.pathConflict, "\(publication.path) and all its numbered names are taken.")
+        throw Failure(.pathConflict, "\(publication.path) and all its numbered names exist already.")
     }
 
     /// Answers a publication whose content the file at the name has, or had before the disk lost it.
@@ -237,7 +237,7 @@ final class Publisher {
                 return .committed(path, publication.staged.version)
             }
         }
-        throw Failure(.busy, "\(path) is changed all the time by others: send it again.")
+        throw Failure(.busy, "\(path) is changed again and again by other clients or programs: send it again later.")
     }
 
     /// How often a condition is compared again because another client has changed the path before the publication.
@@ -302,7 +302,8 @@ final class Publisher {
             _ = try keepMore(target, publication)
             if try replace(target, publication, seen) { return }
         }
-        throw Failure(.busy, "\(publication.path) is changed all the time by others: send it again.")
+        throw Failure(
+            .busy, "\(publication.path) is changed again and again by other clients or programs: send it again later.")
     }
 
     /// - Returns: false if another file has taken the path, which has no name in the trash yet.
@@ -417,7 +418,7 @@ final class Publisher {
         do throws(RelativePath.Fault) {
             return try path.numbered(number)
         } catch {
-            throw Failure(.pathConflict, "\(path) is taken, and no numbered name fits: \(error.message)")
+            throw Failure(.pathConflict, "\(path) exists already, and no numbered name is possible: \(error.message)")
         }
     }
 }

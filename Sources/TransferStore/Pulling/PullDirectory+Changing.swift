@@ -57,7 +57,7 @@ extension TreeEditor {
             guard error.errno == ENOTEMPTY || error.errno == EEXIST else {
                 throw Failure(error, doing: "remove \(path)")
             }
-            throw Failure(.pathConflict, "\(path) is not empty, and stays.")
+            throw Failure(.pathConflict, "\(path) is not empty, and was not removed.")
         }
         incoming.committer.directories.forget(path)
     }

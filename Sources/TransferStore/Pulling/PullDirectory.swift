@@ -91,7 +91,7 @@ package final class PullDirectory: Sendable {
     /// - Parameter filled: bytes that are not in holes; nil for content without holes. With holes, no room is reserved.
     package func stage(size: UInt64, filled: UInt64? = nil, permissions: UInt16) throws(Failure) -> StagedFile {
         try localized { () throws(Failure) in
-            let staged = try attempt("make a file") { () throws(SystemError) in
+            let staged = try attempt("create a file") { () throws(SystemError) in
                 try StagedFile.anonymous(id: .random(), permissions: FileStore.mode(permissions), in: incoming)
             }
             if size > UInt64(Limits.blockSize) { try staged.reserve(size, filled: filled) }
@@ -189,7 +189,7 @@ extension PullDirectory {
                 return made
             } catch {
                 guard error.errno != EPERM else { throw .noPrivateFolder }
-                throw Failure(error, doing: "make a folder for parts of files")
+                throw Failure(error, doing: "create a folder for parts of files")
             }
         }
     }
@@ -228,7 +228,7 @@ extension StagedFile {
         into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
     ) throws(Failure) -> Int {
         try localized { () throws(Failure) in
-            try attempt("read what has arrived before") { () throws(SystemError) in
+            try attempt("read the stored part") { () throws(SystemError) in
                 var filled = 0
                 while filled < buffer.count {
                     let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
@@ -257,7 +257,8 @@ extension Failure {
     fileprivate static var noPrivateFolder: Failure {
         Failure(
             .targetFailed,
-            "The folders '\(RelativePath.partsName)' and '\(RelativePath.partsName(of: geteuid()))' in the directory are of other users, or "
-                + "open to them, so parts of files cannot wait there: remove them, or fetch into another directory.")
+            "The folders '\(RelativePath.partsName)' and '\(RelativePath.partsName(of: geteuid()))' in "
+                + "the directory belong to other users, or other users can write in them, so parts of files "
+                + "cannot be kept there: remove the folders, or fetch into another directory.")
     }
 }

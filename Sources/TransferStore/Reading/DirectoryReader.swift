@@ -33,7 +33,7 @@ final class DirectoryReader: TreeReader {
             throw Failure(error, reading: name)
         }
         guard let status, let found = StoredAttributes(status) else { throw .notFound(name) }
-        guard !found.isDirectory else { throw Failure(.wrongForm, "\(name) is a folder, and no file.") }
+        guard !found.isDirectory else { throw Failure(.wrongForm, "\(name) is a folder, not a file.") }
         return try open(path, as: name, in: directory)
     }
 

@@ -51,7 +51,7 @@ extension FileStore {
             return try reading(path) { () throws(SystemError) in try DirectoryListing(try tree.open(path), at: path) }
         } catch {
             guard error.code == .notFound, try !attributes(at: path).isDirectory else { throw error }
-            throw Failure(.wrongForm, "\(path?.description ?? "It") is a file, and no folder.")
+            throw Failure(.wrongForm, "\(path?.description ?? "It") is a file, not a folder.")
         }
     }
 
@@ -72,7 +72,8 @@ extension Failure {
         switch error.errno {
         // ENOTDIR: a component of the path is a file.
         case ENOENT, ENOTDIR: self = .notFound(path)
-        case EACCES, EPERM: self.init(.storageFailed, "Could not read \(shown): the server's file system refuses.")
+        case EACCES, EPERM:
+            self.init(.storageFailed, "Could not read \(shown): the server's file system denies permission.")
         default: self.init(error, doing: "read \(shown)")
         }
     }
@@ -170,5 +171,5 @@ extension FileStore {
 extension Failure {
     fileprivate static let isInDoubt = Failure(
         .storageFailed,
-        "A sync has failed, so what is found is not taken for stored until the machine is started again.")
+        "A sync has failed, so files do not count as stored until the machine is restarted.")
 }

@@ -61,7 +61,7 @@ final class Removal: TreeRemoval {
         }
         guard version == nil else { throw .otherVersion(path) }
         guard isRecursive else {
-            throw Failure(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+            throw Failure(.wrongForm, "\(path) is a folder: it can only be removed together with its content.")
         }
         try enter(path, in: parent)
     }
@@ -104,7 +104,8 @@ final class Removal: TreeRemoval {
             switch error.errno {
             case ENOENT: return nil
             case EBUSY, ENOTDIR, ELOOP:
-                throw Failure(.busy, "\(level.path) was moved while it was being removed: what is left of it stays.")
+                throw Failure(
+                    .busy, "\(level.path) was moved while it was being removed: the rest of it was not removed.")
             default: throw Failure(error, doing: "remove \(level.path)")
             }
         }
@@ -172,7 +173,8 @@ final class Removal: TreeRemoval {
         guard level.rounds < Self.mostRounds else {
             throw Failure(
                 .pathConflict,
-                "\(level.path) is not empty: something is being stored in it, or has a name that no client can give.")
+                "\(level.path) is not empty: a file is being stored in it, or an entry in it has a "
+                    + "name that no client can send.")
         }
         levels[levels.count - 1].rounds += 1
         stream.rewind()
@@ -186,7 +188,8 @@ final class Removal: TreeRemoval {
         } catch {
             switch error.errno {
             case ENOENT, ENOTDIR: throw .notFound(path)
-            case EACCES, EPERM: throw Failure(.storageFailed, "The server may not remove \(path).")
+            case EACCES, EPERM:
+                throw Failure(.storageFailed, "Could not remove \(path): the server's file system denies permission.")
             default: throw Failure(error, doing: "remove \(path)")
             }
         }

@@ -24,7 +24,7 @@ package final class StoredFiles: ScrubStore {
             own = try root.openDirectory(RelativePath.reservedName)
         } catch {
             let shown = path.escapedForDisplay
-            let hint = error.errno == ENOENT ? "there is none, or no server has stored in it" : error.reason
+            let hint = error.errno == ENOENT ? "it does not exist, or no server has stored in it" : error.reason
             throw Failure(.storageFailed, "Cannot look through the directory '\(shown)': \(hint).")
         }
     }

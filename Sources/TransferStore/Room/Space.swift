@@ -127,7 +127,7 @@ extension Space {
     /// - Returns: nil if there is room.
     private func refusal(room size: UInt64) throws(Failure) -> (error: Failure, lacking: UInt64)? {
         guard let least = minimumFree else { return nil }
-        let status = try attempt("look how much is free") { () throws(SystemError) in
+        let status = try attempt("determine the free space") { () throws(SystemError) in
             try incoming.disk.room(incoming.number)
         }
         // A tmpfs without a limit reports no blocks (tmpfs(5), size).

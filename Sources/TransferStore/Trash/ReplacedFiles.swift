@@ -80,7 +80,7 @@ final class ReplacedFiles {
             case .impossible: return nil
             }
         }
-        throw Failure(.busy, "\(path) is replaced all the time: send it again.")
+        throw Failure(.busy, "\(path) is replaced again and again: send it again later.")
     }
 
     /// Does the same for a place that was decided before.

@@ -15,7 +15,7 @@ import TransferModel
     }
 
     @Test(arguments: [
-        ("a.jpg", "it is no JSON at character 1"), (#"{"path":"a""#, "it is no JSON: it ends too early"),
+        ("a.jpg", "it is not JSON at character 1"), (#"{"path":"a""#, "it is not JSON: it ends too early"),
         ("[]", "it is not an object"), ("{}", "'path' is missing"),
         (#"{"path":""}"#, "'path' must be a string that is not empty"),
         (#"{"path":1}"#, "'path' must be a string that is not empty"),
@@ -23,7 +23,7 @@ import TransferModel
         (#"{"path":"a","name":"b\u0000"}"#, "'name' contains a NUL byte"),
         (#"{"pth":"a"}"#, "unknown member 'pth'; did you mean 'path'?"),
         (#"{"path":"a","kind":"photo"}"#, "unknown kind 'photo'; choose file, text, picture, audio, location"),
-        (#"{"path":"a","path":"b"}"#, "a member is there twice"),
+        (#"{"path":"a","path":"b"}"#, "a member is given twice"),
     ])
     func faults(_ line: String, _ message: String) {
         #expect(throws: Manifest.Fault(message: message)) { try Manifest.entry(Array(line.utf8), for: .push) }

@@ -162,6 +162,10 @@ import TransferTestSupport
     @Test func faultsSayWhy() {
         #expect(throws: RelativePath.Fault(message: "The path is empty.")) { try RelativePath("") }
         #expect(throws: RelativePath.Fault(message: "The path is absolute.")) { try RelativePath("/etc/x") }
+        #expect(throws: RelativePath.Fault(message: "The path contains a NUL byte.")) { try RelativePath("a\0b") }
+        for path in [RelativePath.undecodable, "a/\(RelativePath.undecodable)"] {
+            #expect(throws: RelativePath.Fault(message: "The path is not UTF-8.")) { try RelativePath(path) }
+        }
         #expect(throws: RelativePath.Fault(message: "A path component has 256 bytes; the limit is 255.")) {
             try RelativePath("a/" + String(repeating: "n", count: 256))
         }

@@ -44,7 +44,7 @@ import TransferTestSupport
     @Test func charactersThatEndStringsInC() throws {
         let text = Array(#"["a\u0000b"]"#.utf8)
         #expect(try JSONReader.read(text) == .array([.string("a\0b")]))
-        #expect(throws: JSONFault("it has a NUL character in it")) { try JSONReader.read(text, allowsNUL: false) }
+        #expect(throws: JSONFault("it contains a NUL character")) { try JSONReader.read(text, allowsNUL: false) }
     }
 
     /// `é` as one character and as two, and a Kelvin sign, which equals `K` for `String`.
@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(node["\u{e9}"] == .number("1"))
         #expect(node["e\u{301}"] == .number("2"))
         #expect(node["K"] == nil)
-        #expect(throws: JSONFault("a member is there twice")) {
+        #expect(throws: JSONFault("a member is given twice")) {
             try JSONReader.read(Array(#"{"a":1,"\u0061":2}"#.utf8))
         }
     }

@@ -130,8 +130,22 @@ extension ServerTests {
                 var begin = Array(Frames.begin("abc", size: 1).dropLast(7))
                 begin[begin.count - 2] = 0xFF
                 begin.appendCheck(from: FrameHeader.shortSize)
-                #expect(try client.codes(to: begin + Frames.data([1]) + Frames.end([1])) == [.invalidPath])
+                client.send(begin + Frames.data([1]) + Frames.end([1]))
+                let result = try client.result()
+                #expect(result.code == .invalidPath && result.message == "The path is not UTF-8.")
                 #expect(try client.codes(to: Frames.upload("good", [1])) == [.committed])
+            }
+        }
+
+        /// The size at the end can differ although the one at the beginning was right. The message names the wrong one.
+        @Test func aWrongSizeAtTheEndIsNamed() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let end = Frames.encoded(.end(End(size: 3, digest: Frames.digest(Self.content))))
+                client.send(Frames.begin("x", size: 12) + Frames.data(Self.content) + end)
+                let result = try client.result()
+                #expect(result.code == .sizeMismatch)
+                #expect(result.message == "The upload has 12 bytes; 3 were declared.")
             }
         }
 

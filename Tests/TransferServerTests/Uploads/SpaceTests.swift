@@ -27,7 +27,7 @@ extension ServerTests {
                     #expect(refused.code == .quotaExceeded)
                     #expect(
                         refused.message.contains(
-                            "\(Self.size + 5) bytes at most, and of these \(Self.size + 2) are left"))
+                            "quota of \(Self.size + 5) bytes has \(Self.size + 2) bytes left"))
                     client.send(.abort)
                     let stream = Frames.begin("stream", size: nil)
                     let content = Self.content + [1, 2, 3]

@@ -61,7 +61,9 @@ import TransferTestSupport
         try Files.check("chmod", chmod(temporary.path(".transfer"), mode))
         let error = #expect(throws: Failure.self) { try FileStore(path: temporary.path) }
         #expect(error?.code == .storageFailed)
-        #expect(error?.message.contains("others may write in its folder .transfer; take that away") == true)
+        #expect(
+            error?.message.contains("other users may write in its folder .transfer; remove their write permission")
+                == true)
         #expect(Files.names(temporary.path(".transfer")).isEmpty)
         try Files.check("chmod", chmod(temporary.path(".transfer"), 0o755))
         _ = try FileStore(path: temporary.path)

@@ -46,7 +46,7 @@ import TransferSystem
         #expect(message(EXDEV).contains("another file system"))
         #expect(message(ENOMEM).contains("memory"))
         #expect(message(EIO) == "Could not y: the server's disk failed (x). The kernel's log on the server says more.")
-        #expect(message(EROFS).contains("read-only") && message(EROFS).contains("mounted for writing"))
+        #expect(message(EROFS).contains("read-only") && message(EROFS).contains("mount it for writing"))
         #expect(message(EMFILE).contains("file handles"))
     }
 }

@@ -103,7 +103,7 @@ import TransferTestSupport
             }
         #expect(
             outcomes[0] == .success(.alreadyStored(path, nil)) && outcomes[1] == .success(.alreadyStored(path, nil)))
-        #expect(outcomes[2] == .failure(Failure(.pathConflict, "a is taken by other content.")))
+        #expect(outcomes[2] == .failure(Failure(.pathConflict, "a exists already, with other content.")))
         #expect(outcomes[3] == .success(.committed(path, nil)))
     }
 

@@ -50,12 +50,12 @@ final class FormReceiver: ContentReceiver {
     init(_ request: HTTPRequest, _ target: HTTPTarget, _ context: HTTPContext) throws(HTTPRefusal) {
         guard target.isFolder || target.path.isEmpty else {
             throw HTTPRefusal(
-                405, .wrongForm, "A form is posted to a folder, with a slash behind it.",
+                405, .wrongForm, "Post the form to a folder, with a slash at the end of its path.",
                 [("Allow", "GET, HEAD, PUT, DELETE, OPTIONS")])
         }
         do throws(HTTPFault) {
             guard let line = try request.head.fields.only("content-type"), let type = MediaType(line.utf8) else {
-                throw HTTPFault(415, "The content is no multipart/form-data.")
+                throw HTTPFault(415, "The content is not multipart/form-data.")
             }
             reader = MultipartReader(boundary: try MultipartBoundary(type))
         } catch {
@@ -165,7 +165,8 @@ final class FormReceiver: ContentReceiver {
         isInFile = true
         let id = context.caller.inner(.random())
         // A name that is not UTF-8, or leads out of the folder, is replaced by an invalid path, which the intake refuses.
-        let text = Self.isAddressable(name) ? String(validating: name, as: UTF8.self) ?? "\u{0}" : "\u{0}"
+        let text =
+            Self.isAddressable(name) ? String(validating: name, as: UTF8.self) ?? RelativePath.undecodable : "\u{0}"
         let path = target.path.isEmpty ? text : "\(target.path)/\(text)"
         places[id] = files.count
         // A longer name cannot be stored, and all names are kept until the answer.
