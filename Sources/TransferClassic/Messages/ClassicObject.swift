@@ -15,10 +15,10 @@ struct ClassicObject {
         do throws(JSONFault) {
             let node = try JSONReader.read(
                 text, deepest: ClassicLimits.jsonDepth, allowsNUL: false, mostValues: ClassicLimits.jsonValues)
-            guard case .object = node else { throw JSONFault("it is no object") }
+            guard case .object = node else { throw JSONFault("it is not an object") }
             members = node
         } catch {
-            throw ClassicFault(.malformedFrame, "This is no JSON object: \(error.message).")
+            throw ClassicFault(.malformedFrame, "This is not a JSON object: \(error.message).")
         }
     }
 
@@ -36,7 +36,7 @@ struct ClassicObject {
     /// A text of any length; nil if the member is missing.
     func text(_ key: String) throws(ClassicFault) -> String? {
         guard let member = member(key) else { return nil }
-        guard case .string(let text) = member else { throw fault("The member '\(key)' is no string.") }
+        guard case .string(let text) = member else { throw fault("The member '\(key)' is not a string.") }
         return text
     }
 
@@ -53,7 +53,7 @@ struct ClassicObject {
     func number(_ key: String, in range: ClosedRange<UInt64>) throws(ClassicFault) -> UInt64? {
         guard let member = member(key) else { return nil }
         guard case .number(let digits) = member, let number = UInt64(decimal: digits), range.contains(number) else {
-            throw fault("The member '\(key)' is no whole number from \(range.lowerBound) to \(range.upperBound).")
+            throw fault("The member '\(key)' is not a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
@@ -64,10 +64,10 @@ struct ClassicObject {
         switch member(key) {
         case .string(let text), .number(let text): digits = text
         case nil: return nil
-        case .some: throw fault("The member '\(key)' is no number.")
+        case .some: throw fault("The member '\(key)' is not a number.")
         }
         guard let size = UInt64(decimal: digits), size <= Limits.uploadSize else {
-            throw fault("The member '\(key)' is no whole number from 0 to \(Limits.uploadSize).")
+            throw fault("The member '\(key)' is not a whole number from 0 to \(Limits.uploadSize).")
         }
         return size
     }

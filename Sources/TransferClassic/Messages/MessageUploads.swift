@@ -29,7 +29,7 @@ struct MessageUploads {
         case .ping: return .pong(.pong(id))
         case .pong: return .steps([.nothing])
         case .goodbye: return .steps([.close])
-        case .result: throw object.fault("A result is what a server sends.", .unexpectedFrame)
+        case .result: throw object.fault("Only servers send a result.", .unexpectedFrame)
         case .begin, .chunk, .end, .abort, .text: break
         }
         guard let id else { throw object.fault("The message has no id.") }
@@ -56,7 +56,7 @@ struct MessageUploads {
     private func begin(_ id: UInt64, _ object: ClassicObject) throws(ClassicFault) -> ClassicUpload {
         let name = try object.text("name")
         let kind = try object.text("kind").map { (name) throws(ClassicFault) in
-            guard let kind = ContentKind(name: name) else { throw object.fault("The kind is not known.") }
+            guard let kind = ContentKind(name: name) else { throw object.fault("The kind is not supported.") }
             return kind
         }
         let size = try object.number("size", in: 0...Limits.uploadSize)

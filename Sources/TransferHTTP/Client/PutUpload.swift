@@ -93,7 +93,7 @@ package struct PutUpload: Sendable {
             return .failed(
                 Failure(
                     .unacknowledged,
-                    "The server answered 202 Accepted: it has taken it, and not said that it is stored."
+                    "The server answered 202 Accepted: it has accepted the file, but not confirmed that it is stored."
                 ))
         case 200...299: return .complete
         case 412 where !isTold && policy != .overwrite: return taken()
@@ -110,8 +110,8 @@ package struct PutUpload: Sendable {
             return .failed(
                 Failure(
                     .unacknowledged,
-                    "All of it was sent, the connection was lost before the answer came, and now there is something under "
-                        + "its name: most likely this."))
+                    "All of it was sent, the connection was lost before the answer came, and a file "
+                        + "with its name exists now: most likely this one."))
         }
         switch policy {
         case .skip: return .skipped
@@ -119,8 +119,9 @@ package struct PutUpload: Sendable {
             number += 1
             return .goOn
         case .keepBoth:
-            return .failed(Failure(.pathConflict, "The name and \(Self.mostNumbers) numbered ones are taken."))
-        case .overwrite, .fail: return .failed(Failure(.pathConflict, "The name is taken."))
+            return .failed(
+                Failure(.pathConflict, "Files with this name and with \(Self.mostNumbers) numbered names exist."))
+        case .overwrite, .fail: return .failed(Failure(.pathConflict, "A file with this name exists."))
         }
     }
 

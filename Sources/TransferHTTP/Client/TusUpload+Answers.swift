@@ -12,7 +12,7 @@ extension TusUpload {
         case .creating(let piece): created(head, piece, resolve)
         case .sending(let piece): sent(head, piece)
         case .asking: told(head)
-        case .fresh, .unsure, .ready, .over: Self.fault("An answer came that nothing had asked for.")
+        case .fresh, .unsure, .ready, .over: Self.fault("The server sent an answer without a request.")
         }
     }
 
@@ -56,12 +56,12 @@ extension TusUpload {
         guard head.status == 201 else {
             state = .fresh
             if head.status == 404 || head.status == 410 {
-                return .failed(Failure(.notFound, "The server makes no uploads at \(endpoint)."))
+                return .failed(Failure(.notFound, "The server does not accept tus uploads at \(endpoint)."))
             }
             return .other(head, doing: "the creation of the upload")
         }
         guard let reference = head.fields.values("location").first else {
-            return end(Self.fault("The server made an upload and did not say where it is."))
+            return end(Self.fault("The server created an upload without a Location."))
         }
         switch resolve(reference) {
         case .failure(let fault): return end(.failed(fault))
@@ -85,10 +85,10 @@ extension TusUpload {
         case 404, 410: return gone(head)
         case 409:
             state = .unsure
-            return .wait(Failure(.contentMismatch, "The server has another part of the upload than it said."), nil)
+            return .wait(Failure(.contentMismatch, "The server has another part of the upload than it reported."), nil)
         case 460:
             state = .unsure
-            return .wait(Failure(.digestMismatch, "What arrived at the server had another digest."), nil)
+            return .wait(Failure(.digestMismatch, "The content that arrived at the server had another digest."), nil)
         default: return unanswered(head, "PATCH")
         }
     }
@@ -99,7 +99,7 @@ extension TusUpload {
             if let length, let told = try? UploadNumber.length(head.fields) {
                 guard told == length else {
                     if isFromEarlierRun { return gone(head) }
-                    return end(Self.fault("The server has another length of the upload than it was told."))
+                    return end(Self.fault("The server has another length of the upload than the client sent."))
                 }
                 isLengthTold = true
             }
@@ -125,16 +125,16 @@ extension TusUpload {
         case .success(let offset): now = offset
         }
         guard now >= offset else {
-            return end(Self.fault("The server has \(now) bytes of the upload, and said before that it has \(offset)."))
+            return end(Self.fault("The server has \(now) bytes of the upload, and reported \(offset) before."))
         }
         guard now <= sent else {
-            return end(Self.fault("The server says that it has \(now) bytes, and \(sent) were sent."))
+            return end(Self.fault("The server reports \(now) bytes, but only \(sent) were sent."))
         }
         let hasStood = now == offset && state.isMoving
         offset = now
         if now == length, isLengthTold { return end(.complete) }
         state = .ready
-        guard !hasStood else { return .wait(Failure(.busy, "The server takes nothing more of the upload."), nil) }
+        guard !hasStood else { return .wait(Failure(.busy, "The server accepts no more of the upload."), nil) }
         return .goOn
     }
 
@@ -145,17 +145,18 @@ extension TusUpload {
                 .failed(
                     Failure(
                         .unacknowledged,
-                        "All of it was sent, and then the server answered \(head.statusText): it may have it, or not."))
+                        "All of it was sent, and then the server answered \(head.statusText): it is "
+                            + "not known whether it is stored."))
             )
         }
         guard beginnings < Self.mostBeginnings else {
-            return end(.failed(Failure(.incomplete, "The server has forgotten the upload \(beginnings) times.")))
+            return end(.failed(Failure(.incomplete, "The server has lost the upload \(beginnings) times.")))
         }
         state = .fresh
         return .anew(
             isFromEarlierRun
-                ? "The server has forgotten what an earlier run had sent"
-                : "The server has forgotten what it had of the upload, \(offset) bytes")
+                ? "The server has lost the part that an earlier run had sent"
+                : "The server has lost its part of the upload, \(offset) bytes")
     }
 
     private mutating func end(_ verdict: UploadVerdict) -> UploadVerdict {
@@ -165,7 +166,7 @@ extension TusUpload {
 
     private static func offset(_ head: ResponseHead) -> Result<UInt64, Failure> {
         guard let offset = try? UploadNumber.offset(head.fields) else {
-            return .failure(Failure(.malformedFrame, "The server did not say how far the upload is."))
+            return .failure(Failure(.malformedFrame, "The server did not say how much of the upload it has."))
         }
         return .success(offset)
     }

@@ -28,7 +28,7 @@ package struct HTTPFields: Equatable, Sendable {
     package func only(_ name: String) throws(HTTPFault) -> String? {
         let values = values(name)
         guard let value = values.first else { return nil }
-        guard values.count == 1 else { throw HTTPFault(400, "A field that may come once comes twice.") }
+        guard values.count == 1 else { throw HTTPFault(400, "A field is given twice that may be given only once.") }
         guard value.allSatisfy({ $0 < 0x80 }) else { throw HTTPFault(400, "A field has bytes that are not ASCII.") }
         return String(decoding: value, as: UTF8.self)
     }

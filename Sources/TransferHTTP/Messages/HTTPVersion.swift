@@ -15,11 +15,11 @@ package enum HTTPVersion: Equatable, Sendable {
     init(_ text: UnsafeRawBufferPointer) throws(HTTPFault) {
         guard text.count == 8, text.prefix(5).elementsEqual("HTTP/".utf8), HTTPCharacter.isDigit(text[5]),
             text[6] == UInt8(ascii: "."), HTTPCharacter.isDigit(text[7])
-        else { throw HTTPFault(400, "The first line has no version of HTTP.") }
+        else { throw HTTPFault(400, "The first line has no HTTP version.") }
         switch (text[5], text[7]) {
         case (UInt8(ascii: "1"), UInt8(ascii: "0")): self = .http10
         case (UInt8(ascii: "1"), UInt8(ascii: "1")): self = .http11
-        default: throw HTTPFault(505, "Only HTTP/1.0 and HTTP/1.1 are spoken here.")
+        default: throw HTTPFault(505, "This server supports only HTTP/1.0 and HTTP/1.1.")
         }
     }
 }

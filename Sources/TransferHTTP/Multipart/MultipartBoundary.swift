@@ -19,7 +19,7 @@ package struct MultipartBoundary: Equatable, Sendable {
     /// - Throws: 415 for another type, 400 for a missing or invalid boundary.
     package init(_ type: MediaType) throws(HTTPFault) {
         guard type.essence == "multipart/form-data" else {
-            throw HTTPFault(415, "The content is no multipart/form-data.")
+            throw HTTPFault(415, "The content is not multipart/form-data.")
         }
         guard let text = type["boundary"], let boundary = Self(text) else {
             throw HTTPFault(400, "The content type has no boundary of 1 to 70 characters that RFC 2046 allows.")

@@ -25,7 +25,7 @@ package struct MultipartPart: Equatable, Sendable {
         while !rest.isEmpty {
             let line = rest.prefix { $0 != 0x0D }
             guard rest.dropFirst(line.count).starts(with: [0x0D, 0x0A]) else {
-                throw HTTPFault(400, "A line of a part's head ends in something else than CR LF.")
+                throw HTTPFault(400, "A line of a part's head does not end in CR LF.")
             }
             rest = rest.dropFirst(line.count + 2)
             let (name, value) = try Self.field(line)
@@ -43,7 +43,7 @@ package struct MultipartPart: Equatable, Sendable {
     private static func field(_ line: ArraySlice<UInt8>) throws(HTTPFault) -> (String, ArraySlice<UInt8>) {
         var reader = FieldReader(line)
         guard let name = reader.token(), reader.take(":") else {
-            throw HTTPFault(400, "A line of a part's head is no field.")
+            throw HTTPFault(400, "A line of a part's head is not a field.")
         }
         let value = FieldSyntax.trimmed(reader.rest)
         guard value.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else {
@@ -62,7 +62,7 @@ package struct MultipartPart: Equatable, Sendable {
 
     private static func names(_ value: ArraySlice<UInt8>?) throws(HTTPFault) -> (String, [UInt8]?) {
         guard let value, let disposition = ContentDisposition(value), disposition.type == "form-data" else {
-            throw HTTPFault(400, "A part has no Content-Disposition that is form-data and can be read one way only.")
+            throw HTTPFault(400, "A part has no unambiguous Content-Disposition of form-data.")
         }
         guard let bytes = disposition.name, let name = String(validating: bytes, as: UTF8.self) else {
             throw HTTPFault(400, "A part has no name in UTF-8.")

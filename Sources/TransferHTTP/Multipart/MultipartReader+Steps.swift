@@ -18,7 +18,7 @@ extension MultipartReader {
 
     private static let tooMuchAround = HTTPFault(
         400,
-        "More than \(MultipartLimits.surroundings) bytes stand in front of the first boundary or behind the last."
+        "More than \(MultipartLimits.surroundings) bytes precede the first boundary or follow the last."
     )
 
     mutating func head(_ bytes: RawSpan, _ offset: Int, _ searched: Int) throws(HTTPFault) -> MultipartProgress {
@@ -46,7 +46,7 @@ extension MultipartReader {
     mutating func content(_ bytes: RawSpan, _ isLast: Bool) throws(HTTPFault) -> MultipartProgress {
         if case .contentStart = state {
             switch search.atOnce(in: bytes) {
-            case true?: throw HTTPFault(400, "A boundary stands at once behind the head of a part.")
+            case true?: throw HTTPFault(400, "A boundary directly follows the head of a part.")
             case nil: return MultipartProgress(.needsMore)
             case false?: state = .content
             }
@@ -96,7 +96,7 @@ extension MultipartReader {
         if shown == last { return .last(at: place + last.count) }
         if isLast, shown == last.dropLast(2) { return .last(at: place + shown.count) }
         guard next.starts(with: shown) || last.starts(with: shown) else {
-            throw HTTPFault(400, "A line begins with the boundary and does not end behind it.")
+            throw HTTPFault(400, "A line begins with the boundary and continues after it.")
         }
         return .unknown
     }

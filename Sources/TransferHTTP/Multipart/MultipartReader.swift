@@ -53,7 +53,7 @@ package struct MultipartReader: Sendable {
             case .head(let offset, let searched): try head(bytes, offset, searched)
             case .contentStart, .content: try content(bytes, isLast)
             case .epilogue(let offset): try epilogue(bytes, offset, isLast)
-            case .over: throw HTTPFault(400, "The form is over.")
+            case .over: throw HTTPFault(400, "Data follows the end of the form.")
             }
         guard !isLast || progress.step != .needsMore else {
             throw HTTPFault(400, "The form ends without its last boundary.")

@@ -119,7 +119,7 @@ struct BodyReader {
     /// there, but programs that merge trailers into the head would.
     private func checkTrailers() throws(HTTPFault) {
         for name in ["content-length", "transfer-encoding", "host"] where trailers.fields.has(name) {
-            throw HTTPFault(400, "There is a field in trailers that belongs into the head.")
+            throw HTTPFault(400, "The trailers have a field that is only allowed in the head.")
         }
     }
 }

@@ -11,10 +11,10 @@ enum ChunkHead {
         let digits = line.prefix { $0 != UInt8(ascii: ";") }
         guard digits.count <= HTTPLimits.chunkDigits, let size = Hexadecimal.number(digits),
             size <= HTTPLimits.length
-        else { throw HTTPFault(400, "The size of a chunk is no hexadecimal number or too large.") }
+        else { throw HTTPFault(400, "The size of a chunk is not a hexadecimal number, or is too large.") }
         let extensions = line[digits.endIndex...]
         guard extensions.count <= HTTPLimits.chunkExtensions else { throw tooLong }
-        guard areExtensions(extensions) else { throw HTTPFault(400, "A chunk has extensions that cannot be read.") }
+        guard areExtensions(extensions) else { throw HTTPFault(400, "A chunk has malformed extensions.") }
         return size
     }
 

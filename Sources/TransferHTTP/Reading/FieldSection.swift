@@ -49,7 +49,7 @@ struct FieldSection {
     /// - Parameter line: the line without its end; not empty.
     private static func field(_ line: UnsafeRawBufferPointer) throws(HTTPFault) -> HTTPField {
         guard let first = line.first, !HTTPCharacter.isBlank(first) else {
-            throw HTTPFault(400, "A field goes on in a second line.")
+            throw HTTPFault(400, "A field is continued on a second line.")
         }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
             throw HTTPFault(400, "A field line has no colon.")

@@ -45,8 +45,8 @@ enum MessageLength: Equatable {
         if let last = fields.list("transfer-encoding").last, HTTPCharacter.isToken(last.utf8),
             !HTTPCharacter.areSame(last.utf8, "chunked")
         {
-            throw HTTPFault(501, "The last Transfer-Encoding is not known here.")
+            throw HTTPFault(501, "The last Transfer-Encoding is not supported.")
         }
-        throw HTTPFault(400, "A Transfer-Encoding is something else than chunked alone.")
+        throw HTTPFault(400, "Transfer-Encoding may only be chunked.")
     }
 }

@@ -33,7 +33,7 @@ extension RequestHead {
         let expectations = fields.values("expect")
         guard let first = expectations.first else { return }
         guard expectations.count == 1, HTTPCharacter.areSame(first, "100-continue") else {
-            throw HTTPFault(417, "Something else than 100-continue is expected.")
+            throw HTTPFault(417, "Expect may only be 100-continue.")
         }
     }
 }

@@ -10,7 +10,7 @@ struct RequestLine: FirstLine {
     let size: Int
 
     init(_ line: UnsafeRawBufferPointer) throws(HTTPFault) {
-        guard !line.isEmpty else { throw HTTPFault(400, "There are too many empty lines in front of a request.") }
+        guard !line.isEmpty else { throw HTTPFault(400, "Too many empty lines precede the request.") }
         size = line.count + 2
         guard let first = line.firstIndex(of: HTTPCharacter.space),
             let second = line[(first + 1)...].firstIndex(of: HTTPCharacter.space)
@@ -24,7 +24,7 @@ struct RequestLine: FirstLine {
         self.method = method
         target = String(decoding: line[(first + 1)..<second], as: UTF8.self)
         guard RequestTarget.isValid(target, method) else {
-            throw HTTPFault(400, "The target is neither a path nor a URI of HTTP.")
+            throw HTTPFault(400, "The target is neither a path nor an HTTP URI.")
         }
     }
 
@@ -38,5 +38,5 @@ struct RequestLine: FirstLine {
     }
 
     private static let noMethod = HTTPFault(400, "The method is not a token.")
-    private static let unknownMethod = HTTPFault(501, "The method is not known here.")
+    private static let unknownMethod = HTTPFault(501, "The method is not supported.")
 }

@@ -39,7 +39,7 @@ package struct ResponseReader: Sendable {
         try guarded { (answers) throws(HTTPFault) in
             if answers.reader.close() { return }
             guard answers.reader.isAtFirstLine, answers.awaited.isEmpty else {
-                throw HTTPFault(502, "The server closed the connection within an answer or before it.")
+                throw HTTPFault(502, "The server closed the connection before or during an answer.")
             }
         }
     }
@@ -61,7 +61,7 @@ package struct ResponseReader: Sendable {
         _ bytes: UnsafeRawBufferPointer, _ position: inout Int
     ) throws(HTTPFault) -> ResponseStep {
         if reader.isAtFirstLine, !bytes.isEmpty, isLast || awaited.isEmpty {
-            throw HTTPFault(502, "The server sends what nobody asked for.")
+            throw HTTPFault(502, "The server sends data without a request.")
         }
         switch try reader.next(bytes, &position) {
         case .needsMore: return .needsMore
@@ -77,7 +77,7 @@ package struct ResponseReader: Sendable {
         let framing = try head.framing(for: method)
         guard !head.isInformational else {
             // This client never requests another protocol.
-            guard head.status != 101 else { throw HTTPFault(502, "The server switches protocols unasked.") }
+            guard head.status != 101 else { throw HTTPFault(502, "The server switches protocols without a request.") }
             return .informational(head)
         }
         awaited.removeFirst()

@@ -16,11 +16,11 @@ package struct UploadChecksum: Equatable, Sendable {
     package init(_ text: String) throws(HTTPFault) {
         var reader = FieldReader(FieldSyntax.trimmed(Array(text.utf8)[...]))
         guard let name = reader.token(), reader.take(" "), let digest = Base64Text.decode(reader.rest) else {
-            throw HTTPFault(400, "Upload-Checksum is no algorithm and Base64.")
+            throw HTTPFault(400, "Upload-Checksum is not an algorithm and a digest in Base64.")
         }
         let algorithm = FieldSyntax.lowercased(name)
         guard (1...Self.longest).contains(digest.count), digest.count == Self.lengths[algorithm] ?? digest.count else {
-            throw HTTPFault(400, "The digest in Upload-Checksum has another length than its algorithm gives.")
+            throw HTTPFault(400, "The digest in Upload-Checksum does not have the length of its algorithm.")
         }
         (self.algorithm, self.digest) = (algorithm, digest)
     }

@@ -8,7 +8,7 @@ package enum UploadComplete {
         let lines = fields.values(isInverted ? "upload-incomplete" : "upload-complete")
         guard !lines.isEmpty else { return nil }
         guard let item = StructuredField.item(lines), case .boolean(let value) = item.value else {
-            throw HTTPFault(400, "\(name(interop)) is no boolean.")
+            throw HTTPFault(400, "\(name(interop)) is not a boolean.")
         }
         return value != isInverted
     }

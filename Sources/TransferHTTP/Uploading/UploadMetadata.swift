@@ -60,8 +60,11 @@ package struct UploadMetadata: Equatable, Sendable {
     /// - Throws: 400 if the value is not UTF-8, or contains NUL.
     package func string(_ key: String) throws(HTTPFault) -> String? {
         guard let bytes = self[key], !bytes.isEmpty else { return nil }
-        guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
-            throw HTTPFault(400, "The value of '\(key)' in Upload-Metadata is not UTF-8 without NUL.")
+        guard !bytes.contains(0) else {
+            throw HTTPFault(400, "The value of '\(key)' in Upload-Metadata has a NUL byte.")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw HTTPFault(400, "The value of '\(key)' in Upload-Metadata is not UTF-8.")
         }
         return text
     }

@@ -5,7 +5,7 @@ package enum UploadNumber {
     package static func bytes(_ text: String, _ name: StaticString) throws(HTTPFault) -> UInt64 {
         guard text.utf8.first != UInt8(ascii: "0") || text.utf8.count == 1, let number = FieldSyntax.number(text.utf8)
         else {
-            throw HTTPFault(400, "\(name) is no number of bytes.")
+            throw HTTPFault(400, "\(name) is not a number of bytes.")
         }
         return UInt64(number)
     }
@@ -34,8 +34,8 @@ package enum UploadDeclaredLength: Equatable, Sendable {
         switch (try UploadNumber.length(fields), try fields.only("upload-defer-length")) {
         case (let length?, nil): self = .known(length)
         case (nil, "1"?): self = .deferred
-        case (nil, nil): throw HTTPFault(400, "Neither Upload-Length nor Upload-Defer-Length is there.")
-        case (_?, _?): throw HTTPFault(400, "Upload-Length and Upload-Defer-Length are both there.")
+        case (nil, nil): throw HTTPFault(400, "The request needs Upload-Length or Upload-Defer-Length.")
+        case (_?, _?): throw HTTPFault(400, "The request has both Upload-Length and Upload-Defer-Length.")
         case (nil, _?): throw HTTPFault(400, "Upload-Defer-Length is not 1.")
         }
     }

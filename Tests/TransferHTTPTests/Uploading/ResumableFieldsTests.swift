@@ -47,7 +47,7 @@ import TransferHTTP
         let fault = #expect(throws: HTTPFault.self) {
             try UploadComplete.value(Self.fields([("upload-complete", text)]), nil)
         }
-        #expect(fault == HTTPFault(400, "Upload-Complete is no boolean."))
+        #expect(fault == HTTPFault(400, "Upload-Complete is not a boolean."))
         #expect(throws: HTTPFault.self) {
             try UploadComplete.value(Self.fields([("upload-incomplete", text)]), ResumableInterop(3))
         }

@@ -118,6 +118,14 @@ import TransferTestSupport
         #expect(throws: HTTPFault.self) { try metadata.string("filename") }
     }
 
+    @Test(arguments: [("/w==", "is not UTF-8"), ("YQBi", "has a NUL byte")])
+    func saysWhyAValueIsNotText(_ digits: String, _ reason: String) throws {
+        let metadata = try UploadMetadata("name \(digits)")
+        #expect(throws: HTTPFault(400, "The value of 'name' in Upload-Metadata \(reason).")) {
+            try metadata.string("name")
+        }
+    }
+
     // MARK: Checksums
 
     @Test func checksums() throws {

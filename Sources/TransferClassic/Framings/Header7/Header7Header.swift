@@ -25,13 +25,14 @@ struct Header7Header: Equatable {
         guard bytes.byteCount >= Self.size else { return nil }
         let version = bytes.bigEndian(at: 0, as: UInt16.self)
         guard version == Self.version else {
-            throw ClassicFault(.unsupportedVersion, "The version is \(version); this is version \(Self.version).")
+            throw ClassicFault(
+                .unsupportedVersion, "The version is \(version); only version \(Self.version) is supported.")
         }
         let number = bytes.bigEndian(at: 2, as: UInt16.self)
         guard let function = MessageFunction(rawValue: number) else { throw .unknown(function: UInt32(number)) }
         let compression = bytes.bigEndian(at: 4, as: UInt8.self)
         guard compression <= 1 else {
-            throw ClassicFault(.malformedFrame, "The compression is \(compression); it is 0 or 1.")
+            throw ClassicFault(.malformedFrame, "The compression is \(compression); it must be 0 or 1.")
         }
         self.init(function, isCompressed: compression == 1, length: bytes.bigEndian(at: 5, as: UInt16.self))
     }
@@ -46,6 +47,6 @@ struct Header7Header: Equatable {
 
 extension ClassicFault {
     static func unknown(function number: UInt32) -> ClassicFault {
-        ClassicFault(.unsupportedFunction, "The function \(number) is not known here.")
+        ClassicFault(.unsupportedFunction, "The function \(number) is not supported.")
     }
 }

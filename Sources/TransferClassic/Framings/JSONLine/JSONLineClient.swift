@@ -35,12 +35,13 @@ package struct JSONLineClient: ClassicClient {
         guard let kind = upload.kind, [.text, .location, .picture].contains(kind) else {
             throw Failure(
                 .unsuitable,
-                "jsonline has texts and pictures, and this is recognised as neither; say which with --kind.")
+                "jsonline carries only texts and pictures, and this file is recognised as neither; "
+                    + "give its kind with --kind.")
         }
         let head = upload.size.flatMap {
             JSONLineMessage.upload(kind, from: party.sender, to: party.recipient, size: $0)
         }
-        guard let head else { throw Failure(.unsuitable, "It is empty, and jsonline carries nothing that is empty.") }
+        guard let head else { throw Failure(.unsuitable, "It is empty, and jsonline cannot carry empty files.") }
         return head
     }
 

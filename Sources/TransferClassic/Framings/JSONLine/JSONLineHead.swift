@@ -39,13 +39,13 @@ struct JSONLineHead {
         if type.hasSameBytes(as: "txt") { return .upload(.text) }
         if type.hasSameBytes(as: "img") { return .upload(.picture) }
         guard type.utf8.starts(with: "heart".utf8) else {
-            throw object.fault("The type is none of txt, img and heart…", .unsupportedFunction)
+            throw object.fault("The type must be txt, img or heart…", .unsupportedFunction)
         }
         return .heartbeat
     }
 
     private static func uploadSize(_ object: ClassicObject) throws(ClassicFault) -> UInt64 {
-        guard let size = try object.size("size"), size > 0 else { throw object.fault("The size is not 1 or more.") }
+        guard let size = try object.size("size"), size > 0 else { throw object.fault("The size must be 1 or more.") }
         return size
     }
 

@@ -28,7 +28,7 @@ struct LineEndSearch {
         let first = shown.withUnsafeBytes { $0.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } }
         guard first != nil || isWhole else { return }
         guard first == UInt8(ascii: "{") else {
-            throw ClassicFault(.malformedFrame, "A head begins with something else than a JSON object.")
+            throw ClassicFault(.malformedFrame, "A head does not begin with a JSON object.")
         }
         isObject = true
     }

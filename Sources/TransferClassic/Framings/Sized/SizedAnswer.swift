@@ -18,7 +18,9 @@ package struct SizedAnswer: Equatable, Sendable {
     package static func decode(_ bytes: RawSpan) throws(ClassicFault) -> SizedAnswer? {
         guard bytes.byteCount >= size else { return nil }
         let total = bytes.littleEndian(at: 0, as: UInt32.self)
-        guard total == size else { throw ClassicFault(.malformedFrame, "An answer has a total of \(total), not 12.") }
+        guard total == size else {
+            throw ClassicFault(.malformedFrame, "An answer has a total of \(total); it must be 12.")
+        }
         let result = bytes.littleEndian(at: 8, as: UInt32.self)
         guard result <= 1 else { throw ClassicFault(.malformedFrame, "An answer has the result \(result).") }
         let kind = SizedType(rawValue: bytes.littleEndian(at: 4, as: Int32.self))?.kind

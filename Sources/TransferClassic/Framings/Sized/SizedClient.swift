@@ -16,11 +16,11 @@ package struct SizedClient: ClassicClient {
         guard let kind = upload.kind, kind != .file else {
             throw Failure(
                 .unsuitable,
-                "sized has texts, audio, pictures and locations, and this is recognised as none of them; say which with "
-                    + "--kind.")
+                "sized carries only texts, audio, pictures and locations, and this file is recognised "
+                    + "as none of them; give its kind with --kind.")
         }
         guard let size = upload.size, let head = Self.head(kind: kind, size: size, total: total) else {
-            throw Failure(.unsuitable, "It is longer than sized can carry: 2 GiB less a few bytes.")
+            throw Failure(.unsuitable, "It is too large for sized, which can carry 2 GiB less a few bytes.")
         }
         return head
     }
@@ -43,7 +43,7 @@ package struct SizedClient: ClassicClient {
         guard let answer = try SizedAnswer.decode(bytes) else { return (.needsMore, 0) }
         guard answer.isStored else { return (.failed, SizedAnswer.size) }
         guard let kind = answer.kind else {
-            throw ClassicFault(.unexpectedFrame, "It says that something is stored, and the type is none.")
+            throw ClassicFault(.unexpectedFrame, "The server reports an upload of no type as stored.")
         }
         return (.stored(kind), SizedAnswer.size)
     }

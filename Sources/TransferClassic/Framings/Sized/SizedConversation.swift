@@ -73,10 +73,10 @@ package struct SizedConversation: ClassicConversation {
         let reference = UInt64(UInt32(bitPattern: type))
         guard stated >= total.overhead else {
             throw ClassicFault(
-                .malformedFrame, "The total is \(stated); it is \(total.overhead) or more.", reference: reference)
+                .malformedFrame, "The total is \(stated); it must be \(total.overhead) or more.", reference: reference)
         }
         guard let kind = SizedType(rawValue: type)?.kind else {
-            throw ClassicFault(.malformedFrame, "The type is \(type); it is 1 to 4.", reference: reference)
+            throw ClassicFault(.malformedFrame, "The type is \(type); it must be 1 to 4.", reference: reference)
         }
         let run = ContentRun(UInt64(stated - total.overhead))
         state = .content(run)

@@ -64,7 +64,7 @@ struct JSONExtent {
         switch byte {
         case UInt8(ascii: "{"): depth += 1
         case 0x20, 0x09, 0x0A, 0x0D: break
-        case _ where depth == 0: throw ClassicFault(.malformedFrame, "No JSON object stands behind a header.")
+        case _ where depth == 0: throw ClassicFault(.malformedFrame, "A header is not followed by a JSON object.")
         case UInt8(ascii: "["): depth += 1
         case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
         case UInt8(ascii: "\""): isInString = true
@@ -77,5 +77,5 @@ struct JSONExtent {
     }
 
     private static let otherLength = ClassicFault(
-        .malformedFrame, "The length of a message is neither its bytes nor its characters, and the 37 of its header.")
+        .malformedFrame, "The length of a message must be its bytes or its characters, plus the 37 of its header.")
 }

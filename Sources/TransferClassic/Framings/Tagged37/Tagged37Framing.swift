@@ -41,7 +41,7 @@ package struct Tagged37Framing: MessageFraming {
         let start = bytes.withUnsafeBytes { Self.mark(in: $0) }
         guard start == 0 else {
             guard skipped + start <= ClassicLimits.noise else {
-                throw ClassicFault(.malformedFrame, "No header in \(ClassicLimits.noise) bytes.")
+                throw ClassicFault(.malformedFrame, "\(ClassicLimits.noise) bytes have no header.")
             }
             state = .between(skipped: skipped + start)
             return (.nothing, start)

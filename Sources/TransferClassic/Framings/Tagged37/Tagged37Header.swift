@@ -28,7 +28,8 @@ struct Tagged37Header: Equatable {
             (Self.number(header[4..<12]), Self.number(header[12..<20]), Self.isPadding(header[20..<Self.size]))
         }
         guard let total, let type, isPadded, total > Self.size else {
-            throw ClassicFault(.malformedFrame, "A header is not V0.1, eight digits, eight digits and seventeen zeros.")
+            throw ClassicFault(
+                .malformedFrame, "A header must be V0.1, eight digits, eight digits and seventeen zeros.")
         }
         guard let function = UInt16(exactly: type).flatMap(MessageFunction.init) else {
             throw .unknown(function: UInt32(type))

@@ -86,7 +86,7 @@ package struct MessageAnswers<Framing: MessageFraming>: Sendable {
             guard let id else { throw object.fault("The result has no id.") }
             return .result(id: id, try ClassicResult(object))
         case .begin, .chunk, .end, .abort, .text:
-            throw object.fault("A server sent what only a client does.", .unexpectedFrame)
+            throw object.fault("The server sent a message that only clients send.", .unexpectedFrame)
         }
     }
 }

@@ -75,6 +75,6 @@ package enum EntityTagList: Equatable, Sendable {
     }
 
     private static func fault(_ name: StaticString) -> HTTPFault {
-        HTTPFault(400, "\(name) is no list of entity tags, nor '*'.")
+        HTTPFault(400, "\(name) is neither a list of entity tags nor '*'.")
     }
 }

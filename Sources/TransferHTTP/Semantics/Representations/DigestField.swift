@@ -33,17 +33,17 @@ package struct DigestField: Equatable, Sendable {
     package init?(_ lines: [[UInt8]]) throws(HTTPFault) {
         guard !lines.isEmpty else { return nil }
         guard let members = StructuredField.dictionary(lines), !members.entries.isEmpty else {
-            throw HTTPFault(400, "A digest field is no dictionary.")
+            throw HTTPFault(400, "A digest field is not a dictionary.")
         }
         var found: [HTTPDigestAlgorithm: [UInt8]] = [:]
         var unknown: [String] = []
         for member in members.entries {
             guard case .bytes(let bytes) = member.value.value else {
-                throw HTTPFault(400, "A digest is no byte sequence.")
+                throw HTTPFault(400, "A digest is not a byte sequence.")
             }
             if let algorithm = HTTPDigestAlgorithm(rawValue: member.key) {
                 guard bytes.count == algorithm.length else {
-                    throw HTTPFault(400, "A digest of \(algorithm.rawValue) has other than \(algorithm.length) bytes.")
+                    throw HTTPFault(400, "A digest of \(algorithm.rawValue) must have \(algorithm.length) bytes.")
                 }
                 found[algorithm] = bytes
             } else {

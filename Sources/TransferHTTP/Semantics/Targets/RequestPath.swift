@@ -49,11 +49,11 @@ package struct RequestPath: Equatable, Sendable {
             return String(decoding: part, as: UTF8.self)
         }
         guard let bytes = PercentEncoding.decoded(part) else {
-            throw HTTPFault(400, "The path has a percent sign without two hexadecimal digits behind it.")
+            throw HTTPFault(400, "The path has a percent sign that two hexadecimal digits do not follow.")
         }
         guard !bytes.contains(0) else { throw HTTPFault(400, "The path has a NUL byte.") }
         guard !bytes.contains(UInt8(ascii: "/")), !bytes.contains(UInt8(ascii: "\\")) else {
-            throw HTTPFault(400, "A segment of the path has a slash or a backslash in it.")
+            throw HTTPFault(400, "A segment of the path contains an encoded slash or a backslash.")
         }
         guard !isDots(bytes) else { throw dots }
         guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -40,10 +40,11 @@ package struct RequestQuery: Equatable, Sendable {
 
     private static func text(_ encoded: ArraySlice<UInt8>) throws(HTTPFault) -> String {
         guard let bytes = PercentEncoding.decoded(encoded, plusIsSpace: true) else {
-            throw HTTPFault(400, "The query has a percent sign without two hexadecimal digits behind it.")
+            throw HTTPFault(400, "The query has a percent sign that two hexadecimal digits do not follow.")
         }
-        guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
-            throw HTTPFault(400, "The query has a NUL byte or is not UTF-8.")
+        guard !bytes.contains(0) else { throw HTTPFault(400, "The query has a NUL byte.") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw HTTPFault(400, "The query is not UTF-8.")
         }
         return text
     }

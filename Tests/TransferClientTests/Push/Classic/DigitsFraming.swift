@@ -47,7 +47,7 @@ private struct DigitsConversation: ClassicConversation {
             return ClassicProgress(.needsMore)
         }
         guard let size = UInt32(String(decoding: shown[..<end], as: UTF8.self), radix: radix) else {
-            throw ClassicFault(.malformedFrame, "The size is no number.")
+            throw ClassicFault(.malformedFrame, "The size is not a number.")
         }
         (remaining, number) = (Int(size), number + 1)
         return ClassicProgress(.begin(ClassicUpload(number: number, size: UInt64(size))), consumed: end + 1)
