@@ -360,9 +360,11 @@ extension ServerConfiguration {
                 switch use {
                 case nil: "Is another server running? Choose another address with --listen."
                 case .classic:
-                    "Has --listen the same, or is another server running? Choose another address with --classic."
+                    "Does --listen have the same address, or is another server running? Choose another "
+                        + "address with --classic."
                 case .http:
-                    "Has --listen the same, or is another server running? Choose another address with --http-plain."
+                    "Does --listen have the same address, or is another server running? Choose another "
+                        + "address with --http-plain."
                 }
             throw ServerError(
                 "Cannot listen on \(endpoint): \(error.reason)." + (error.isAddressInUse ? " " + advice : ""))
@@ -378,19 +380,19 @@ extension ServerConfiguration {
         case .classic(let classic):
             guard !isClassicBeyondThisMachine else { return }
             throw ServerError(
-                "Others can reach \(endpoint), and the framing \(classic.framing.name) knows no encryption and "
-                    + "no keys: they could push, and read and change what is sent. Choose an address of this machine, or "
-                    + "say --allow-insecure.")
+                "Other machines can reach \(endpoint), and the framing \(classic.framing.name) has no "
+                    + "encryption and no keys: they could push, and read and change uploads. Choose an "
+                    + "address of this machine, or add --allow-insecure.")
         case .http:
             guard !isPlainHTTPBeyondThisMachine else { return }
             throw ServerError(
-                "Others can reach \(endpoint), and --http-plain knows no encryption: they could read tokens and what is sent. "
-                    + "Choose an address of this machine, or say --allow-insecure.")
+                "Other machines can reach \(endpoint), and --http-plain has no encryption: they could "
+                    + "read tokens and content. Choose an address of this machine, or add --allow-insecure.")
         case nil: break
         }
         guard case .plaintext(beyondThisMachine: false) = security else { return }
         throw ServerError(
-            "Others can reach \(endpoint), and without encryption they could read and change what is sent. Serve with "
-                + "TLS, without --plaintext, or say --allow-insecure.")
+            "Other machines can reach \(endpoint), and without encryption they could read and change "
+                + "content. Serve with TLS, without --plaintext, or add --allow-insecure.")
     }
 }

@@ -129,7 +129,7 @@ final class ServerCore: Sendable {
         do throws(RecordsError) {
             _ = try mailroom.ledger
         } catch {
-            throw ServerError("The mailboxes cannot be opened, which clients of \(chat.name) need: \(error.message)")
+            throw ServerError("The mailboxes cannot be opened, and \(chat.name) needs them: \(error.message)")
         }
     }
 

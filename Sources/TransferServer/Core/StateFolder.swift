@@ -46,8 +46,9 @@ package struct StateFolder: Sendable {
         }
         if let left = Self.records.first(where: { access("\(own)/\($0)", F_OK) == 0 }) {
             throw ServerError(
-                "'\(shown)' has \(RelativePath.reservedName)/\(left). Stop every server of it, and move \(Self.moved) from "
-                    + "\(RelativePath.reservedName) to '\(path.escapedForDisplay)'.")
+                "'\(shown)' still contains \(RelativePath.reservedName)/\(left). Stop every server of "
+                    + "this directory, and move \(Self.moved) from \(RelativePath.reservedName) to "
+                    + "'\(path.escapedForDisplay)'.")
         }
         hasLostRecords = expected != nil && present == nil
         self.path = path
@@ -88,7 +89,8 @@ package struct StateFolder: Sendable {
             }
         } catch {
             let advice =
-                error.errno == EACCES ? ". It has to belong to the server's user, and nobody else may write in it" : ""
+                error.errno == EACCES
+                ? ". It must belong to the server's user, and no other user may have write permission" : ""
             throw ServerError("Cannot keep the catalog in '\(shown)': \(error.reason)\(advice).")
         }
     }

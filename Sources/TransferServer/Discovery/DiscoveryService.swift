@@ -28,7 +28,8 @@ final class DiscoveryService: Sendable {
         let places = try options.endpoints.isEmpty ? reach.usualPlaces : Self.resolve(options.endpoints)
         guard !reach.usualPlaces.isEmpty, !places.isEmpty else {
             throw ServerError(
-                "Nobody could find this server: it listens on Unix sockets only. Give --listen HOST:PORT, or drop --discover."
+                "This server cannot be found, because it listens on Unix sockets only. Add --listen "
+                    + "HOST:PORT, or remove --discover."
             )
         }
         var sockets: [DatagramSocket] = []
@@ -36,7 +37,7 @@ final class DiscoveryService: Sendable {
         do throws(SystemError) {
             datagrams = try DatagramService(sockets)
         } catch {
-            throw ServerError("Cannot wait for those who look for the server: \(error).")
+            throw ServerError("Cannot answer searches for servers: \(error).")
         }
     }
 
@@ -117,7 +118,7 @@ extension DiscoveryService {
             do throws(ResolutionError) {
                 places += try endpoint.resolve()
             } catch {
-                throw ServerError("Cannot wait on \(endpoint) for those who look for the server: \(error.reason).")
+                throw ServerError("Cannot answer searches for servers on \(endpoint): \(error.reason).")
             }
         }
         return places
@@ -131,18 +132,19 @@ extension DiscoveryService {
         } catch {
             let advice = error.isAddressInUse ? " " + explanation(place, own.first { $0.overlaps(place) }) : ""
             throw ServerError(
-                "Cannot wait on \(place) (UDP) for those who look for the server: \(error.reason).\(advice)")
+                "Cannot answer searches for servers on \(place) (UDP): \(error.reason).\(advice)")
         }
     }
 
     /// - Parameter own: an address of this server's sockets that overlaps with `place`; nil if another program has the port.
     private static func explanation(_ place: SocketAddress, _ own: SocketAddress?) -> String {
         guard let own else {
-            return "Another program has the UDP port. Choose another one with --discover-listen, or drop --discover."
+            return "Another program uses the UDP port. Choose another one with --discover-listen, or remove --discover."
         }
         return own.description == place.description
-            ? "--discover-listen has it twice."
-            : "It overlaps with \(own), which --discover-listen has too: one of the two is all addresses. Give one of them."
+            ? "--discover-listen gives it twice."
+            : "It overlaps with \(own), which --discover-listen gives too: one of the two stands for all "
+                + "addresses. Give only one of them."
     }
 }
 

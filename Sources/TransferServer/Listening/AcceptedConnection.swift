@@ -307,11 +307,12 @@ extension ConnectionLimits.Shortage {
     var fault: ProtocolFault {
         switch self {
         case .perNetwork: ProtocolFault(.busy, "There are too many connections from this address.")
-        case .pending: ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
+        case .pending: ProtocolFault(.busy, "Too many connections have not finished their handshake yet.")
         case .places:
             ProtocolFault(
                 .busy,
-                "The server has almost all connections that it may have, and the others are for addresses without one.")
+                "The server has almost as many connections as it may have, and reserves the others for "
+                    + "addresses without a connection.")
         }
     }
 }
@@ -319,5 +320,5 @@ extension ConnectionLimits.Shortage {
 extension ProtocolFault {
     fileprivate static let encryptionRequired = ProtocolFault(
         .encryptionRequired,
-        "This server takes encrypted connections only: connect with TLS, without --plaintext.")
+        "This server accepts encrypted connections only: connect with TLS, without --plaintext.")
 }

@@ -30,7 +30,7 @@ extension BrowserCertificate {
         do throws(SystemError) {
             _ = try OwnFile.write(made.pem, to: path, replaces: true)
         } catch {
-            throw fault(path, "cannot be made: \(error.reason).")
+            throw fault(path, "cannot be created: \(error.reason).")
         }
         return (made, true)
     }
@@ -46,11 +46,13 @@ extension BrowserCertificate {
         guard file.isPrivate else {
             throw fault(
                 path,
-                "can be read or written by others, who could then act in the server's name. If nobody has, run 'chmod 600' on it; "
-                    + "otherwise remove it, and a new one is made.")
+                "can be read or written by other users, who could then act in the server's name. If no "
+                    + "other user has, run 'chmod 600' on it; otherwise remove it, and the server makes a new one."
+            )
         }
         guard let found = BrowserCertificate(pem: file.content) else {
-            throw fault(path, "is no P-256 key with its certificate in PEM. Remove it, and a new one is made.")
+            throw fault(
+                path, "is not a P-256 key with its certificate in PEM. Remove it, and the server makes a new one.")
         }
         return found
     }

@@ -27,41 +27,43 @@ extension LogEvent {
         let names = settings.joined(separator: " ")
         return LogEvent(
             .warning, "needsRestart",
-            "what has changed of \(settings.joined(separator: ", ")) takes a restart; until then the old values hold",
+            "the changes of \(settings.joined(separator: ", ")) take effect after a restart; until "
+                + "then the old values are used",
             [("settings", .string(names))])
     }
 
     static let inDoubt = LogEvent(
         .warning, "inDoubt",
-        "a sync failed, or was cut short, since this machine was started: until it is started again, a file that no "
-            + "acknowledgement is known of is not taken for stored, and is sent again", [])
+        "a sync failed, or was cut short, since this machine was started: until it is started again, a "
+            + "file without a known acknowledgement does not count as stored, and clients send it again", [])
 
     /// - Parameter path: the folder with the catalog.
     static func newState(_ path: String) -> LogEvent {
         LogEvent(
             .warning, "newState",
-            "\(path.escapedForDisplay) has no catalog, and the directory has had one elsewhere: what was acknowledged before is compared with "
-                + "its files when it comes again",
+            "\(path.escapedForDisplay) has no catalog, and the directory had one elsewhere: files that "
+                + "were acknowledged before are compared when clients send them again",
             [("path", .string(path))])
     }
 
     static func lockLost(_ directory: String) -> LogEvent {
         LogEvent(
             .error, "lockLost",
-            "another server has taken over \(directory.escapedForDisplay): this one ends, and what it has not acknowledged is sent again",
+            "another server has taken over \(directory.escapedForDisplay): this one ends, and clients "
+                + "send unacknowledged uploads again",
             [("directory", .string(directory))])
     }
 
     static func waitingForLock(of directory: String, holder: String?) -> LogEvent {
         LogEvent(
             .info, "waitingForLock",
-            "waiting for the lock of \(directory.escapedForDisplay), which \(holder ?? "another process") has",
+            "waiting for the lock of \(directory.escapedForDisplay), which \(holder ?? "another process") holds",
             [("directory", .string(directory)), ("holder", holder.map { .string($0) } ?? .null)])
     }
 
     static func notReloaded(_ message: String) -> LogEvent {
         LogEvent(
-            .error, "notReloaded", "not reloaded, everything stays as it was: \(message)",
+            .error, "notReloaded", "not reloaded, all settings stay as they were: \(message)",
             [("message", .string(message))])
     }
 
@@ -92,7 +94,7 @@ extension LogEvent {
     static func listening(_ endpoint: Endpoint, _ classic: ClassicListener, isLocal: Bool) -> LogEvent {
         let (framing, folder) = (classic.framing.name, classic.options.folder?.string)
         let place = folder.map { ", into the folder \($0.escapedForDisplay)" } ?? ""
-        let warning = "; IT KNOWS NO ENCRYPTION AND NO KEYS: EVERYBODY WHO REACHES IT MAY PUSH"
+        let warning = "; IT HAS NO ENCRYPTION AND NO KEYS: EVERY MACHINE THAT REACHES IT MAY PUSH"
         return LogEvent(
             isLocal ? .info : .warning, "listeningClassic",
             "listening on \(endpoint) for clients that speak \(framing)\(place)\(isLocal ? "" : warning)",
@@ -103,7 +105,7 @@ extension LogEvent {
     }
 
     static func listeningForProxies(_ endpoint: Endpoint, isLocal: Bool) -> LogEvent {
-        let warning = isLocal ? "" : "; WHOEVER IS ON THE WAY CAN READ TOKENS AND CHANGE WHAT IS SENT"
+        let warning = isLocal ? "" : "; AN ATTACKER IN THE NETWORK CAN READ TOKENS AND CHANGE CONTENT"
         return LogEvent(
             isLocal ? .info : .warning, "listeningPlainHTTP",
             "listening on \(endpoint) for HTTP from a proxy, without encryption\(warning)",
@@ -114,7 +116,7 @@ extension LogEvent {
         LogEvent(
             isLocal ? .info : .warning, "listeningForProbes",
             "listening on \(endpoint) for /metrics, /healthz and /readyz"
-                + (isLocal ? "" : "; EVERYBODY WHO REACHES IT CAN READ THEM"),
+                + (isLocal ? "" : "; EVERY MACHINE THAT REACHES IT CAN READ THEM"),
             [("address", .string(endpoint.description)), ("local", .bool(isLocal))])
     }
 }
@@ -128,7 +130,7 @@ extension LogEvent {
 
     static func notDiscoverable(_ message: String) -> LogEvent {
         LogEvent(
-            .error, "notDiscoverable", "cannot be found until it is started again: \(message)",
+            .error, "notDiscoverable", "the server cannot be found by searches until it is restarted: \(message)",
             [("message", .string(message))])
     }
 
@@ -136,8 +138,8 @@ extension LogEvent {
     static func noNeighbours(_ error: SystemError) -> LogEvent {
         LogEvent(
             .warning, "noNeighbours",
-            "nobody finds this server by an IPv4 broadcast: its networks cannot be looked up (\(error)); under systemd, allow "
-                + "RestrictAddressFamilies=AF_NETLINK",
+            "IPv4 broadcasts do not find this server, because it cannot list its networks (\(error)); "
+                + "under systemd, allow RestrictAddressFamilies=AF_NETLINK",
             [("message", .string(error.description))])
     }
 }
@@ -156,14 +158,15 @@ extension LogEvent {
 
     static func catalogOpened(uploads: Int) -> LogEvent {
         LogEvent(
-            .info, "catalog", "the catalog knows \(uploads) uploads",
+            .info, "catalog", "the catalog has \(uploads) uploads",
             [("uploads", .unsigned(UInt64(clamping: uploads)))])
     }
 
     private static func trashGaveWay(_ given: GivenWay) -> LogEvent {
         LogEvent(
             .info, "trashGaveWay",
-            "removed \(given.files) files of the trash for good, in \(given.batches) parts, because their room was needed",
+            "permanently removed \(given.files) files from \(given.batches) parts of the trash, "
+                + "because their space was needed",
             [
                 ("count", .unsigned(given.files)), ("batches", .unsigned(UInt64(clamping: given.batches))),
                 ("size", .unsigned(given.bytes)),
@@ -172,14 +175,14 @@ extension LogEvent {
 
     private static let directoryCopied = LogEvent(
         .info, "directoryCopied",
-        "the directory is a copy, or was restored: its files are compared with what was acknowledged, which holds for those that "
-            + "are the same", [])
+        "the directory is a copy, or was restored: its files are compared with the acknowledged "
+            + "uploads, and those that are the same stay acknowledged", [])
 
     private static func directoryAdopted(_ progress: Adoption.Progress) -> LogEvent {
         LogEvent(
             progress.lost > 0 ? .warning : .info, "directoryAdopted",
-            "\(progress.adopted) files of the copied directory are what was acknowledged"
-                + (progress.lost > 0 ? ", and \(progress.lost) are not although nobody has changed them" : ""),
+            "\(progress.adopted) files of the copied directory match the acknowledged uploads"
+                + (progress.lost > 0 ? ", and \(progress.lost) differ although no program has changed them" : ""),
             [
                 ("adopted", .unsigned(UInt64(clamping: progress.adopted))),
                 ("lost", .unsigned(UInt64(clamping: progress.lost))), ("bytes", .unsigned(progress.bytes)),
@@ -189,14 +192,16 @@ extension LogEvent {
     private static func notAdopted(_ path: RelativePath, _ error: Failure) -> LogEvent {
         LogEvent(
             .warning, "notAdopted",
-            "\(path) cannot be read, so it is not known whether it is what was acknowledged; it is tried again. \(error.message)",
+            "\(path) cannot be read, so it is not known whether it matches the acknowledged upload; "
+                + "the server tries again. \(error.message)",
             [("path", .string(path.string)), ("message", .string(error.message))])
     }
 
     static func notAdopting(_ error: SystemError) -> LogEvent {
         LogEvent(
             .warning, "notAdopting",
-            "files of a copied directory are compared with what was acknowledged only when clients ask for them: \(error)",
+            "files of a copied directory are compared with the acknowledged uploads only when clients "
+                + "ask for them: \(error)",
             [("message", .string(error.description))])
     }
 
@@ -204,7 +209,7 @@ extension LogEvent {
     static func changesSettled(_ changes: Int) -> LogEvent {
         LogEvent(
             .info, "changesSettled",
-            "looked what came of \(changes) changes of names or attributes that the last server did not come to the end of",
+            "checked the outcome of \(changes) changes of names or attributes that the last server did not finish",
             [("changes", .unsigned(UInt64(clamping: changes)))])
     }
 
@@ -219,19 +224,20 @@ extension LogEvent {
 
     private static func text(_ damage: RecordsDamage) -> String {
         guard let path = damage.movedTo else {
-            return "\(damage.error.message) It could not be moved out of the way, so uploads are not recorded; "
-                + "stored files are as they were. Move it away and start the server again."
+            return "\(damage.error.message) It could not be renamed, so uploads are not recorded; stored "
+                + "files are unchanged. Move it away and start the server again."
         }
         return
-            "\(damage.error.message) It is now '\(path.escapedForDisplay)', and a new one was begun; stored files are "
-            + "as they were, and enter the new one when they are pushed again. Keep or delete the old one."
+            "\(damage.error.message) It is now '\(path.escapedForDisplay)', and the server began a new "
+            + "one; stored files are unchanged, and are recorded in the new one when they are pushed "
+            + "again. Keep or delete the old one."
     }
 
     /// The disk had lost a file, and an upload has stored its content again.
     static func healed(_ path: RelativePath, peer: String) -> LogEvent {
         LogEvent(
             .warning, "healed",
-            "\(path) was no longer what was stored: the disk had lost it. What was pushed now has taken its place.",
+            "The disk had damaged \(path). This push has replaced it with the intact content.",
             [("path", .string(path.string)), ("peer", .string(peer))])
     }
 
@@ -239,8 +245,8 @@ extension LogEvent {
     static func catalogFailed(_ error: RecordsError, unrecorded: Int) -> LogEvent {
         LogEvent(
             .error, "catalogFailed",
-            "\(error.message.escapedForDisplay) Uploads are stored and acknowledged without it (\(unrecorded) so far); it "
-                + "is tried again with the next ones.",
+            "\(error.message.escapedForDisplay) Uploads are stored and acknowledged without the "
+                + "catalog (\(unrecorded) so far); the server tries it again with the next ones.",
             [("message", .string(error.message)), ("unrecorded", .unsigned(UInt64(clamping: unrecorded)))])
     }
 
@@ -257,9 +263,10 @@ extension LogEvent {
     static func mailFailed(_ error: RecordsError) -> LogEvent {
         LogEvent(
             .error, "mailFailed",
-            "the mailboxes cannot be used, and nothing is taken for anybody: \(error.message) Everything else works. What "
-                + "waited is in \(mailFileName) and the folder \(RelativePath.mailName) beside it: mend it, or bring both "
-                + "back from a backup; without that folder, the next start begins with empty mailboxes",
+            "the mailboxes cannot be used, and uploads to recipients are refused: \(error.message) "
+                + "Everything else works. The waiting deliveries are in \(mailFileName) and the folder "
+                + "\(RelativePath.mailName) beside it: repair the file, or restore both from a backup; "
+                + "without that folder, the next start begins with empty mailboxes",
             [("message", .string(error.message))])
     }
 
@@ -267,14 +274,15 @@ extension LogEvent {
         let (sender, recipient) = (delivery.mail.sender.escapedForDisplay, delivery.recipient.escapedForDisplay)
         return LogEvent(
             .info, "mailExpired",
-            "\(recipient) has not come for \(delivery.mail.name.escapedForDisplay) of \(sender), \(delivery.mail.size) bytes",
+            "\(recipient) has not received \(delivery.mail.name.escapedForDisplay) from \(sender) in "
+                + "time, \(delivery.mail.size) bytes",
             fields(of: delivery))
     }
 
     /// - Parameter files: number of files in the mailboxes' folder that no mailbox has.
     static func mailSwept(_ files: Int) -> LogEvent {
         LogEvent(
-            .info, "mailSwept", "removed \(files) uploads for somebody that nobody was told of",
+            .info, "mailSwept", "removed \(files) uploads to recipients that were never acknowledged",
             [("count", .unsigned(UInt64(files)))])
     }
 
@@ -321,8 +329,8 @@ extension LogEvent {
         let name = SignalName.of(signal)
         return LogEvent(
             .error, "restarted",
-            "the process that served was ended by \(name); another one goes on in its place (\(restarts) since the start), and "
-                + "a report is in \(reports.escapedForDisplay)",
+            "the server process was ended by \(name), and a new one has replaced it (\(restarts) since "
+                + "the start); a report is in \(reports.escapedForDisplay)",
             [("signal", .string(name)), ("restarts", .unsigned(UInt64(restarts))), ("reports", .string(reports))])
     }
 }

@@ -128,7 +128,7 @@ extension LogEvent {
 
     static func trashExpired(_ batch: TrashBatch, _ files: UInt64) -> LogEvent {
         LogEvent(
-            .info, "trashExpired", "removed \(files) files for good that went to the trash at \(batch.time)",
+            .info, "trashExpired", "permanently removed \(files) files that were put into the trash at \(batch.time)",
             [("batch", .string(batch.name)), ("count", .unsigned(files))])
     }
 
@@ -139,7 +139,7 @@ extension LogEvent {
     static func resumed(_ intent: UploadIntent, blocks: Int, peer: String) -> LogEvent {
         let (path, id, size) = (intent.path, intent.id, UInt64(blocks) * UInt64(Limits.blockSize))
         return LogEvent(
-            .info, "resumed", "resumed \(path.escapedForDisplay), of which up to \(size) bytes are there",
+            .info, "resumed", "resumed \(path.escapedForDisplay), of which up to \(size) bytes are stored",
             [
                 ("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer)),
                 ("uploadID", .string(id.description)),
@@ -152,7 +152,7 @@ extension LogEvent {
     /// - Parameter count: number of these uploads; at least one.
     static func known(_ count: Int, peer: String) -> LogEvent {
         LogEvent(
-            .info, "known", "\(count) uploads of \(peer) are here already",
+            .info, "known", "\(count) uploads of \(peer) are stored already",
             [("count", .unsigned(UInt64(clamping: count))), ("peer", .string(peer))])
     }
 
@@ -213,7 +213,7 @@ extension LogEvent {
 
     static func insecure(peer: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "insecure", "connection from \(peer) came to no TLS: \(reason.escapedForDisplay)",
+            .warning, "insecure", "connection from \(peer) failed in the TLS handshake: \(reason.escapedForDisplay)",
             [("peer", .string(peer)), ("reason", .string(reason))])
     }
 
@@ -244,7 +244,7 @@ extension LogEvent {
     /// - Parameter count: lines that `LogSink` had no room for.
     static func unread(_ count: Int) -> LogEvent {
         LogEvent(
-            .warning, "unread", "\(count) lines were left out, because nobody read the log",
+            .warning, "unread", "\(count) lines were left out, because the log was not read fast enough",
             [("count", .unsigned(UInt64(count)))])
     }
 
@@ -276,7 +276,7 @@ extension LogEvent {
     static func lost(_ upload: OpenUpload, peer: String) -> LogEvent {
         let (path, id, size) = (upload.intent.path, upload.intent.id, upload.size)
         return LogEvent(
-            .warning, "lost", "connection lost inside \(path.escapedForDisplay) after \(size) bytes",
+            .warning, "lost", "connection lost during the upload of \(path.escapedForDisplay) after \(size) bytes",
             [
                 ("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer)),
                 ("uploadID", .string(id.description)),

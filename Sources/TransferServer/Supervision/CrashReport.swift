@@ -32,7 +32,8 @@ package struct CrashReport: Sendable {
             process \(process), after \(seconds) seconds
 
             """
-        let silence = "It could not say where it was: the signal came from outside, or nothing could be written.\n"
+        let silence =
+            "It wrote no stack trace: the signal came from another process, or the trace could not be written.\n"
         return Array(head.utf8) + (words.isEmpty ? Array(silence.utf8) : words)
     }
 

@@ -26,7 +26,7 @@ package enum SocketActivation {
             return []
         }
         guard (0...most).contains(count) else {
-            throw ServerError("\(variable.count) is \(count), which is no number of sockets.")
+            throw ServerError("\(variable.count) is \(count), which is not a number of sockets.")
         }
         var sockets: [BoundSocket] = []
         for number in first..<first + count {
@@ -34,8 +34,9 @@ package enum SocketActivation {
                 sockets.append(try BoundSocket(inherited: number))
             } catch {
                 throw ServerError(
-                    "The descriptor \(number), which \(variable.count) promises, is no socket that listens for streams: "
-                        + "\(error.reason). A socket unit needs ListenStream= and no Accept=yes.")
+                    "The descriptor \(number), which \(variable.count) announces, is not a listening "
+                        + "stream socket: \(error.reason). The socket unit needs ListenStream=, and must not "
+                        + "have Accept=yes.")
             }
         }
         return sockets

@@ -92,7 +92,7 @@ extension ServerTests {
             chmod(path, 0o600)
             _ = TestServer.write(Array("nothing".utf8), path)
             let damaged = await #expect(throws: ServerError.self) { try await serving { _ in } }
-            #expect(damaged?.message.contains("Remove it, and a new one is made.") ?? false)
+            #expect(damaged?.message.contains("Remove it, and the server makes a new one.") ?? false)
             unlink(path)
             try await serving { try $0.checkServes(isSecured: true) }
         }

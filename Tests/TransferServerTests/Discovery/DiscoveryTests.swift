@@ -167,7 +167,7 @@ extension ServerTests {
 
         /// The message must not send the operator after another program if the server's own addresses overlap.
         @Test(arguments: [
-            (["127.0.0.1", "127.0.0.1"], "--discover-listen has it twice"),
+            (["127.0.0.1", "127.0.0.1"], "--discover-listen gives it twice"),
             (["0.0.0.0", "127.0.0.1"], "overlaps with 0.0.0.0:"),
             (["127.0.0.1", "0.0.0.0"], "overlaps with 127.0.0.1:"),
         ])

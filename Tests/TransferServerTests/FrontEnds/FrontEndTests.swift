@@ -156,7 +156,7 @@ import TransferTestSupport
         try await serving(change: Self.secured) { server in
             let client = try server.client()
             client.send(Self.line)
-            let words = Array("no: This server takes encrypted".utf8)
+            let words = Array("no: This server accepts encrypted".utf8)
             #expect(try client.bytes(words.count) == words)
             let other = try server.client()
             #expect(try other.codes(to: Frames.hello) == [.encryptionRequired])

@@ -72,7 +72,7 @@ extension ServerTests {
                 #expect(try client.lookUp([UploadID(high: 2, low: 1)]).known.isEmpty)
             }
             #expect(lines.filter { $0.contains(" info committed ") }.count == ids.count)
-            #expect(lines.filter { $0.contains(" are here already") }.count == 1)
+            #expect(lines.filter { $0.contains(" are stored already") }.count == 1)
             #expect(lines.contains { $0.contains(" info 5 uploads of 127.0.0.1:") })
         }
 
@@ -146,7 +146,7 @@ extension ServerTests {
                 try server.waitUntil("the part is gone") { server.parts.isEmpty }
             }
             #expect(lines.contains { $0.hasSuffix(" info begun long, size unknown") })
-            #expect(lines.contains { $0.hasSuffix(" warning connection lost inside long after 0 bytes") })
+            #expect(lines.contains { $0.hasSuffix(" warning connection lost during the upload of long after 0 bytes") })
         }
 
         @Test func levelsAreOrderedAndNamed() {

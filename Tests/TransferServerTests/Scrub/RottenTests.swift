@@ -207,7 +207,7 @@ extension ServerTests {
                     for request in requests {
                         let fetched = try client.fetch(request)
                         #expect(fetched.outcome?.code == .contentLost && fetched.file == nil)
-                        #expect(fetched.outcome?.message.contains("push it again") ?? false)
+                        #expect(fetched.outcome?.message.contains("Push the file again") ?? false)
                     }
                 }
             }

@@ -86,7 +86,9 @@ extension RequestWorker {
         let sending = FileSending(
             fetch, name, content, known: isKnown ? digest : nil, digester: files.digester(fetch.digest),
             takesHoles: takesHoles, delivery: found)
-        guard sending.isWanted else { throw Failure(.fileChanged, "\(name) is not what it was.") }
+        guard sending.isWanted else {
+            throw Failure(.fileChanged, "\(name) has changed since the client looked at it.")
+        }
         outcome.chunk.append(.file(sending.beginning))
         return sending
     }
@@ -132,7 +134,7 @@ extension RequestWorker {
         guard let mailroom = resources.intake.mailroom else { throw .noMailboxes }
         guard let person = caller.person else { throw Failure(MailRefusal.noName) }
         guard !toRead || caller.grant.options.rights.mayRead else {
-            throw Failure(.forbidden, "This client may not see what is stored: its access is for sending.")
+            throw Failure(.forbidden, "This client may not read or list files: its access is write-only.")
         }
         return (mailroom, person)
     }
@@ -169,10 +171,10 @@ extension RequestWorker {
 extension Failure {
     /// For deliveries that were never addressed to the client, and for those that it cannot have any more: it cannot distinguish them.
     fileprivate static let notForYou = Failure(
-        .notFound, "There is no such delivery for this caller, or not any more.")
+        .notFound, "There is no such delivery for this client, or it was removed.")
 
     fileprivate static let badSignature = Failure(
-        .forbidden, "The receipt is not signed with the key that this client has shown, or says something else.")
+        .forbidden, "The receipt is not signed with this client's key, or does not match the delivery.")
 }
 
 extension DeliveryReceipt {

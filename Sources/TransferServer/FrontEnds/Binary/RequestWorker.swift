@@ -300,7 +300,7 @@ extension RequestWorker {
     private func begin(_ make: MakeRequest) throws(Failure) -> FileCopy {
         guard let text = String(validating: make.target, as: UTF8.self), let source = try caller.pathForReading(text)
         else {
-            throw Failure(.invalidPath, "What is to be copied has no path that a file could have.")
+            throw Failure(.invalidPath, "The path of the file to copy is not valid.")
         }
         let target = try caller.pathForMaking(make.path)
         return try FileCopy(
@@ -311,14 +311,16 @@ extension RequestWorker {
     private func begin(_ fetch: FetchRequest) throws(Failure) -> FileSending {
         if let delivery = fetch.delivery { return try begin(fetch, of: delivery) }
         guard let path = try caller.pathForReading(fetch.path) else {
-            throw Failure(.wrongForm, "The server's directory is a folder, and no file.")
+            throw Failure(.wrongForm, "The server's directory is a folder, not a file.")
         }
         let content = try files.openSound(path)
         let sending = FileSending(
             fetch, path, content,
             known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
             digester: files.digester(fetch.digest), takesHoles: takesHoles)
-        guard sending.isWanted else { throw Failure(.fileChanged, "\(path) is not what it was.") }
+        guard sending.isWanted else {
+            throw Failure(.fileChanged, "\(path) has changed since the client looked at it.")
+        }
         outcome.chunk.append(.file(sending.beginning))
         outcome.beginsContent = true
         return sending
@@ -391,7 +393,8 @@ extension RequestWorker {
     private func place(of remove: RemoveRequest) throws(Failure) -> RelativePath {
         switch remove.trash {
         case nil: return try caller.pathForRemoving(remove.path)
-        case .top: throw Failure(.wrongForm, "The trash is emptied part by part; list it for their names.")
+        case .top:
+            throw Failure(.wrongForm, "The trash is emptied part by part; list it to get the names of its parts.")
         case .batch(let batch): return .trash(batch, try caller.pathInTrash(remove.path))
         }
     }
@@ -478,5 +481,5 @@ extension RequestWorker {
 
 extension Failure {
     /// The failure of a request that the client has withdrawn.
-    fileprivate static let cancelled = Failure(.aborted, "The client has taken the request back.")
+    fileprivate static let cancelled = Failure(.aborted, "The client cancelled the request.")
 }

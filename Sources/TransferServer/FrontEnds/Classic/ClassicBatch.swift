@@ -134,7 +134,9 @@ extension ClassicUpload {
     var nameFault: Failure? {
         guard let name, ClassicName.told(name) == nil else { return nil }
         let shown = String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self).escapedForDisplay
-        return Failure(.invalidPath, "'\(shown)' cannot be the name of a file: it has to be one name in UTF-8.")
+        return Failure(
+            .invalidPath, "'\(shown)' cannot be the name of a file: it must be a single name in UTF-8, without slashes."
+        )
     }
 }
 

@@ -177,5 +177,5 @@ extension ClassicSteps {
 
 extension Failure {
     fileprivate static let wrongDigest = Failure(
-        .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
+        .digestMismatch, "The content that arrived does not have the declared SHA-256: send it again.")
 }

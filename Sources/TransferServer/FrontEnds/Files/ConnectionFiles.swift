@@ -234,7 +234,7 @@ final class FileCopy: RequestAnswer {
         guard attributes.size <= limit else { throw .uploadTooLarge(limit) }
         let whole = try resources.tree.whole(at: source)
         guard !whole.isPartial || request.attributes != nil else {
-            throw Failure(.storageFailed, "The extended attributes of \(source) are more than a copy can keep.")
+            throw Failure(.storageFailed, "The extended attributes of \(source) are too large for a copy.")
         }
         extra = ExtraAttributes(extended: whole.extra.extended)
         known = resources.intake.known.details(of: [(source, attributes)])[0]
@@ -314,5 +314,5 @@ final class FileCopy: RequestAnswer {
 
 extension Failure {
     fileprivate static let noSecondNames = Failure(
-        .wrongForm, "A file has one name only in this store; send the file itself in the place of its second name.")
+        .wrongForm, "This store does not support hard links; send the file again in place of the hard link.")
 }

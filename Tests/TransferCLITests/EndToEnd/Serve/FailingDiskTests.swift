@@ -27,7 +27,7 @@ import TransferTestSupport
         if retry == .restartedServer {
             try server.kill()
             server = try FailingDiskServer(on: disk)
-            #expect(server.program.errorText.contains("is not taken for stored"), "\(server.program.errorText)")
+            #expect(server.program.errorText.contains("does not count as stored"), "\(server.program.errorText)")
         }
         let second = try server.push(source, "--delete-source")
         #expect(second.end == .exited(0) && second.output.hasPrefix("committed"), "\(second.errors)")

@@ -65,10 +65,10 @@ import TransferTestSupport
     @Test func whatTakesARestart() throws {
         let server = try server("max-connections = 7\nmin-rate = \"2K\"")
         try configure("max-connections = 8\nmin-free = \"1K\"\ndurability = \"none\"\nmin-rate = \"2K\"")
-        let log = try reload(server.program, until: "takes a restart")
+        let log = try reload(server.program, until: "after a restart")
         #expect(log.contains(" info reloaded: nothing has changed\n"), "\(log)")
         #expect(
-            log.contains(" warning what has changed of durability, min-free, max-connections takes a restart; "),
+            log.contains(" warning the changes of durability, min-free, max-connections take effect after a restart; "),
             "\(log)"
         )
         #expect(try server.push([photo]).end == .exited(0))
@@ -81,7 +81,7 @@ import TransferTestSupport
         let server = try server("max-upload = \"50K\"")
         try configure("log-format = \"json\"\n\(text)")
         let log = try reload(server.program, until: "not reloaded")
-        #expect(log.contains(" error not reloaded, everything stays as it was: "), "\(log)")
+        #expect(log.contains(" error not reloaded, all settings stay as they were: "), "\(log)")
         #expect(log.contains("server.toml:") && log.split(separator: "\n").count == 1, "\(log)")
         #expect(try server.push([photo]).end == .exited(1), "the limit holds")
         unlink(file)
@@ -178,7 +178,7 @@ import TransferTestSupport
     @Test func aBrokenOneChangesNothing() throws {
         let server = try server()
         try writeFile(home.path("archive/cert1.pem"), "no certificate".utf8)
-        let log = try reload(server, until: "not reloaded, everything stays as it was: The certificate '")
+        let log = try reload(server, until: "not reloaded, all settings stay as they were: The certificate '")
         #expect(log.contains("live/cert.pem' cannot be used: "))
         #expect(try server.push(to: nil, trusting).end == .exited(0))
         try renew(2)

@@ -129,7 +129,7 @@ import TransferTestSupport
 
     private func expectLost(_ server: RunningServer, _ client: PeerConnection) throws {
         #expect(try server.program.wait() == .exited(0))
-        #expect(server.program.errorText.contains("connection lost inside held after "))
+        #expect(server.program.errorText.contains("connection lost during the upload of held after "))
         client.close()
         #expect(server.visibleFiles.isEmpty && server.leftovers.isEmpty)
     }

@@ -93,7 +93,7 @@ import TransferTestSupport
         for durability in ["commit", "none"] {
             let server = try RunningServer(["--durability", durability], in: home)
             // On a file system in memory the server syncs nothing, so nothing is in doubt.
-            let isInDoubt = server.program.errorText.contains("until it is started again, a file that no ")
+            let isInDoubt = server.program.errorText.contains("until it is started again, a file without ")
             #expect(durability == "commit" || !isInDoubt)
             #expect(try Self.document(server.directory)["inDoubt"] == .bool(isInDoubt))
             let text = try Self.status(server.directory).output

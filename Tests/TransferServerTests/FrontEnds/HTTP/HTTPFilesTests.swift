@@ -329,7 +329,7 @@ extension ServerTests {
         @Test func foldersAreListed() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)
-                #expect(try client.ask(.get, "/").text.contains("There is nothing here."))
+                #expect(try client.ask(.get, "/").text.contains("This folder is empty."))
                 for name in ["b", "a%3Cb%3E%22.txt", "d/e"] { _ = try client.ask(.put, "/" + name, [], [1]) }
                 let moved = try client.ask(.get, "/d")
                 #expect(moved.status == 301 && moved["location"] == "/d/")

@@ -96,8 +96,8 @@ extension Failure {
     static func nameTaken(_ name: String) -> Failure {
         Failure(
             .forbidden,
-            "'\(name.escapedForDisplay)' is somebody's who has a key here: on this wire, which knows no keys, nobody can come "
-                + "under that name, unless the server's operator allows it (people=).")
+            "'\(name.escapedForDisplay)' is the name of a user with a key. This protocol has no keys, "
+                + "so a client cannot use that name unless the server's operator allows it (people=).")
     }
 }
 
@@ -165,8 +165,8 @@ extension LogEvent {
         let what = mail.note == nil ? "a \(mail.kind.name) of \(mail.size) bytes" : "a sealed upload"
         return LogEvent(
             .warning, "unfit",
-            "\(mail.name.escapedForDisplay) for \(delivery.recipient.escapedForDisplay) is \(what), which the client's framing "
-                + "cannot carry: it waits for somebody with that name who uses transfer receive",
+            "\(mail.name.escapedForDisplay) for \(delivery.recipient.escapedForDisplay) is \(what), "
+                + "which the client's framing cannot carry: it waits until a user with that name runs transfer receive",
             fields(of: delivery))
     }
 

@@ -100,7 +100,7 @@ struct ChatState {
         case .resting(let worker), .working(let worker): known = worker.name
         }
         guard known.hasSameBytes(as: name) else {
-            throw ClassicFault(.malformedFrame, "A client has one name, and here come two.")
+            throw ClassicFault(.malformedFrame, "The client sent two names; it may have only one.")
         }
         return false
     }

@@ -80,7 +80,7 @@ extension ClassicSession {
         chat?.enter(ChatWorker(name, guests, names, worker.uploads.resources))
         establish(as: name)
         names.enter(name, client.number) { [weak connection] in
-            connection?.start { $0.end(.lost("a client with the same name has come")) }
+            connection?.start { $0.end(.lost("another client with the same name connected")) }
         }
         guests.mailroom.enter(name, client.number)
         guests.mailroom.watch(name, client.number) { [weak connection, bell] in
@@ -148,5 +148,5 @@ extension ClassicSession {
 }
 
 extension ProtocolFault {
-    static let takesNothing = ProtocolFault(.timedOut, "The client takes nothing of what it is sent.")
+    static let takesNothing = ProtocolFault(.timedOut, "The client does not read the data that it is sent.")
 }

@@ -239,7 +239,8 @@ struct HTTPRefusal: Error {
     /// A browser asked for a host name that is not this server's (RFC 9110, section 15.5.20).
     static let misdirected = HTTPRefusal(
         421, .forbidden,
-        "This server doesn't know itself under that name. Ask for its address, or have it told its name with --advertise."
+        "This server doesn't accept that host name. Use its address, or have its operator add the name "
+            + "with --advertise."
     )
 
     /// Tells a client that may not connect which credentials it can show (RFC 9110, section 11.6.1).

@@ -172,7 +172,7 @@ struct ListingPage {
 
         static let english = Words(
             language: "en", folder: "Folder", name: "Name", size: "Size", modified: "Changed", above: "Up",
-            empty: "There is nothing here.", send: "Send files", signedIn: "Signed in as",
+            empty: "This folder is empty.", send: "Send files", signedIn: "Signed in as",
             signOut: "Sign out")
 
         static let chinese = Words(

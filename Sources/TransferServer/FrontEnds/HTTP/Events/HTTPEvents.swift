@@ -248,7 +248,7 @@ extension HTTPSession {
         guard let watching, connection.ending == nil, !connection.driver.isOver else { return }
         self.watching?.stuck = connection.hasUnsent ? watching.stuck + 1 : 0
         guard watching.stuck < Self.patience else {
-            return connection.end(.lost("the client takes no events"))
+            return connection.end(.lost("the client does not read the events"))
         }
         tell(on: connection)
         scheduleTick(on: connection)

@@ -136,7 +136,7 @@ struct FileHandler: HTTPHandler {
 extension Failure {
     /// The path ends with a slash, but is a file.
     fileprivate static func noFolder(_ target: HTTPTarget) -> Failure {
-        Failure(.wrongForm, "\(target.path.escapedForDisplay) is a file, and no folder.")
+        Failure(.wrongForm, "\(target.path.escapedForDisplay) is a file, not a folder.")
     }
 }
 

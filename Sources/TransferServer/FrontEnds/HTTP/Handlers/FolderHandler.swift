@@ -59,7 +59,7 @@ struct FolderHandler: HTTPHandler {
     func make(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         guard request.body == .none || request.body == .length(0) else {
             throw HTTPRefusal(
-                400, .wrongForm, "A folder has no content: put a file to a path without a slash behind it.")
+                400, .wrongForm, "A folder has no content: put a file to a path without a slash at its end.")
         }
         let seen = context.visiblePath(target.path)
         do throws(HTTPFault) {

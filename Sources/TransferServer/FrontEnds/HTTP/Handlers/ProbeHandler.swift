@@ -14,10 +14,10 @@ struct ProbeHandler: HTTPHandler {
         let service = context.service
         guard let probe = service.probe(request.head) else {
             guard service.isForProbes else { return nil }
-            throw HTTPRefusal(404, .notFound, "There is nothing here but /metrics, /healthz and /readyz.")
+            throw HTTPRefusal(404, .notFound, "This address has only /metrics, /healthz and /readyz.")
         }
         guard [.get, .head].contains(request.head.method) else {
-            throw HTTPRefusal(405, .wrongForm, "This is only asked.", [("Allow", "GET, HEAD")])
+            throw HTTPRefusal(405, .wrongForm, "This path allows only GET and HEAD.", [("Allow", "GET, HEAD")])
         }
         switch probe {
         case .health: return HTTPReply(200, Self.unstored, Array("ok\n".utf8), type: Self.plain)
@@ -32,7 +32,8 @@ struct ProbeHandler: HTTPHandler {
             try context.admit(request.principal.admitted())
             let options = context.caller.grant.options
             guard options.rights.mayRead, options.folder == nil else {
-                throw HTTPRefusal(403, .forbidden, "This is for clients that may see everything.")
+                throw HTTPRefusal(
+                    403, .forbidden, "Only clients that may read the whole directory can get the metrics.")
             }
         }
         let offers = ["text/plain", "application/openmetrics-text"]
@@ -51,7 +52,7 @@ struct ProbeHandler: HTTPHandler {
         guard let first = reasons.first else {
             return HTTPReply(200, Self.unstored, Array("ready\n".utf8), type: Self.plain)
         }
-        var document = ProblemDetails(503, first.code, "The server takes no uploads now.")
+        var document = ProblemDetails(503, first.code, "The server accepts no uploads now.")
         document.extensions.append(("reasons", .array(reasons.map { .string($0.rawValue) })))
         return HTTPReply(
             503, Self.unstored + [("Retry-After", "5")], document.bytes, type: ProblemDetails.contentType)

@@ -100,15 +100,15 @@ struct FileTerms {
     init(_ request: HTTPRequest, _ target: HTTPTarget, _ context: HTTPContext) throws(HTTPRefusal) {
         guard !target.path.isEmpty, !target.isFolder else {
             throw HTTPRefusal(
-                409, .wrongForm, "A file needs a name: put it to the path of a file, without a slash behind it.")
+                409, .wrongForm, "A file needs a name: put it to the path of a file, without a slash at its end.")
         }
         let fields = request.head.fields
         // A PUT with a range would replace the file by a part of it (RFC 9110, section 14.5).
         guard fields.values("content-range").isEmpty else {
-            throw HTTPRefusal(400, .wrongForm, "Part of a file cannot be put.")
+            throw HTTPRefusal(400, .wrongForm, "A PUT must have the whole file, without Content-Range.")
         }
         guard fields.values("content-encoding").isEmpty else {
-            throw HTTPRefusal(415, .wrongForm, "Send the file as it is, without a Content-Encoding.")
+            throw HTTPRefusal(415, .wrongForm, "Send the file uncompressed, without a Content-Encoding.")
         }
         let place = context.visiblePath(target.path)
         maySee = place != nil
@@ -139,7 +139,7 @@ struct FileTerms {
         let ofContent = try DigestField.sha256("content-digest", of: fields)
         guard let ofFile, let ofContent else { return ofFile ?? ofContent }
         guard ofFile == ofContent else {
-            throw HTTPFault(400, "Repr-Digest and Content-Digest say two things of the same bytes.")
+            throw HTTPFault(400, "Repr-Digest and Content-Digest have different digests of the same bytes.")
         }
         return ofFile
     }
@@ -161,7 +161,7 @@ extension HTTPTarget {
             ("overwrite", .overwrite), ("keep-both", .keepBoth), ("skip", .skip), ("fail", .fail),
         ]
         guard let policy = policies.first(where: { $0.0.hasSameBytes(as: asked) }) else {
-            throw HTTPRefusal(400, .wrongForm, "on-conflict is one of overwrite, keep-both, skip and fail.")
+            throw HTTPRefusal(400, .wrongForm, "on-conflict must be overwrite, keep-both, skip or fail.")
         }
         return policy.1
     }

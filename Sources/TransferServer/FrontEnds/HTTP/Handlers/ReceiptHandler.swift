@@ -11,7 +11,7 @@ struct ReceiptHandler: HTTPHandler {
         let text = target.path.utf8.dropFirst("\(RelativePath.reservedName)/receipt/".utf8.count)
         guard let id = UploadID(hexadecimal: Substring(text)),
             let receipt = context.uploads.intake.receipt(of: context.caller.inner(id))
-        else { throw HTTPRefusal(404, .notFound, "There is no receipt of such an upload.") }
+        else { throw HTTPRefusal(404, .notFound, "There is no receipt for this upload.") }
         return .reply(
             HTTPReply(
                 200, [("Cache-Control", "private, no-store")], receipt.jsonBytes + [UInt8(ascii: "\n")],

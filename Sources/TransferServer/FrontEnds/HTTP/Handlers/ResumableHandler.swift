@@ -44,7 +44,8 @@ struct ResumableHandler: HTTPHandler {
             let text = String(validating: name, as: UTF8.self)
         else {
             throw HTTPRefusal(
-                400, .wrongForm, "The file needs a name: put it to a path, or say it in Content-Disposition.")
+                400, .wrongForm,
+                "The file needs a name: use the path of a file, or give a name in UTF-8 in Content-Disposition.")
         }
         return target.file(text)
     }
@@ -61,7 +62,8 @@ struct ResumableHandler: HTTPHandler {
                 try named.takeBack(address.id)
                 return .reply(HTTPReply(204, UploadDialect.resumable(interop).identification))
             case .options: return .reply(HTTPReply(204, context.uploadLimit + [("Allow", Self.allowed)]))
-            default: throw HTTPRefusal(405, .wrongForm, "This is not done to uploads.", [("Allow", Self.allowed)])
+            default:
+                throw HTTPRefusal(405, .wrongForm, "Uploads do not support this method.", [("Allow", Self.allowed)])
             }
         } catch {
             throw error.identified(.resumable(interop))
@@ -91,11 +93,11 @@ struct ResumableHandler: HTTPHandler {
         // Read the head.
         let found = try named.find(address.id)
         if case .unfinished(_, let note) = found, note.isPiece {
-            throw HTTPRefusal(409, .wrongForm, "This is a piece of an upload of tus: only tus goes on with it.")
+            throw HTTPRefusal(409, .wrongForm, "This is a piece of a tus upload: continue it with tus.")
         }
         let (offset, isComplete) = try request.reading { (fields) throws(HTTPFault) in
             if interop?.hasContentType ?? true {
-                try NamedUploads.checkType(fields, of: "What is appended", is: ResumableInterop.contentType)
+                try NamedUploads.checkType(fields, of: "The appended content", is: ResumableInterop.contentType)
             }
             let offset = try NamedUploads.offset(fields)
             guard let isComplete = try UploadComplete.value(fields, interop) else {

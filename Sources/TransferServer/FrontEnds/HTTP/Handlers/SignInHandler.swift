@@ -22,9 +22,10 @@ struct SignInHandler: HTTPHandler {
             let fields = HTTPRefusal(refusal).fields.filter { $0.0.hasSameBytes(as: "Retry-After") }
             let status = refusal.code == .authenticationFailed ? 404 : refusal.code.httpStatus
             answer = .page(status, status == 404 ? words.used : words.later, fields)
-        case .foreign: throw HTTPRefusal(403, .forbidden, "A page of another site may not sign in here.")
+        case .foreign: throw HTTPRefusal(403, .forbidden, "A page of another site must not sign in here.")
         case .unknownMethod:
-            throw HTTPRefusal(405, .wrongForm, "A link is looked at or used.", [("Allow", "GET, HEAD, POST")])
+            throw HTTPRefusal(
+                405, .wrongForm, "A sign-in link allows only GET, HEAD and POST.", [("Allow", "GET, HEAD, POST")])
         }
         answer.rejectsContent = true
         return answer
@@ -33,7 +34,7 @@ struct SignInHandler: HTTPHandler {
     /// Answers `/.transfer/out`: ends the browser's session.
     func signOut(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
         guard let session = request.session, let gate = context.resources.gate else {
-            throw HTTPRefusal(404, .notFound, "The request shows no session that could end.")
+            throw HTTPRefusal(404, .notFound, "The request has no session to sign out of.")
         }
         let uploads = context.uploads
         do throws(AccessFault) {
@@ -58,7 +59,7 @@ struct SignInHandler: HTTPHandler {
         } else {
             guard !request.way.isFromOwnPage(head) else { return }
         }
-        throw HTTPRefusal(403, .forbidden, "A page of another site may not use this session.")
+        throw HTTPRefusal(403, .forbidden, "A page of another site must not use this session.")
     }
 
     /// Adds what helps a browser without access: a page, if a person asks for a folder, and the removal of a cookie whose session is over.
@@ -191,7 +192,7 @@ extension LogEvent {
     /// A browser has used a sign-in link.
     static func sessionBegan(_ client: String, _ id: String, peer: String) -> LogEvent {
         LogEvent(
-            .info, "sessionBegan", "a browser at \(peer) is \(client.escapedForDisplay) from now on",
+            .info, "sessionBegan", "a browser at \(peer) has signed in as \(client.escapedForDisplay)",
             fields(client, id, peer))
     }
 

@@ -33,7 +33,8 @@ struct TusHandler: HTTPHandler {
                 return .reply(HTTPReply(204, UploadDialect.tus.identification))
             default:
                 throw HTTPRefusal(
-                    405, .wrongForm, "This is not done to uploads.", [("Allow", "OPTIONS, POST, HEAD, PATCH, DELETE")])
+                    405, .wrongForm, "Uploads do not support this method.",
+                    [("Allow", "OPTIONS, POST, HEAD, PATCH, DELETE")])
             }
         } catch {
             throw error.identified(.tus)
@@ -46,7 +47,7 @@ struct TusHandler: HTTPHandler {
         try request.reading { (fields) throws(HTTPFault) in
             guard let name = try fields.only("x-http-method-override") else { return request.head.method }
             guard request.head.method == .post, let method = HTTPMethod(name) else {
-                throw HTTPFault(400, "X-HTTP-Method-Override stands in a POST and names a method.")
+                throw HTTPFault(400, "X-HTTP-Method-Override must be in a POST and name a method.")
             }
             return method
         }
@@ -120,7 +121,7 @@ extension TusHandler {
             // Some clients send "null" for a missing value (Uppy).
             guard let text = try metadata.string(key), !text.hasSameBytes(as: "null") else { continue }
             guard FormReceiver.isAddressable(text.utf8) else {
-                throw HTTPFault(400, "A name with a backslash has no address here: say another one.")
+                throw HTTPFault(400, "A name with a backslash cannot be addressed over HTTP: choose another name.")
             }
             name = text
             break
@@ -168,7 +169,7 @@ extension TusHandler {
         guard unfinished.offset == offset else { throw .otherOffset(unfinished.offset) }
         try request.reading { (_) throws(HTTPFault) in
             guard unfinished.total == nil || total ?? unfinished.total == unfinished.total else {
-                throw HTTPFault(400, "The length of an upload does not change once it is known.")
+                throw HTTPFault(400, "The length of an upload must not change once it is known.")
             }
             try named.checkSize(total)
         }
@@ -187,7 +188,7 @@ extension TusHandler {
         _ request: HTTPRequest, _ intent: UploadIntent, _ note: UploadNote, _ pieces: [String]
     ) throws(HTTPRefusal) -> HTTPResponse {
         guard request.body == .none || request.body == .length(0) else {
-            throw HTTPRefusal(HTTPFault(400, "An upload that is made of others brings no content."))
+            throw HTTPRefusal(HTTPFault(400, "A request that concatenates uploads must not have content."))
         }
         // Find the pieces.
         var found: [HTTPConcatenation.Piece] = []
@@ -197,7 +198,7 @@ extension TusHandler {
                 kind.isPiece,
                 unfinished.total == unfinished.offset
             else {
-                throw HTTPRefusal(400, .wrongForm, "Upload-Concat names something that is no complete piece.")
+                throw HTTPRefusal(400, .wrongForm, "Upload-Concat names an upload that is not a complete piece.")
             }
             found.append(HTTPConcatenation.Piece(id: unfinished.intent.id, size: unfinished.offset))
             total = total.addingClamped(unfinished.offset)
@@ -271,7 +272,7 @@ final class HTTPConcatenation: HTTPAnswer {
             }
             guard isThere else {
                 upload.abort()
-                throw Failure(.notFound, "A piece of the upload has gone.")
+                throw Failure(.notFound, "A piece of the upload no longer exists.")
             }
         }
         taken = end
@@ -289,6 +290,7 @@ extension HTTPRefusal {
     /// Refuses a request that continues an upload at another offset than its end.
     static func otherOffset(_ offset: UInt64) -> HTTPRefusal {
         HTTPRefusal(
-            409, .wrongForm, "The upload has \(offset) bytes: go on there.", [("Upload-Offset", "\(offset)")])
+            409, .wrongForm, "The upload has \(offset) bytes: continue at that offset.",
+            [("Upload-Offset", "\(offset)")])
     }
 }

@@ -36,8 +36,8 @@ struct HTTPWay: Equatable, Sendable {
 }
 
 extension HTTPWay {
-    private static let disagreement = HTTPFault(400, "Two fields of a proxy say different things of the client.")
-    private static let noAddress = HTTPFault(400, "The address that a proxy tells is none.")
+    private static let disagreement = HTTPFault(400, "The proxy's fields contradict each other about the client.")
+    private static let noAddress = HTTPFault(400, "The client's address in a proxy's field is not valid.")
 
     /// Takes over what a trusted proxy states about the client: the last hop from the right that is not itself a trusted proxy.
     ///

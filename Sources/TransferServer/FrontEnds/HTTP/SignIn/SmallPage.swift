@@ -58,7 +58,8 @@ struct PageWords {
         case .english:
             page(
                 "Sign in",
-                "This link lets this browser in as \u{201C}\(link.name)\u{201D}, until \(end) or until you sign out. It works once.",
+                "This link signs this browser in as \u{201C}\(link.name)\u{201D}, until \(end) or "
+                    + "until you sign out. It works once.",
                 "Use it on your own devices only.", button: "Sign in")
         case .chinese:
             page(
@@ -72,8 +73,8 @@ struct PageWords {
         switch language {
         case .english:
             page(
-                "This link does not work", "It was used already, has expired, or is not complete.",
-                "Ask whoever gave it to you for a new one. If it was you: transfer access pair --web")
+                "This link does not work", "It was used already, has expired, or is incomplete.",
+                "Ask the person who gave it to you for a new one. If you made it yourself: transfer access pair --web")
         case .chinese:
             page("此链接无效", "它已被使用、已过期，或不完整。", "请向给您链接的人要一个新的。如果那就是您自己：transfer access pair --web")
         }
@@ -82,7 +83,7 @@ struct PageWords {
     /// The page if a link cannot be checked now.
     var later: [UInt8] {
         switch language {
-        case .english: page("Not now", "The server cannot look at this link now. Try again in a while.")
+        case .english: page("Not now", "The server cannot check this link now. Try again later.")
         case .chinese: page("请稍候", "服务器现在无法检查此链接，请稍后再试。")
         }
     }
@@ -90,7 +91,7 @@ struct PageWords {
     /// The page after signing out.
     var left: [UInt8] {
         switch language {
-        case .english: page("Signed out", "This browser has no access any more. To come in again, ask for a new link.")
+        case .english: page("Signed out", "This browser no longer has access. To sign in again, ask for a new link.")
         case .chinese: page("已退出", "此浏览器不再有访问权限。如需再次登录，请索取新的链接。")
         }
     }
@@ -101,7 +102,7 @@ struct PageWords {
         case .english:
             page(
                 "You have to sign in", "Ask the operator of this server for a link: transfer access pair --web",
-                "With a token: load this page again, give any name, and the token as the password.")
+                "With a token: load this page again, and enter any name, and the token as the password.")
         case .chinese:
             page(
                 "需要登录", "请向此服务器的管理员索取链接：transfer access pair --web",

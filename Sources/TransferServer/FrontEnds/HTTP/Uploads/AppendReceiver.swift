@@ -264,14 +264,16 @@ struct NamedUploads {
     /// - Throws: 413 for more than the client may send.
     func checkSize(_ total: UInt64?) throws(HTTPFault) {
         let largest = context.largestUpload
-        guard total ?? 0 <= largest else { throw HTTPFault(413, "The server takes no more than \(largest) bytes.") }
+        guard total ?? 0 <= largest else {
+            throw HTTPFault(413, "The upload is larger than the \(largest) bytes that the server accepts.")
+        }
     }
 
     /// - Parameter what: names the content in the failure's sentence.
     /// - Throws: 415 for content of another type.
     static func checkType(_ fields: HTTPFields, of what: String, is type: String) throws(HTTPFault) {
         let found = try fields.only("content-type").flatMap { MediaType($0.utf8) }
-        guard found?.essence == type else { throw HTTPFault(415, "\(what) has the type \(type).") }
+        guard found?.essence == type else { throw HTTPFault(415, "\(what) must have the type \(type).") }
     }
 
     /// The offset at which a request continues an upload.
@@ -285,7 +287,7 @@ struct NamedUploads {
 
 extension HTTPRefusal {
     static let noSuchUpload = HTTPRefusal(
-        404, .notFound, "There is no such upload: it was taken back, has expired, or was never made.",
+        404, .notFound, "There is no such upload: it was cancelled, has expired, or was never begun.",
         [("Cache-Control", "no-store")])
 
     /// The refusal with the fields that all answers of a dialect have, each once.
@@ -351,7 +353,7 @@ final class PieceChecksum {
         for wanted in [declared, behind].compactMap(\.self) {
             guard computed.contains(where: { $0.0 == wanted.0 && $0.1 == wanted.1 }) else {
                 throw Failure(
-                    .digestMismatch, "The piece arrived with another digest than its sender gave: send it again.")
+                    .digestMismatch, "The content that arrived does not have the declared digest: send it again.")
             }
         }
     }
@@ -360,7 +362,7 @@ final class PieceChecksum {
         guard let text = try fields.only("upload-checksum") else { return nil }
         let checksum = try UploadChecksum(text)
         guard let algorithm = ChecksumAlgorithm(rawValue: checksum.algorithm) else {
-            throw HTTPFault(400, "The checksums that are compared here are \(offer).")
+            throw HTTPFault(400, "This server supports these checksum algorithms: \(offer).")
         }
         return (algorithm, checksum.digest)
     }

@@ -91,7 +91,7 @@ extension UploadOutcome {
 extension Failure {
     /// The content does not have the digest that the request states.
     static let hasOtherDigest = Failure(
-        .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
+        .digestMismatch, "The content that arrived does not have the declared SHA-256: send it again.")
 }
 
 extension DigestField {
@@ -102,7 +102,7 @@ extension DigestField {
     static func sha256(_ name: String, of fields: HTTPFields) throws(HTTPFault) -> [UInt8]? {
         guard let field = try DigestField(fields.values(name)) else { return nil }
         guard let digest = field.sha256 else {
-            throw HTTPFault(400, "Of digests, sha-256 is compared here: say that one.")
+            throw HTTPFault(400, "The only digest that this server compares is sha-256: send that one.")
         }
         return digest
     }

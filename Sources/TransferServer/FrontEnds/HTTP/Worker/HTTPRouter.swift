@@ -103,7 +103,7 @@ struct HTTPRouter: Sendable {
         let origins = head.fields.values("origin")
         guard ![.get, .head, .options].contains(head.method), !origins.isEmpty else { return }
         guard origins.count == 1, request.way.isOwn(origins[0], head) else {
-            throw HTTPRefusal(403, .forbidden, "A page of another site may not write here.")
+            throw HTTPRefusal(403, .forbidden, "A page of another site must not write here.")
         }
     }
 
@@ -118,7 +118,8 @@ struct HTTPRouter: Sendable {
         guard let row = rows.first(where: { routes[$0].answers(head) }) else {
             let methods = rows.map { routes[$0] }.filter { !$0.isForResumption }.flatMap { $0.methods ?? [] }
             throw HTTPRefusal(
-                405, .wrongForm, "This is not done here.", [("Allow", methods.map(\.name).joined(separator: ", "))])
+                405, .wrongForm, "This path does not support the method.",
+                [("Allow", methods.map(\.name).joined(separator: ", "))])
         }
         return row
     }

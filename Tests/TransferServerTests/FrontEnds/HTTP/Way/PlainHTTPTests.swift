@@ -74,7 +74,7 @@ extension ServerTests {
             var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: [TestServer.anyPort])
             configuration.plainHTTP = [PlainHTTPListener(.internet(host: "0.0.0.0", port: 0))]
             let error = #expect(throws: ServerError.self) { try configuration.bind() }
-            #expect(error?.message.contains("--http-plain knows no encryption") ?? false)
+            #expect(error?.message.contains("--http-plain has no encryption") ?? false)
             configuration.isPlainHTTPBeyondThisMachine = true
             for socket in try configuration.bind() { socket.socket.close() }
         }
