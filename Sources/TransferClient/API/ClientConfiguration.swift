@@ -215,8 +215,9 @@ extension ClientConfiguration {
     private static let wording = KeyPair.Wording(
         name: "The client's key", harm: "push in its name",
         remedy:
-            "If nobody has, run 'chmod 600' on it; otherwise remove it, and have it removed from the servers that know it.",
-        repair: "Put the file back from a backup, or remove it, and another is made.")
+            "If no other user has, run 'chmod 600' on it; otherwise remove it, and have it removed "
+            + "from the servers that know it.",
+        repair: "Put the file back from a backup, or remove it, and Transfer makes a new key.")
 
     /// Identifies this client to servers by the key pair in a file. The program `transfer` keeps its user's key pair in
     /// `~/.config/transfer/key.pem`.
@@ -290,19 +291,20 @@ extension ClientConfiguration {
         guard isEncrypted == web.isSecure else {
             throw Self.unsupported(
                 isEncrypted
-                    ? "http:// has no encryption; use https://." : "https:// is encrypted; don't ask for plaintext.")
+                    ? "http:// has no encryption; use https://." : "https:// is encrypted; omit --plaintext.")
         }
         guard web.isSecure || web.credentials == nil else {
             throw TransferFailure(
                 reason: .untrusted,
                 message:
-                    "A password is for encrypted connections only: otherwise who listens in could use it. Nothing was sent."
+                    "A password is only sent over encrypted connections, because an eavesdropper could "
+                    + "use it. Nothing was sent."
             )
         }
         guard recipients.isEmpty, !seals, classic == nil else {
-            throw Self.unsupported("Over HTTP nothing can be sent to somebody, and no classic framing is spoken.")
+            throw Self.unsupported("HTTP supports neither recipients nor sealing nor classic framings.")
         }
-        guard !wantsReceipts else { throw Self.unsupported("Over HTTP there are no receipts.") }
+        guard !wantsReceipts else { throw Self.unsupported("HTTP does not support receipts.") }
     }
 
     private static func unsupported(_ message: String) -> TransferFailure {

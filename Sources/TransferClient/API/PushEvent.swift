@@ -115,16 +115,18 @@ extension TransferFailure {
     ///   - nameAdvice: advice that precedes the general one if the server's name could not be resolved; nil for other
     ///     causes.
     ///   - seconds: how long the client tried to connect, or to connect again; nil if it tried once.
-    ///   - rest: what is not lost; nil if no connection was made before.
+    ///   - rest: the part of the work that the same command would continue with; nil if no connection was made before.
     static func unreachable(
         _ endpoint: Endpoint, _ reason: String, nameAdvice: String?, triedFor seconds: Double?,
-        leaving rest: String? = "what is acknowledged"
+        leaving rest: String? = "the files that are not acknowledged"
     ) -> TransferFailure {
         let tries = seconds.map { retries($0, isAgain: rest != nil) } ?? "It was tried once"
-        let left = rest.map { "; the same command goes on from \($0)." } ?? ", and nothing was sent."
+        let left = rest.map { "; run the same command again to continue with \($0)." } ?? ", and nothing was sent."
         let advice =
-            nameAdvice.map { "\($0)Look whether the name is spelt right, and whether this machine is in a network." }
-            ?? "Look whether 'transfer serve' runs there, and on that port."
+            nameAdvice.map {
+                "\($0)Check whether the name is spelt right, and whether this machine is connected to a network."
+            }
+            ?? "Check whether 'transfer serve' runs there, and on that port."
         return TransferFailure(
             reason: .unreachable, message: "Cannot reach \(endpoint): \(sentence(reason)) \(tries)\(left) \(advice)",
             remedy: rest.map { _ in .goingOn }, cause: "cannot reach \(endpoint): \(reason)")
@@ -134,7 +136,7 @@ extension TransferFailure {
     static func refused(_ result: UploadResult, triedFor seconds: Double? = nil) -> TransferFailure {
         let isAccess = result.code.class == .access || result.code == .busy
         let tries = seconds.map { retries($0) } ?? retries(0)
-        let advice = result.code == .unsupportedVersion ? " Whichever side is older has to be updated." : ""
+        let advice = result.code == .unsupportedVersion ? " Update the server or the client, whichever is older." : ""
         return TransferFailure(
             reason: isAccess ? .refused : .protocolFault,
             message: "The server refused: \(result.message) (\(result.code)). \(tries).\(advice)")
@@ -143,12 +145,12 @@ extension TransferFailure {
     /// The server's key is not known, and no certificate vouches for it.
     static func unknown(_ server: UnknownServer) -> TransferFailure {
         let doubt =
-            server.speaksTransfer ? "" : " It doesn't say that it speaks Transfer: look whether the port is right."
+            server.speaksTransfer ? "" : " It may not be a Transfer server: check whether the port is right."
         return TransferFailure(
             reason: .untrusted,
             message: """
                 The server \(server.address) is not known here.\(doubt) It shows the key \(server.fingerprint); nothing was sent. \
-                If that is what the server's log says, say --server-key \(server.fingerprint), or once --trust-new.
+                If the server's log shows the same key, add --server-key \(server.fingerprint), or --trust-new once.
                 """,
             remedy: server.speaksTransfer
                 ? Remedy(purpose: "to trust it", flags: ["--server-key", "\(server.fingerprint)"]) : nil)
@@ -160,8 +162,9 @@ extension TransferFailure {
         }
         let message =
             fault.code == .unsupportedVersion
-            ? "What answers at \(endpoint) is no server of this version: \(sentence(fault.message)) It was not tried again. "
-                + "Look whether the port is right; if it is, whichever side is older has to be updated."
+            ? "The server at \(endpoint) does not speak this version of Transfer: "
+                + "\(sentence(fault.message)) It was not tried again. Check whether the port is right; if it "
+                + "is, update the server or the client, whichever is older."
             : "The server broke the protocol: \(sentence(fault.message)) It was not tried again."
         return TransferFailure(reason: .protocolFault, message: message)
     }
@@ -178,6 +181,6 @@ extension TransferFailure {
 extension ForeignService {
     /// A message for users who expected a Transfer server there.
     func sentence(_ endpoint: Endpoint) -> String {
-        "What listens at \(endpoint) is \(name), not a Transfer server. Nothing was sent. Look whether the port is right."
+        "\(endpoint) is \(name), not a Transfer server. Nothing was sent. Check whether the port is right."
     }
 }

@@ -143,7 +143,7 @@ extension TransferClient {
             return (nil, goesToTrash)
         } catch {
             guard error.reason == .rejected(.forbidden) else { throw error }
-            let message = "This client may not remove anything."
+            let message = "This client may not remove files: its access does not include the right to remove."
             return (RemovalReport(path: "", result: .forbidden, message: message), goesToTrash)
         }
     }
@@ -154,7 +154,7 @@ extension TransferClient {
         guard requestContext.remote(path).isEmpty else { return nil }
         return RemovalReport(
             path: path, result: .invalidPath,
-            message: "It is the top folder of the server, which cannot be removed; name what is in it.")
+            message: "It is the top folder of the server, which cannot be removed; name the files and folders in it.")
     }
 }
 

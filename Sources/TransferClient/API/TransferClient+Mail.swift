@@ -246,14 +246,15 @@ extension SealingIdentity {
 extension TransferFailure {
     static let noSealingKey = TransferFailure(
         reason: .untrusted,
-        message: "Without a key of this user's own nothing can be sealed: see 'transfer key'. Nothing was sent.")
+        message: "Sealing needs a key of this user: see 'transfer key'. Nothing was sent.")
 
     fileprivate static let nobodyToSealFor = TransferFailure(
-        reason: .unsupported, message: "What is sealed is for somebody, and there is nobody. Nothing was sent.")
+        reason: .unsupported, message: "Sealing needs at least one recipient. Nothing was sent.")
 
     fileprivate static let tooManyToSealFor = TransferFailure(
         reason: .unsupported,
-        message: "There are too many keys to seal for; \(SealedHeader.mostRecipients - 1) do. Nothing was sent.")
+        message: "There are too many keys to seal for; the limit is \(SealedHeader.mostRecipients - 1). Nothing "
+            + "was sent.")
 }
 
 /// Publishing this client's key, and finding those of other people, to seal for them.
@@ -337,7 +338,7 @@ extension TransferFailure {
         TransferFailure(
             reason: .rejected(.unknownRecipient),
             message:
-                "Nobody there is called '\(name.escapedForDisplay)'; 'transfer people' lists who is."
+                "The server has no user called '\(name.escapedForDisplay)'; 'transfer people' lists its users."
                 + (consequence.isEmpty ? "" : " \(consequence)"))
     }
 
@@ -345,7 +346,7 @@ extension TransferFailure {
         let name = name.escapedForDisplay
         return TransferFailure(
             reason: .rejected(.unknownRecipient),
-            message: "\(name) has published no key to seal for; \(name) does with 'transfer whoami'."
+            message: "\(name) has not published a key to seal for; \(name) publishes one by running 'transfer whoami'."
                 + (consequence.isEmpty ? "" : " \(consequence)"))
     }
 }

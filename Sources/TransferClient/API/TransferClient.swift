@@ -226,17 +226,18 @@ extension ClientConfiguration {
         else {
             return TransferFailure(
                 reason: .rejected(.unknownRecipient),
-                message: "A recipient's name has 1 to \(Recipients.nameSize) bytes, and all of them together have "
-                    + "\(Self.mostRecipientBytes) at most. Nothing was sent.")
+                message: "A recipient's name must have 1 to \(Recipients.nameSize) bytes, and all names "
+                    + "together at most \(Self.mostRecipientBytes). Nothing was sent.")
         }
         guard !wantsReceipts else {
             return TransferFailure(
                 reason: .unsupported,
-                message: "What is for somebody has the recipients' receipts, and none of the server. Nothing was sent.")
+                message: "Files for recipients get the recipients' receipts, not the server's; push without "
+                    + "--receipts. Nothing was sent.")
         }
         guard classic == nil else {
             return TransferFailure(
-                reason: .unsupported, message: "Classic framings know no mailboxes. Nothing was sent.")
+                reason: .unsupported, message: "Classic framings do not support recipients. Nothing was sent.")
         }
         return nil
     }
@@ -249,17 +250,19 @@ extension ClientConfiguration {
         guard archives, classic != nil || server.web != nil || !recipients.isEmpty else { return nil }
         let place = recipients.isEmpty ? "A server that speaks another protocol" : "A mailbox"
         return TransferFailure(
-            reason: .unsupported, message: "\(place) takes files alone; send them without --archive. Nothing was sent.")
+            reason: .unsupported, message: "\(place) accepts only files; send them without --archive. Nothing was sent."
+        )
     }
 }
 
 extension TransferFailure {
     fileprivate static let bareClassic = TransferFailure(
-        reason: .unsupported, message: "Classic framings know no encryption. Nothing was sent.")
+        reason: .unsupported, message: "Classic framings do not support encryption. Nothing was sent.")
 
     fileprivate static let bareToken = TransferFailure(
         reason: .untrusted,
-        message: "A token is for encrypted connections only: otherwise who listens in could use it. Nothing was sent.")
+        message: "A token is only sent over encrypted connections, because an eavesdropper could use it. "
+            + "Nothing was sent.")
 }
 
 /// Synchronizing a local directory with a folder of the server.

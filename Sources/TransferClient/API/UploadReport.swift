@@ -143,7 +143,7 @@ extension UploadReport {
         case .success(let signed): receipt = signed
         case .failure(let fault):
             result = .badReceipt
-            message = "Stored, but the receipt is no good: \(fault.phrase)."
+            message = "Stored, but the receipt is not valid: \(fault.phrase)."
         }
     }
 }
@@ -158,11 +158,11 @@ extension UploadReport {
             self = .failed(
                 upload,
                 Failure(
-                    .stored, "The other side says that it is stored (verified: no, durable: unknown)."))
+                    .stored, "The server reports that it is stored (verified: no, durable: unknown)."))
         case .failed:
             self = .failed(
                 upload,
-                Failure(.storageFailed, "The other side says that it has failed, and not why."))
+                Failure(.storageFailed, "The server reports a failure without a reason."))
         case .result(let result):
             self = .failed(upload, Failure(result.code, result.message ?? ""))
             guard isVerified else { return }
@@ -181,7 +181,8 @@ extension UploadReport {
         let told = (try? DigestField(answer.head.fields.values("repr-digest")))?.sha256
         if let own, let told, own != told {
             let message =
-                "The server says that it has stored other content than was sent: its SHA-256 is another one (verified: no)."
+                "The server reports that it stored other content than this client sent: the SHA-256 "
+                + "differs (verified: no)."
             self = .failed(upload, Failure(.digestMismatch, message))
             return
         }
@@ -194,7 +195,8 @@ extension UploadReport {
             hasReplaced = answer.json?["replaced"] == .bool(true)
         } else if answer.cut != nil {
             let message =
-                "The server answered \(answer.head.statusText) before all of the content had left: nobody knows what it has."
+                "The server answered \(answer.head.statusText) before all of the content was sent: "
+                + "what it stored is not known."
             self = .failed(upload, Failure(.unacknowledged, message))
             return
         } else {
@@ -216,15 +218,16 @@ extension UploadReport {
             }
         let compared =
             if isCompared {
-                "it names the SHA-256 of what was sent"
+                "it returned the SHA-256 of the content that was sent"
             } else if isPieces {
-                "it has compared the digest of every piece"
+                "it compared the digest of every piece"
             } else {
-                "it has compared nothing"
+                "it did not compare the content"
             }
         return
-            "The server answered \(answer.head.statusText) for \(path): \(compared), and nothing is known of whether it is "
-            + "durable (verified: \(isCompared || isPieces ? "yes" : "no"), durable: unknown)."
+            "The server answered \(answer.head.statusText) for \(path): \(compared), and it is not "
+            + "known whether the content is durable (verified: \(isCompared || isPieces ? "yes" : "no"), "
+            + "durable: unknown)."
     }
 }
 

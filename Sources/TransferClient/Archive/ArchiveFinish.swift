@@ -128,7 +128,7 @@ extension ArchiveFinish {
             attempt.isThere = isSame(there, attempt)
             guard !attempt.isThere, conflict != .overwrite else { break }
             if let first = attempt.first, there.isFile, hasContent(there, first) {
-                let message = "It has the content already, and stays a file of its own."
+                let message = "It has the same content already, and stays a separate file instead of a hard link."
                 var outcome = ArchiveOutcome(result: .alreadyStored, path: attempt.path, message: message)
                 outcome.isAsked = false
                 tell(attempt.item, outcome)
@@ -148,7 +148,7 @@ extension ArchiveFinish {
             attempt.item,
             ArchiveOutcome(
                 result: isSkipped ? .skipped : .pathConflict, path: attempt.path,
-                message: "Something else has the name \(attempt.path)."))
+                message: "Another entry with the name \(attempt.path) exists."))
     }
 
     /// - Returns: the next attempt; nil if the entry has its report.
@@ -199,7 +199,7 @@ extension ArchiveFinish {
                 name,
                 ArchiveOutcome(
                     result: .incomplete, path: name.path,
-                    message: "The file of which this is another name is not there."
+                    message: "The file that this hard link belongs to was not fetched."
                 ))
             return false
         }

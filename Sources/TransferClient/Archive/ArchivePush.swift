@@ -88,7 +88,8 @@ final class ArchivePush: Sendable {
             guard error.reason == .unsupported else { throw error }
             throw TransferFailure(
                 reason: .unsupported,
-                message: "\(error.message) Without --archive it takes files, with their times. Nothing was sent.")
+                message: "\(error.message) Without --archive the server accepts files, with their times. "
+                    + "Nothing was sent.")
         }
     }
 }

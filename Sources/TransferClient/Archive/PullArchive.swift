@@ -213,7 +213,7 @@ extension PullArchive {
     /// - Parameter result: the result of the pull.
     func finish(_ result: Result<Void, TransferFailure>) async -> Result<Void, TransferFailure> {
         if case .failure(let failure) = result, failure.reason == .unsupported {
-            let advice = "Without --archive it gives files, with their times. Nothing was fetched."
+            let advice = "Without --archive the server sends files, with their times. Nothing was fetched."
             return .failure(TransferFailure(reason: .unsupported, message: "\(failure.message) \(advice)"))
         }
         guard case .directory(let directory) = place else {
@@ -243,7 +243,7 @@ extension PullArchive {
             await finish.closeFolders()
         }
         for item in notes.takeOpen() {
-            report(item, ArchiveOutcome(result: .connectionLost, path: item.path, message: "It is not here."))
+            report(item, ArchiveOutcome(result: .connectionLost, path: item.path, message: "It was not fetched."))
         }
         return ending
     }

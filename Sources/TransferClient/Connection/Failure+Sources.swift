@@ -25,25 +25,26 @@ extension Failure {
     }
 
     static let changed = Failure(
-        .sourceChanged, "The file changed while it was read; push it again when it is at rest.")
+        .sourceChanged, "The file changed while it was read; push it again when no program writes to it.")
 
     /// The same failure for an upload that can be resumed.
     ///
     /// - Parameter seconds: how long the server keeps the part that has arrived.
     func keeping(seconds: UInt32) -> Failure {
         let kept = DurationFormat.words(seconds)
-        let advice = "What has arrived is kept for \(kept); the same command goes on from there."
+        let advice =
+            "The server keeps the part that has arrived for \(kept); run the same command again to continue from there."
         return Failure(code, "\(message) \(advice)")
     }
 
     static let reserved = Failure(
-        .sourceSkipped, "Skipped: the name is one of Transfer's own, and what has it is never sent.")
+        .sourceSkipped, "Skipped: the name is reserved for Transfer, and entries with it are never sent.")
 
     /// An entry has only the name of a witness.
     static let leftByRemoval = Failure(
         .sourceSkipped,
-        "It has a name that removals give for a moment. Rename it; if a removal of yours was killed, a push or "
-            + "watch with --delete-source gives it its name back when it is a minute old.")
+        "It has a temporary name that 'transfer' gives to files while it removes them. Rename it; if a "
+            + "removal was killed, a push or watch with --delete-source restores its name after a minute.")
 
     /// - Parameter what: the type of file, such as a device or a FIFO.
     static func special(_ what: String) -> Failure {
@@ -59,7 +60,7 @@ extension Failure {
     ///
     /// - Parameter remark: the server's words, if it sent some.
     static func unanswered(_ remark: String?) -> Failure {
-        let said = remark.map { " The other side says: \($0)" } ?? ""
+        let said = remark.map { " The server says: \($0)" } ?? ""
         return Failure(
             .unacknowledged,
             "Sent, not acknowledged: this framing has no acknowledgement (verified: no).\(said)")
@@ -72,8 +73,8 @@ extension Failure {
         let end = reason.utf8.last == UInt8(ascii: ".") ? "" : "."
         return Failure(
             .unacknowledged,
-            "All of it was sent, and no answer came: \(reason)\(end) Whether it is stored is not known. It is not "
-                + "sent again by itself, which could store it twice.")
+            "All of it was sent, and no answer came: \(reason)\(end) Whether it is stored is not "
+                + "known. It is not sent again automatically, because that could store it twice.")
     }
 
     static let stopped = Failure(.cancelled, "It was stopped.")

@@ -79,20 +79,20 @@ struct ServerGreeting {
         switch fault {
         case .notTLS(let opening) where opening.first == Self.bareFrame:
             return .untrusted(
-                "The server \(server.server) doesn't use TLS. Where nobody can listen in, push with --plaintext. Nothing "
-                    + "was sent.", .bare)
+                "The server \(server.server) doesn't use TLS. In a network without eavesdroppers, push "
+                    + "with --plaintext. Nothing was sent.", .bare)
         case .notTLS(let opening):
             if let service = ForeignService(opening: opening) {
                 return .unsupported(service.sentence(server.endpoint))
             }
             return .unsupported(
-                "What listens at \(server.server) is no Transfer server: it doesn't speak TLS. Nothing was sent.")
+                "\(server.server) is not a Transfer server: it doesn't speak TLS. Nothing was sent.")
         case .alert(Self.otherProtocol):
             return .unsupported(
-                "What listens at \(server.server) is no Transfer server: it speaks TLS, and something else than Transfer in "
-                    + "it, as web servers do. Look whether the port is right. Nothing was sent.")
+                "\(server.server) is not a Transfer server: it speaks TLS, but another protocol than "
+                    + "Transfer, as web servers do. Check whether the port is right. Nothing was sent.")
         case .alert, .broken, .untrusted:
-            return .unsupported("There is no TLS with \(server.server): \(fault.reason). Nothing was sent.")
+            return .unsupported("The TLS handshake with \(server.server) failed: \(fault.reason). Nothing was sent.")
         }
     }
 }

@@ -79,7 +79,7 @@ extension TreeCopy {
                 continue
             }
             guard !found.path.hasSameBytes(as: TransferClient.clean(target)) else {
-                tell(nil, answer.path, .pathConflict, "It is there already: source and target are one.")
+                tell(nil, answer.path, .pathConflict, "Source and target are the same.")
                 continue
             }
             try add(found, at: target, &plan, &budget)

@@ -40,11 +40,13 @@ final class TreeCopyRun: Sendable {
             if folder.permissions & Self.everybody == Self.everybody {
                 open.append(folder)
             } else {
-                fail(folder, .forbidden, "It is not for everybody, and this client may not give a folder permissions.")
+                fail(
+                    folder, .forbidden,
+                    "It has restricted permissions, and this client may not set the permissions of folders.")
             }
         }
         for folder in try await refused(open, hasPermissions: false) {
-            fail(folder, .forbidden, "This client may not make folders.")
+            fail(folder, .forbidden, "This client may not create folders.")
         }
     }
 
@@ -83,13 +85,13 @@ final class TreeCopyRun: Sendable {
         guard result == .completed else {
             return Failure(
                 result,
-                "The folder was made, and could not be given the permissions and times of its source. \(message)"
+                "The folder was created, but the permissions and times of its source could not be set. \(message)"
             )
         }
         guard folder.isPartial else { return nil }
         return Failure(
             .unsuitable,
-            "The folder was made without its extended attributes: they have more than "
+            "The folder was created without its extended attributes: they have more than "
                 + "\(ExtraAttributes.mostBytes) bytes, or the server may not read them.")
     }
 
@@ -102,7 +104,7 @@ final class TreeCopyRun: Sendable {
     private func isPossible(_ form: EntryForm, _ entry: SyncEntry) -> Bool {
         let fault = unmade.withLock { unmade in entry.path.folders.lazy.compactMap { unmade[$0] }.first }
         guard let (code, message) = fault else { return true }
-        copy.tell(form, entry.path.string, code, "A folder that it goes into could not be made. \(message)")
+        copy.tell(form, entry.path.string, code, "A folder that contains it could not be created. \(message)")
         return false
     }
 }

@@ -40,7 +40,7 @@ struct Arrival: Sendable {
         received.seal = verified.seal
         guard let failure, let path = report.path else { return received }
         received.result = failure.code
-        received.message = "It is stored as \(path), and the server does not take it for delivered: \(failure.message)"
+        received.message = "It is stored as \(path), but the server did not mark it as delivered: \(failure.message)"
         return received
     }
 }

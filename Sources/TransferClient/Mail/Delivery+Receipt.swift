@@ -14,7 +14,7 @@ extension Delivery {
         let said = signed.receipt
         guard said.delivery == id, said.to.hasSameBytes(as: person) else { throw .otherUpload("another delivery") }
         guard said.size == size, said.digest == digest, said.name.string.hasSameBytes(as: name) else {
-            throw .otherUpload("other content, or another name")
+            throw .otherUpload("other content or another name")
         }
         return signed
     }

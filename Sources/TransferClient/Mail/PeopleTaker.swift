@@ -47,7 +47,8 @@ final class PeopleTaker: AnswerTaker {
         // At most one person, this client, answers the question about itself.
         guard !isAboutItself || count <= 1 && persons.allSatisfy(\.isClient) else {
             return .fault(
-                ProtocolFault(.unexpectedFrame, "The server does not say who this client is, and of one alone."))
+                ProtocolFault(.unexpectedFrame, "The server answered the question who this client is with other users.")
+            )
         }
         return .wanted
     }
@@ -122,7 +123,7 @@ extension Outcome {
     var withReason: Outcome {
         guard message.isEmpty, !code.isSuccess else { return self }
         var outcome = self
-        outcome.message = "The server answers \(code), and does not say why."
+        outcome.message = "The server answers \(code) without a reason."
         return outcome
     }
 }

@@ -271,7 +271,7 @@ extension ReceivePlan {
         do throws(RelativePath.Fault) {
             target = try RelativePath(name ?? visible(self.name(of: delivery)))
         } catch {
-            let advice = name == nil ? " It can be received under another name." : ""
+            let advice = name == nil ? " Receive it under another name." : ""
             leave(delivery, ReceiveReport(delivery, .invalidPath, error.message + advice))
             return []
         }
@@ -363,16 +363,17 @@ extension TransferFailure {
     static let tooManyDeliveries = TransferFailure(
         reason: .rejected(.incomplete),
         message:
-            "The server lists more deliveries than this program holds in memory, and those that it has looked at still wait there. "
-            + "The rest was not looked at. Receive or decline some, and run the command again.")
+            "The server lists more deliveries than this program holds in memory. Those that it has "
+            + "read still wait on the server, and it has not read the rest. Receive or decline some, and "
+            + "run the command again.")
 
     /// - Parameter delivery: a delivery with the id of one that was listed before and not reported on.
     fileprivate static func oneIDForTwo(_ delivery: Delivery) -> TransferFailure {
         TransferFailure(
             reason: .protocolFault,
             message: "The server lists two deliveries with the id \(delivery.id). The second one, "
-                + "\(delivery.shownName), is not received. If the server is not yours, ask who runs it; what it says cannot be "
-                + "trusted.")
+                + "\(delivery.shownName), is not received. If the server is not yours, ask its operator; its "
+                + "lists cannot be trusted.")
     }
 }
 

@@ -223,16 +223,16 @@ final class KnownPlaces: Sendable {
 extension Failure {
     /// The failure for a folder that contains the server's own folder.
     static let servers = Failure(
-        .sourceSkipped, "The server stores in it, and would store what it has stored again.")
+        .sourceSkipped, "The server stores in it, so its files would be sent and stored again.")
 
     /// The failure for the folder on the server that is being pulled to.
     static let target = Failure(
-        .sourceSkipped, "It is the directory that is pulled to.")
+        .sourceSkipped, "It is the directory that the files are pulled to.")
 
     static func perhapsServers(_ reason: String) -> Failure {
         Failure(
             .sourceUnreadable,
-            "It is the directory of a server, and may be that of this one, which could not be asked: \(reason)"
+            "It is the directory of a server, perhaps of this one, which could not be asked: \(reason)"
         )
     }
 }

@@ -87,7 +87,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         guard let content, let staged, failure == nil else { return .unwanted }
         let offset = content.size
         guard content.take(bytes) else {
-            return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
+            return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it announced."))
         }
         do throws(Failure) {
             try isHole ? staged.clear(offset..<content.size) : staged.write(bytes, at: offset)

@@ -100,6 +100,7 @@ extension PullReport {
         PullReport(
             source: String(decoding: path, as: UTF8.self), result: .invalidPath, size: 0,
             message: path.contains(0)
-                ? "It has a zero byte, which no path has." : "Its name is not UTF-8, as all paths on a server are.")
+                ? "It contains a NUL byte, which no path can have."
+                : "Its name is not UTF-8, as all paths on a server are.")
     }
 }

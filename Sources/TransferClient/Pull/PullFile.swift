@@ -162,7 +162,7 @@ final class PullFile: @unchecked Sendable {
         let (code, path, version): (ResultCode, RelativePath, ContentVersion?)
         switch outcome {
         case .failure(let error): return report(error.code, error.message)
-        case .success(.skipped): return report(.skipped, "\(target) was here already.")
+        case .success(.skipped): return report(.skipped, "\(target) exists already.")
         case .success(.committed(let place, let file)), .success(.restored(let place, let file)),
             .success(.healed(let place, let file)):
             (code, path, version) = (.committed, place, file)

@@ -51,7 +51,7 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
         guard let content, failure == nil else { return .unwanted }
         let offset = content.size
         guard content.take(bytes) else {
-            return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
+            return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it announced."))
         }
         do throws(Failure) {
             try isHole ? split.staged.clear(offset..<content.size) : split.staged.write(bytes, at: offset)

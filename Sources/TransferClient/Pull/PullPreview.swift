@@ -70,6 +70,6 @@ final class PullPreview: RequestSource {
         guard plan.context.configuration.conflict == .fail, reader.attributes(at: file.target) != nil else {
             return nil
         }
-        return file.report(.pathConflict, "Something else has the name \(file.target) here.")
+        return file.report(.pathConflict, "Another entry with the name \(file.target) exists here.")
     }
 }

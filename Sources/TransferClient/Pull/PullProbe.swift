@@ -43,10 +43,11 @@ final class PullProbe: AnswerTaker {
 
 extension Failure {
     static let otherSize = Failure(
-        .sizeMismatch, "The server has not as many bytes of it as it has listed.")
+        .sizeMismatch, "The server's file has another size than it listed.")
 
     static let otherThanListed = Failure(
         .digestMismatch,
-        "What came is not what the server lists. It is not acknowledged, and what is stored of it is not to be trusted."
+        "The content differs from the digest that the server listed. It is not acknowledged, and the "
+            + "stored part cannot be trusted."
     )
 }

@@ -165,5 +165,5 @@ final class PullSplit: PullPublishing, Sendable {
 extension Failure {
     /// The digest of the server's disk differs from that in its catalog.
     static let decayed = Failure(
-        .contentLost, "The file no longer is what was stored: the server's disk has lost it.")
+        .contentLost, "The server's disk has damaged the file.")
 }

@@ -25,7 +25,7 @@ actor PushRun {
         unownedExecutor = context.loop.asUnownedSerialExecutor()
         reconnector = Reconnector(
             context.server, context.configuration, context.security, on: context.loop, pool: context.pool,
-            leaving: "what is acknowledged")
+            leaving: "the files that are not acknowledged")
     }
 
     func run() async {

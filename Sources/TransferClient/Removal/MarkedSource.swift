@@ -85,7 +85,7 @@ struct MarkedSource {
         do throws(SystemError) {
             try witness.remove()
         } catch {
-            throw SourceKept(reason: "Its directory changed while the server was asked for it.")
+            throw SourceKept(reason: "Its directory changed while the client asked the server about it.")
         }
         try checkStored(said)
         try checkApart(said)
@@ -100,10 +100,10 @@ struct MarkedSource {
         switch report.form {
         case .file, .hardLink:
             guard let digest = report.digest else { throw .notDurable }
-            guard let pushed = report.file else { throw SourceKept(reason: "It is no file.") }
+            guard let pushed = report.file else { throw SourceKept(reason: "It is not a file.") }
             return .file(pushed, digest)
         case .link:
-            guard let link = report.link else { throw SourceKept(reason: "It is no symbolic link.") }
+            guard let link = report.link else { throw SourceKept(reason: "It is not a symbolic link.") }
             return .link(link)
         case .folder: return .folder
         }
@@ -142,7 +142,7 @@ struct MarkedSource {
             return SourceKept(reason: "\(reason.reason) It is called '\(witness.takenName.escapedForDisplay)' now.")
         }
         guard !other.hasSameBytes(as: name) else { return reason }
-        let message = "Something else has its name by now; it is called '\(other.escapedForDisplay)'."
+        let message = "Another entry has its name now; it is called '\(other.escapedForDisplay)'."
         return SourceKept(reason: "\(reason.reason) \(message)")
     }
 
@@ -152,7 +152,7 @@ struct MarkedSource {
         } catch {
             // EINVAL: the directory is called `.`; EBUSY: a file system is mounted there.
             guard [ENOTEMPTY, EEXIST, EINVAL, EBUSY].contains(error.errno) else { throw .unremovable(error) }
-            throw SourceKept(reason: "Something is left in it.", isOccupied: true)
+            throw SourceKept(reason: "It is not empty.", isOccupied: true)
         }
     }
 
@@ -175,7 +175,7 @@ struct MarkedSource {
     private func checkStored(_ said: SourceAnswers) throws(SourceKept) {
         guard case .file(_, let digest) = sent, let id = Self.lookedUp(report) else { return try checkPath(said) }
         guard let found = said.uploads[id] else {
-            guard said.failure == nil else { throw .unanswered("whether it still has it", said.failure) }
+            guard said.failure == nil else { throw .unanswered("whether it still has the file", said.failure) }
             throw .isStoredNoMore
         }
         guard found.digest == digest, found.isDurable, let path = found.storedPath, path.hasSameBytes(as: storedPath)
@@ -185,7 +185,7 @@ struct MarkedSource {
     /// The same for a source without an upload: another name of a file, a symbolic link, a folder.
     private func checkPath(_ said: SourceAnswers) throws(SourceKept) {
         guard let answer = said.paths[PathKey(storedPath)] else {
-            throw .unanswered("whether it still has it", said.failure)
+            throw .unanswered("whether it still has the file", said.failure)
         }
         let isStored =
             switch sent {
@@ -199,20 +199,21 @@ struct MarkedSource {
     /// - Throws: `SourceKept` unless the source and the stored file are known to be different files.
     private func checkApart(_ said: SourceAnswers) throws(SourceKept) {
         guard let answer = said.paths[PathKey(witnessPath)] else {
-            throw .unanswered("whether it has a copy of its own", said.failure)
+            throw .unanswered("whether it has its own copy", said.failure)
         }
         switch answer.result {
         case .notFound: return
         case .completed:
-            throw SourceKept(reason: "It lies in the server's own directory, and may be what is stored there.")
+            throw SourceKept(reason: "It is in the server's directory, and may be the stored file itself.")
         // A client that may only send gets no answer. The file that it has just sent is not its source, unless it
         // replaced an existing file.
         case .forbidden where report.result == .committed && report.isRead && !mayHaveReplaced: return
         case .forbidden:
             throw SourceKept(
-                reason: "This client may not see what is stored, so it cannot tell whether the server has its own copy."
+                reason: "This client may not read files on the server, so it cannot check whether the server "
+                    + "has its own copy."
             )
-        default: throw SourceKept(reason: "The server does not say whether it has a copy of its own: \(answer.message)")
+        default: throw SourceKept(reason: "The server does not say whether it has its own copy: \(answer.message)")
         }
     }
 
@@ -260,16 +261,16 @@ struct MarkedSource {
 
 extension Failure {
     fileprivate static let openForWriting = Failure(
-        .sourceUnreadable, "Somebody has it open for writing.")
+        .sourceUnreadable, "A program has it open for writing.")
 }
 
 extension SourceKept {
-    fileprivate static let notDurable = SourceKept(reason: "The server has not said that it is durable.")
+    fileprivate static let notDurable = SourceKept(reason: "The server has not confirmed that it is durable.")
 
     fileprivate static let changed = "It has changed since it was pushed."
 
     fileprivate static let isStoredNoMore = SourceKept(
-        reason: "The server does not have it under that name any more: it was replaced, moved or removed since.")
+        reason: "The server no longer has it under that name: it was replaced, moved or removed.")
 
     /// - Parameter question: what the server was asked, as a clause that begins with "whether".
     fileprivate static func unanswered(_ question: String, _ failure: TransferFailure?) -> SourceKept {

@@ -62,7 +62,7 @@ final class ArrivingContent {
         if part != nil { blocks += last?.digest ?? (blocks.isEmpty ? digest.bytes : []) }
         guard digest == end.digest else {
             throw Failure(
-                .digestMismatch, "The content arrived as \(digest), and was sent as \(end.digest).")
+                .digestMismatch, "The content arrived with the digest \(digest), and was sent with \(end.digest).")
         }
         return digest
     }

@@ -101,7 +101,7 @@ final class ListTaker: AnswerTaker {
         guard shared.hold(UInt64(new.count) * ListBudget.nameBytes) else { return .unwanted }
         for entry in new {
             guard let below = RemoteEntry.path(of: entry.name, in: path), (try? RelativePath(below)) != nil else {
-                shared.fail(.invalidPath, "The server lists what is no name: \(entry.name.escapedForDisplay)")
+                shared.fail(.invalidPath, "The server lists an invalid name: \(entry.name.escapedForDisplay)")
                 continue
             }
             let found = RemoteEntry(below, entry)

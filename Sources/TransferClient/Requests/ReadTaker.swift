@@ -75,7 +75,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         guard block.count + bytes.count <= Limits.blockSize,
             passed + UInt64(block.count + bytes.count) <= content.file.size
         else {
-            return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
+            return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it announced."))
         }
         block.append(contentsOf: bytes)
         return .wanted

@@ -97,7 +97,8 @@ final class ReceivedBatch: PipedBatch, @unchecked Sendable {
         case .outcome(let outcome):
             guard !outcome.code.isSuccess || asked.request.canEnd(with: outcome.code) else {
                 let sentence =
-                    "The server answered with '\(outcome.code.name)', which does not say that the request was met."
+                    "The server answered with '\(outcome.code.name)', which does not say that the "
+                    + "request was carried out."
                 return .fault(ProtocolFault(.unexpectedFrame, sentence))
             }
             answer.end(outcome)

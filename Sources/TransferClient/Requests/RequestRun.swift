@@ -59,7 +59,7 @@ actor RequestRun {
         unownedExecutor = context.loop.asUnownedSerialExecutor()
         reconnector = Reconnector(
             context.server, context.configuration, context.security, on: context.loop, pool: context.pool,
-            leaving: "what has arrived")
+            leaving: "the rest")
     }
 
     /// - Returns: success when all requests have been answered, or why they were not.

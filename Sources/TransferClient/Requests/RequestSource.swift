@@ -40,7 +40,9 @@ protocol AnswerTaker: AnyObject, Sendable {
 }
 
 extension AnswerTaker {
-    private var senseless: Taken { .fault(ProtocolFault(.unexpectedFrame, "The server answers something else.")) }
+    private var senseless: Taken {
+        .fault(ProtocolFault(.unexpectedFrame, "The server's answer does not match the request."))
+    }
 
     func take(_ entries: [ListedEntry]) -> Taken { senseless }
     func take(_ persons: [ListedPerson]) -> Taken { senseless }

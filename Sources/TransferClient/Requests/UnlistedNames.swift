@@ -14,6 +14,6 @@ public struct UnlistedNames: Sendable, Equatable {
     var words: String {
         let what = count == 1 ? "1 name in it is not listed" : "\(count) names in it are not listed"
         let them = count == 1 ? "it" : "them"
-        return "\(what), because no path can have \(them): not UTF-8, too long, or Transfer's own."
+        return "\(what), because no path can have \(them): not UTF-8, too long, or reserved for Transfer."
     }
 }

@@ -208,7 +208,7 @@ struct DirectoryWalk {
             case .success(let filter):
                 levels.append(Level(place: place, relative: relative, filter: filter, entries: entries))
             case .failure(let fault):
-                let message = "Nothing of it is sent: its \(selection.ignoreFile ?? "") \(fault.message)."
+                let message = "Its files are not sent: its \(selection.ignoreFile ?? "") \(fault.message)."
                 skip(Failure(.sourceUnreadable, message))
             }
         } catch {

@@ -171,7 +171,7 @@ enum FileType: Equatable {
         case .fifo: "a FIFO"
         case .socket: "a socket"
         case .device: "a device"
-        case .unknown: "something unknown"
+        case .unknown: "a file of unknown type"
         }
     }
 }

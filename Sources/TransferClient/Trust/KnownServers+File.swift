@@ -60,7 +60,7 @@ extension KnownServers {
         var lines: [Line] = []
         for (index, part) in parts.enumerated() {
             guard let line = Line(part) else {
-                let problem = "has something else than an address and a fingerprint in line \(index + 1)"
+                let problem = "does not have an address and a fingerprint in line \(index + 1)"
                 return .failure(file.fault(problem))
             }
             lines.append(line)

@@ -107,21 +107,21 @@ final class ServerVerifier: Sendable {
 
 extension ServerVerifier {
     private func otherKey(_ key: KeyFingerprint, wanted: KeyFingerprint) -> String {
-        "The server \(address) shows the key \(key), not \(wanted). Either the fingerprint is wrong, or somebody else "
-            + "answers in the server's place. Nothing was sent."
+        "The server \(address) shows the key \(key), not \(wanted). Either the fingerprint is wrong, "
+            + "or another server answers in its place. Nothing was sent."
     }
 
     private func otherKey(_ key: KeyFingerprint, announced: KeyFingerprint) -> String {
-        "The server \(address) shows the key \(key), but whoever answered when it was looked for announced \(announced). "
-            + "Somebody may have copied the answer of another server, or answered in its place. Nothing was sent. Give the "
-            + "address of the server that you mean."
+        "The server \(address) shows the key \(key), but the answer to the search announced "
+            + "\(announced). An attacker may have copied the answer of another server, or answered in its "
+            + "place. Nothing was sent. Give the address of the server that you mean."
     }
 
     private func changedKey(_ key: KeyFingerprint, known: KeyFingerprint) -> String {
         """
-        THE KEY OF THE SERVER \(address) HAS CHANGED. Somebody may be answering in its place and want to read what you \
-        send, or the server was set up anew. Known is \(known), shown was \(key). Nothing was sent. Ask whoever runs \
-        the server for its fingerprint; if it is the new one, run 'transfer trust remove \(address)' and push again.
+        THE KEY OF THE SERVER \(address) HAS CHANGED. An attacker may be answering in its place to read what you \
+        send, or the server was set up anew. Known is \(known), shown was \(key). Nothing was sent. Ask the server's \
+        operator for its fingerprint; if it is the new one, run 'transfer trust remove \(address)' and push again.
         """
     }
 
@@ -132,11 +132,11 @@ extension ServerVerifier {
             case .notYetValid:
                 "The certificate of the server \(address) is not valid yet, or the clock of this machine is wrong."
             case .wrongName: "The certificate of the server \(address) is for another name."
-            case .unknownIssuer: "Nobody known vouches for the server \(address)."
+            case .unknownIssuer: "No trusted authority has signed the certificate of the server \(address)."
             case .other(let words): "The certificate of the server \(address) cannot be trusted: \(words)."
             }
         return what
-            + " Nothing was sent. Whoever runs the server has to replace the certificate; who knows that its key "
-            + "is \(key) can push with --server-key and that."
+            + " Nothing was sent. The server's operator has to replace the certificate; if you know that "
+            + "its key is \(key), push with --server-key and this key."
     }
 }

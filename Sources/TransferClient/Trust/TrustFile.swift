@@ -87,15 +87,16 @@ extension FileTrust.Fault {
     /// Completes a sentence whose subject is the file, and says what to do.
     package var problem: String {
         let shown = path.escapedForDisplay
-        let what = isFolder ? "is not believed: its folder '\(shown)'" : "is not believed: it"
+        let what = isFolder ? "is not trusted: its folder '\(shown)'" : "is not trusted: it"
         let flag = "--\(FileTrust.flagName)"
         return switch reason {
         case .owner(let user): "\(what) belongs to user \(user). Make it your own, or give \(flag)"
-        case .unknown: "\(what) cannot be looked at. Put a file in its place, or give \(flag)"
-        case .writable: "\(what) can be written by others. Run 'chmod go-w \(shown)', or give \(flag)"
+        case .unknown: "\(what) cannot be examined. Put a file in its place, or give \(flag)"
+        case .writable: "\(what) can be written by other users. Run 'chmod go-w \(shown)', or give \(flag)"
         case .served:
-            "is not believed: it is in '\(shown)', where a server stores what its clients send. Move it, set HOME to another folder or, "
-                + "if no server uses that folder any more, remove '\(shown)/.transfer'"
+            "is not trusted: it is in '\(shown)', where a server stores what its clients send. Move "
+                + "it, set HOME to another folder or, if no server uses that folder any more, remove "
+                + "'\(shown)/.transfer'"
         }
     }
 }

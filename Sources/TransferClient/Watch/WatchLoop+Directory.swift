@@ -76,7 +76,7 @@ extension WatchLoop {
         isToldOfWatches = true
         events.send(
             .notice(
-                "The kernel does not tell of all changes (\(error)); the directory is looked through every "
+                "The kernel does not report all changes (\(error)); the directory is scanned every "
                     + "\(Int(ScanSchedule.blind.seconds)) s instead. Raise \(setting) with sysctl(8)"))
     }
 

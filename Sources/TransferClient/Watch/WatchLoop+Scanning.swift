@@ -14,8 +14,8 @@ extension WatchLoop {
             }
             failure = TransferFailure(
                 reason: .rejected(refusal.code),
-                message: "'\(directory.escapedForDisplay)' cannot be watched: the server stores in it, and all that it "
-                    + "stores would be sent again.")
+                message: "'\(directory.escapedForDisplay)' cannot be watched: the server stores in it, and "
+                    + "would receive its own files again.")
             return
         }
         folders?.beginScan()
@@ -97,7 +97,7 @@ extension WatchLoop {
     }
 
     func tellOfChanges(_ path: PathKey) {
-        hold("\(directory)/\(path.string)", "It keeps changing; it is sent when it rests.")
+        hold("\(directory)/\(path.string)", "It keeps changing; it is sent when it stops changing.")
         if options.endsWhenSent { files.vanished(path) }
     }
 

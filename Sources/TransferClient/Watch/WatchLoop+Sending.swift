@@ -76,7 +76,8 @@ extension WatchLoop {
             isToldOfJournal = true
             events.send(
                 .notice(
-                    "What was acknowledged cannot be kept (\(error)): after a restart the server is asked about it again"
+                    "The list of acknowledged files cannot be saved (\(error)): after a restart the "
+                        + "client asks the server about them again"
                 ))
         }
     }

@@ -289,8 +289,8 @@ extension WatchLoop {
             TransferFailure(
                 reason: .rejected(.targetFailed),
                 message:
-                    "Cannot keep in '\(path)' what was acknowledged: \(error). Make room, or see that this user may "
-                    + "write there.")
+                    "Cannot save the list of acknowledged files in '\(path)': \(error). Free some "
+                    + "space, or give this user write permission there.")
         }
     }
 }

@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(chmod(file, 0o666) == 0)
         let refused = try Finished(push, surroundings)
         #expect(refused.end == .exited(2) && refused.output.isEmpty)
-        #expect(refused.errors.contains("\(file): is not believed: it can be written by others. Run 'chmod go-w "))
+        #expect(refused.errors.contains("\(file): is not trusted: it can be written by other users. Run 'chmod go-w "))
         #expect(server.visibleFiles.isEmpty)
         #expect(try Finished(push + ["--insecure-permissions"], surroundings).end == .exited(0))
         var environment = surroundings
@@ -70,7 +70,7 @@ import TransferTestSupport
         try write("[access.pair]\nallow-remove = true\n")
         let refused = try Finished(list, surroundings)
         #expect(refused.end == .exited(2) && refused.output.isEmpty)
-        #expect(refused.errors.contains("\(file): is not believed: it is in '"), "\(refused.errors)")
+        #expect(refused.errors.contains("\(file): is not trusted: it is in '"), "\(refused.errors)")
         #expect(try Finished(list + ["--insecure-permissions"], surroundings).end == .exited(0))
     }
 
@@ -80,7 +80,8 @@ import TransferTestSupport
         try writeFile(list, [])
         #expect(chmod(list, 0o666) == 0)
         let refused = try Finished(["trust", "list"], surroundings)
-        #expect(refused.end != .exited(0) && refused.errors.contains("is not believed: it can be written by others"))
+        #expect(
+            refused.end != .exited(0) && refused.errors.contains("is not trusted: it can be written by other users"))
         #expect(try Finished(["trust", "list", "--insecure-permissions"], surroundings).end == .exited(0))
         #expect(chmod(list, 0o600) == 0)
         #expect(try Finished(["trust", "list"], surroundings).end == .exited(0))

@@ -140,7 +140,7 @@ import TransferTestSupport
             _ = try await Archived(plain, to: server.address) { $0.archives = false }
             let kept = try await sample.push(server)
             #expect(kept.lines.contains("hard-link copy/name alreadyStored"))
-            #expect(kept.reports.first { $0.form == .hardLink }?.message.contains("a file of its own") ?? false)
+            #expect(kept.reports.first { $0.form == .hardLink }?.message.contains("stays a separate file") ?? false)
             _ = try await sample.push(server) { $0.conflict = .overwrite }
             #expect(sample.stored(server) == TreeFacts(sample.source).lines)
         }

@@ -224,7 +224,7 @@ import TransferTestSupport
         let server = FakeServer(serve, serve)
         let pushed = try await Archived([.path(sample.source)], to: server.address) { $0.retryFor = 0 }
         #expect(pushed.failure?.reason == .unsupported && pushed.reports.isEmpty)
-        #expect(pushed.failure?.message.contains("Without --archive it takes files") ?? false)
+        #expect(pushed.failure?.message.contains("Without --archive the server accepts files") ?? false)
         let pulled = try await Pulled(["t"], from: server.address, to: sample.back) {
             ($0.retryFor, $0.archives) = (0, true)
         }

@@ -12,6 +12,7 @@ import TransferModel
         let failure = Failure(.cancelled, "Stopped.").keeping(seconds: seconds)
         #expect(failure.code == .cancelled)
         #expect(
-            failure.message == "Stopped. What has arrived is kept for \(words); the same command goes on from there.")
+            failure.message == "Stopped. The server keeps the part that has arrived for \(words); run the same command "
+                + "again to continue from there.")
     }
 }

@@ -147,8 +147,8 @@ import TransferTestSupport
 
     /// Only clients that may remove can set the permissions of a folder; the report says that they are missing.
     @Test(arguments: [
-        (0o755, "The folder was made, and could not be given the permissions", ["e"]),
-        (0o750, "It is not for everybody", []),
+        (0o755, "The folder was created, but the permissions and times", ["e"]),
+        (0o750, "It has restricted permissions", []),
     ]) func whatAFolderDoesNotGetIsSaid(_ permissions: UInt16, _ message: String, _ made: [String]) async throws {
         let version = FileVersion(high: 1, low: 1)
         let folder = ListedEntry(

@@ -273,7 +273,7 @@ import TransferTestSupport
         _ = try people.check(signer: alice.key.key, named: "carol", on: nil)
         let again = await all(client.inbox()).events
         #expect(again.map(\.shownName) == ["a.txt", "sealed.age", "plain"])
-        #expect(again[1].noteFault?.contains("not known of carol") ?? false)
+        #expect(again[1].noteFault?.contains("not a known key of carol") ?? false)
     }
 
     @Test func whatWasSentShowsItsName() async throws {

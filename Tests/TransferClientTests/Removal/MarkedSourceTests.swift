@@ -79,7 +79,7 @@ import TransferTestSupport
         return said
     }
 
-    private static let isOpen = SourceKept(reason: "Somebody has it open for writing.")
+    private static let isOpen = SourceKept(reason: "A program has it open for writing.")
 
     /// By now the server has other content at the path, has the file at another path, not durably, or not at all.
     @Test func whatIsNotStoredAsItWasAcknowledgedStays() throws {
@@ -93,7 +93,7 @@ import TransferTestSupport
             ][index]
             if index == 3 { said.uploads = [:] }
             let kept = #expect(throws: SourceKept.self) { try source.remove(said) }
-            #expect(kept?.reason.hasPrefix("The server does not have it under that name any more") == true)
+            #expect(kept?.reason.hasPrefix("The server no longer has it under that name") == true)
             #expect(Files.tree(directory.path) == ["a"])
         }
     }
@@ -104,7 +104,9 @@ import TransferTestSupport
         let source = try marked(directory.path("a"))
         var said = Self.answers(source)
         (said.uploads, said.failure) = ([:], TransferFailure(reason: .unreachable, message: "Nobody answers."))
-        #expect(throws: SourceKept(reason: "The server could not be asked whether it still has it: Nobody answers.")) {
+        #expect(
+            throws: SourceKept(reason: "The server could not be asked whether it still has the file: Nobody answers.")
+        ) {
             try source.remove(said)
         }
         #expect(Files.tree(directory.path) == ["a"])

@@ -62,8 +62,8 @@ import TransferTestSupport
             case "moved": try Files.check(rename(stored, server.directory.path("store/b.bin")), "rename")
             default: try Files.check(unlink(stored), "unlink")
             }
-            let reason = "The server does not have it under that name any more"
-            await expectKept(reason + ": it was replaced, moved or removed since.", report, server)
+            let reason = "The server no longer has it under that name"
+            await expectKept(reason + ": it was replaced, moved or removed.", report, server)
             #expect(Files.read(path) == Array("first".utf8))
         }
     }
@@ -116,7 +116,7 @@ import TransferTestSupport
         try await withServer { server in
             try Files.write(path, "x")
             let report = try await push(server)
-            let unsure = "The server has not said that it is durable."
+            let unsure = "The server has not confirmed that it is durable."
             var other = report
             other.isDurable = false
             await expectKept(unsure, other, server)
@@ -127,7 +127,7 @@ import TransferTestSupport
             }
             other = report
             other.file = nil
-            await expectKept("It is no file.", other, server)
+            await expectKept("It is not a file.", other, server)
         }
     }
 
@@ -138,7 +138,7 @@ import TransferTestSupport
         let report = try await push(server)
         await server.stop()
         let kept = await #expect(throws: SourceKept.self) { try await client(server).removeSource(of: report) }
-        #expect(kept?.reason.hasPrefix("The server could not be asked whether it still has it: ") == true)
+        #expect(kept?.reason.hasPrefix("The server could not be asked whether it still has the file: ") == true)
         #expect(Files.tree(directory.path("in")) == ["a.bin"])
     }
 
@@ -154,7 +154,7 @@ import TransferTestSupport
             #expect(names.count == 2 && source.witnessPath == witness)
             try Files.check(unlink(directory.path("in/\(witness)")), "unlink")
             let said = Self.answers(source, report, .notFound)
-            let changed = SourceKept(reason: "Its directory changed while the server was asked for it.")
+            let changed = SourceKept(reason: "Its directory changed while the client asked the server about it.")
             #expect(throws: changed) { try source.remove(said) }
             #expect(Files.tree(directory.path("in")) == ["a.bin"])
         }

@@ -204,7 +204,8 @@ import TransferTestSupport
     ) async throws {
         let pulled = try await pull(body, encoding, compression).pulled
         #expect(
-            pulled.failure?.message.contains("which was not asked for") == true, "\(String(describing: pulled.failure))"
+            pulled.failure?.message.contains("which the client did not request") == true,
+            "\(String(describing: pulled.failure))"
         )
         #expect(pulled.reports.isEmpty && Files.tree(here.path).allSatisfy { !$0.hasSuffix("/t") })
     }

@@ -140,14 +140,14 @@ import TransferTestSupport
     @Test func nothingWithoutAKeyForEach() async throws {
         try await SealedMail.with { mail in
             for (people, words) in [
-                (["bob"], "bob has published no key"), (["carol"], "Nobody there is called 'carol'"),
+                (["bob"], "bob has not published a key"), (["carol"], "The server has no user called 'carol'"),
             ] {
                 let outcome = try await mail.push([.text("x", name: "a")], for: people)
                 #expect(outcome.failure?.message.contains(words) ?? false && outcome.reports.isEmpty)
             }
             try await mail.client("bob").introduce()
             let unarmed = try await mail.push([.text("x", name: "a")], for: ["bob"]) { $0.sealing = nil }
-            #expect(unarmed.failure?.message.contains("Without a key") ?? false)
+            #expect(unarmed.failure?.message.contains("Sealing needs a key") ?? false)
             let nobody = try await mail.push([.text("x", name: "a")], for: [])
             #expect(nobody.failure?.reason == .unsupported)
             #expect(try await mail.inbox("bob").isEmpty && mail.server.tree.isEmpty)

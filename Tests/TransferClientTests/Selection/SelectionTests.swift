@@ -62,7 +62,7 @@ import TransferTestSupport
         #expect(uploads == ["in/a.jpg", "in/a.txt"])
         #expect(reports.map(\.result) == [.sourceUnreadable])
         #expect(reports.map(\.source) == [directory.path("in/b")])
-        #expect(reports.map(\.message) == ["Nothing of it is sent: its .transferignore is not UTF-8."])
+        #expect(reports.map(\.message) == ["Its files are not sent: its .transferignore is not UTF-8."])
     }
 
     @Test func sizes() throws {

@@ -71,12 +71,12 @@ import TransferTestSupport
         ("not a receipt", { _ in [] }),
         ("not a receipt", { $0.signed().encoded.dropLast() }),
         ("another server", { $0.signed(by: ServerIdentity()).encoded }),
-        ("another upload id", { $0.signed { $0.id = .random() }.encoded }),
+        ("another upload ID", { $0.signed { $0.id = .random() }.encoded }),
         ("another path", { $0.signed { $0.path = "other" }.encoded }),
         ("2 bytes", { $0.signed { $0.size = 2 }.encoded }),
         ("other content", { $0.signed { $0.digest = Digest(.xxh128, [UInt8](repeating: 0, count: 16)) }.encoded }),
         (
-            "changed since",
+            "changed after it was signed",
             { offer in
                 var bytes = offer.signed().encoded
                 bytes[1] ^= 1

@@ -68,18 +68,18 @@ import TransferTestSupport
             Issue.record("\(fate)")
             return
         }
-        #expect(reason.hasSuffix("such as a symbolic link, in the folder to move to."))
+        #expect(reason.hasSuffix("is not a folder but, for example, a symbolic link."))
         #expect(Files.tree(directory.path) == ["watched/done/sub", "watched/sub/a"])
     }
 
     @Test func saysWhereNothingCanBeMovedTo() throws {
         for above in ["watched", "watched/", "."] {
-            #expect(MoveTarget(directory.path(above)).obstacle(from: watched)?.hasSuffix("or holds it.") == true)
+            #expect(MoveTarget(directory.path(above)).obstacle(from: watched)?.hasSuffix("or contains it.") == true)
         }
         try Files.write(directory.path("file"), "x")
         #expect(MoveTarget(directory.path("file")).obstacle(from: watched)?.hasSuffix("is not a directory.") == true)
         let deep = MoveTarget(directory.path("no/such")).obstacle(from: watched)
-        #expect(deep?.contains("cannot be made: ") == true)
+        #expect(deep?.contains("cannot be created: ") == true)
         guard let other = SmallFileSystem(directory.path("other")) else { return }
         let far = MoveTarget(other.path + "/done").obstacle(from: watched)
         #expect(far?.contains("is on another file system") == true)
@@ -93,7 +93,7 @@ import TransferTestSupport
             Issue.record("it was moved")
             return
         }
-        #expect(reason.hasSuffix("such as a symbolic link, in the folder to move to."))
+        #expect(reason.hasSuffix("is not a folder but, for example, a symbolic link."))
         try Files.check(symlink(directory.path("outside"), directory.path("watched/link")), "symlink")
         for path in ["watched/link", "watched/link/deep"] {
             let obstacle = MoveTarget(directory.path(path)).obstacle(from: watched)

@@ -12,7 +12,7 @@ struct PresentFiles: Sendable {
     func report(of file: PullFile, _ reader: any TreeReader) throws(Failure) -> PullReport? {
         guard let here = reader.attributes(at: file.target) else { return nil }
         guard configuration.conflict != .skip || file.mayHaveFreeName(directory.reader()) else {
-            return file.report(.skipped, "\(file.target) was here already.")
+            return file.report(.skipped, "\(file.target) exists already.")
         }
         // A delivery is acknowledged, so its file must become durable, which happens when it is published.
         guard file.delivery == nil, !here.isDirectory, here.size == file.entry.size else { return nil }

@@ -119,7 +119,7 @@ final class PullFolder: AnswerTaker {
         plan.refuse(
             PullReport(
                 source: name, result: .invalidPath, size: entry.size,
-                message: "The server names what cannot be a file here."))
+                message: "The server's name for it cannot be a file name on this machine."))
         return nil
     }
 

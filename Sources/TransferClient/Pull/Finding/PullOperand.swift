@@ -44,7 +44,7 @@ final class PullOperand: AnswerTaker {
         if let file {
             guard entry.form == .file else {
                 return plan.report(
-                    file.report(.fileChanged, "The file has become something else."), of: file)
+                    file.report(.fileChanged, "It is no longer a file on the server."), of: file)
             }
             return plan.again(.file(PullFile(again: file, RemoteEntry(path, entry))))
         }
@@ -68,7 +68,7 @@ final class PullOperand: AnswerTaker {
             if plan.takes(named: name ?? "", found) { item = plan.file(path, at: target, found).map { .file($0) } }
         case (.symbolicLink, let target?) where plan.archive != nil:
             if plan.takes(link: name ?? "") { plan.archive?.add(link: path, entry, at: target) }
-        default: return fail(.invalidPath, "The name cannot be that of a file here.")
+        default: return fail(.invalidPath, "The name cannot be a file name on this machine.")
         }
         guard plan.archive?.isFull != true else {
             return fail(.incomplete, ListBudget.message(plan.context.configuration.listMemory))

@@ -139,7 +139,7 @@ extension ClassicPush {
     private mutating func stored(_ kind: ContentKind?) throws(ClassicFault) -> ClassicVerdict {
         switch state {
         case .content:
-            throw ClassicFault(.unexpectedFrame, "It said that an upload is stored before all of it was sent.")
+            throw ClassicFault(.unexpectedFrame, "The server reported an upload as stored before all of it was sent.")
         case .sent(let open):
             guard kind == nil || kind == open.kind else {
                 throw ClassicFault(.unexpectedFrame, "An answer is about another type than the upload's.")
@@ -183,14 +183,14 @@ extension ClassicPush {
             case .protocol, .access, .request, .content, .server: true
             }
         guard isLegal else {
-            throw ClassicFault(.unexpectedFrame, "A result is \(result.code), which cannot be so here.")
+            throw ClassicFault(.unexpectedFrame, "The result \(result.code) is not possible here.")
         }
     }
 
-    private static let unasked = ClassicFault(.unexpectedFrame, "An answer came that nothing had asked for.")
+    private static let unasked = ClassicFault(.unexpectedFrame, "The server sent an answer without a request.")
 
     /// The fault for a result about the whole connection.
     private static func said(_ result: ClassicResult) -> ClassicFault {
-        ClassicFault(result.code, result.message ?? "It ended the conversation: \(result.code).")
+        ClassicFault(result.code, result.message ?? "The server ended the conversation: \(result.code).")
     }
 }

@@ -14,7 +14,7 @@ extension ClassicPushSession {
         self.current = nil
         hasProgressed = true
         report(UploadReport(current.upload, verdict, sha256: current.sha256))
-        if current.end == nil { takeBack("It was refused.") }
+        if current.end == nil { takeBack("The server refused it.") }
         watch()
         news.fire()
     }

@@ -20,7 +20,7 @@ actor ClassicRun {
         unownedExecutor = context.loop.asUnownedSerialExecutor()
         reconnector = Reconnector(
             context.server, context.configuration, nil, on: context.loop, pool: context.pool,
-            leaving: "what was not sent")
+            leaving: "the files that were not sent")
     }
 
     func run() async {
@@ -43,8 +43,8 @@ extension ClassicRun: ReconnectingRun {
     func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt {
         guard target.isBeyondThisMachine || address.isLocal else {
             let message =
-                "\(address) is another machine, and \(target.framing.name) knows no encryption. Where nobody can listen in, "
-                + "push with --plaintext. Nothing was sent."
+                "\(address) is another machine, and \(target.framing.name) has no encryption. In a "
+                + "network without eavesdroppers, push with --plaintext. Nothing was sent."
             return Reconnector.Attempt(ending: .untrusted(message), hasConnected: false, hasProgressed: false)
         }
         let session = ClassicPushSession(context, target, announces: !hasConnected)

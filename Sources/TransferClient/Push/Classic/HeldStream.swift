@@ -40,7 +40,7 @@ final class HeldStream: @unchecked Sendable {
         bytes += block.bytes
         guard bytes.count <= ClassicTarget.mostHeld else {
             throw .unsuitable(
-                "This framing says the size first, and only 16 MiB of a stream are held for that; put it into a file.")
+                "This framing sends the size first, so a stream may have at most 16 MiB; save it to a file to push it.")
         }
     }
 }

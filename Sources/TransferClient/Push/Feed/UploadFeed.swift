@@ -348,7 +348,7 @@ final class UploadFeed: Sendable {
         }
         guard replaces, !state.destinations.insert(PathDigest(destination)).inserted, !isRepeated else { return }
         throw Failure(
-            .pathConflict, "Another file of this push has that name on the server, and is not replaced.")
+            .pathConflict, "Another file of this push is stored under that name, and is not replaced.")
     }
 
     /// The name that a path gets on the server. For `.`, `..` and `/` it is the name of the directory that they mean,
@@ -384,7 +384,7 @@ extension UploadReport {
     /// The report on a path that is not UTF-8, and so cannot be sent.
     package static func unusable(_ path: [UInt8]) -> UploadReport {
         let message =
-            path.contains(0) ? "It has a zero byte, which no path has." : "Its name is not UTF-8; rename it."
+            path.contains(0) ? "It contains a NUL byte, which no path can have." : "Its name is not UTF-8; rename it."
         return failed(
             String(decoding: path, as: UTF8.self), Failure(.sourceUnreadable, message))
     }

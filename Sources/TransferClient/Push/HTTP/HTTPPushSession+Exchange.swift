@@ -43,9 +43,9 @@ extension HTTPPushSession {
     }
 
     private func redirect(_ answer: HTTPAnswer, _ count: Int) -> Result<String, Failure> {
-        guard count <= Self.mostRedirects else { return .failure(.redirected("sends the request on for ever.")) }
+        guard count <= Self.mostRedirects else { return .failure(.redirected("redirects the request too often.")) }
         guard let reference = answer.head.fields.values("location").first else {
-            return .failure(.redirected("sends the request on and doesn't say where."))
+            return .failure(.redirected("redirects the request without a Location."))
         }
         return push.web.target(of: reference, from: answer.target).mapError {
             Failure($0.code, $0.message)
@@ -55,7 +55,7 @@ extension HTTPPushSession {
     private func ask(_ head: RequestHead, _ body: HTTPBody) async -> HTTPReply {
         let isAsking = push.expectsContinue && head.method == .put && body.isWorthAsking
         guard let bytes = HeadWriter.bytes(whole(head, body, isAsking)) else {
-            return .failed(.unsuitable("Its name or what is known of it cannot stand in a request."))
+            return .failed(.unsuitable("Its name or its attributes cannot be part of an HTTP request."))
         }
         guard isUsable else { return .lost(isAllSent: false) }
         exchange = HTTPExchange(target: head.target)
@@ -201,11 +201,12 @@ extension WebAddress {
             .failure(
                 Failure(
                     .unsuitable,
-                    "The server names a place on another server or port, and nothing is sent there: it could be given what "
-                        + "this one may know. Give its address if that is meant."))
+                    "The server redirects to another server or port. Nothing was sent there, because "
+                        + "it could receive this server's password or token. Give its address if you trust it."))
         case .downgrade:
-            .failure(Failure(.unsuitable, "The server names a place without encryption; nothing is sent there."))
-        case .malformed: .failure(Failure(.malformedFrame, "The server names a place that cannot be one."))
+            .failure(
+                Failure(.unsuitable, "The server redirects to an address without encryption; nothing was sent there."))
+        case .malformed: .failure(Failure(.malformedFrame, "The server redirects to an invalid address."))
         }
     }
 }
@@ -213,7 +214,7 @@ extension WebAddress {
 extension Failure {
     fileprivate static let notRepeatable = Failure(
         .unsuitable,
-        "The server sends the request on, and what was read of the stream cannot be read again.")
+        "The server redirects the request, and the stream cannot be read again.")
 
     fileprivate static func redirected(_ words: String) -> Failure {
         Failure(.unsuitable, "The server \(words)")

@@ -15,7 +15,8 @@ extension HTTPPushSession {
         case .failed(let failure): end(.unsupported("\(failure.message) Nothing was sent."))
         case .answer(let answer):
             guard answer.head.status != 401 else {
-                let message = "It answered 401 Unauthorized to what this client shows, and nothing was sent"
+                let message =
+                    "It answered 401 Unauthorized to this client's password, token or certificate, and nothing was sent"
                 return end(.refused(UploadResult(id: .none, code: .authenticationRequired, message: message)))
             }
             let path = String(Substring(answer.target.utf8.prefix { $0 != UInt8(ascii: "?") }))
@@ -94,15 +95,15 @@ extension HTTPPushSession {
         if let tus = offer.tus, policy == .keepBoth || !offer.takesPolicy {
             guard policy == .keepBoth else {
                 throw .unsuitable(
-                    "tus has no words for what is to happen when a name is taken; push without --on-conflict.")
+                    "The tus protocol cannot say what to do when a file exists; push without --on-conflict.")
             }
             guard content.size != nil || tus.takesUnknownLength else {
                 throw .unsuitable(
-                    "The server wants to know the length first, and a stream has none; put it into a file.")
+                    "The server requires the length first, and a stream has none; save it to a file to push it.")
             }
             guard content.size ?? 0 <= tus.maxSize ?? .max else {
                 throw Failure(
-                    .uploadTooLarge, "The server takes \(ByteFormat.size(tus.maxSize ?? 0)) at most.")
+                    .uploadTooLarge, "The server accepts at most \(ByteFormat.size(tus.maxSize ?? 0)).")
             }
             return .tus(TusUpload(tus, at: offer.path, length: content.size))
         }
@@ -162,7 +163,7 @@ extension HTTPPushSession {
     }
 
     private static let streamIsGone =
-        "The server asks for the content once more, and what was read of the stream cannot be read again."
+        "The server asks for the content again, and the stream cannot be read again."
 
     /// Digests content of known size before it is sent, so that the request can state the digest.
     private func digest(_ content: HTTPContent) async -> Failure? {
@@ -198,7 +199,7 @@ extension HTTPPushSession {
             end(upload, UploadReport(upload, job, answer, run.configuration.conflict))
             return true
         case .skipped:
-            report(upload, Failure(.skipped, "The name is taken."))
+            report(upload, Failure(.skipped, "A file with this name exists on the server."))
             return true
         case .failed(let fault):
             report(upload, .answered(fault, answer))
@@ -208,7 +209,7 @@ extension HTTPPushSession {
                 report(upload, .answered(Failure(.incomplete, "\(sentence). \(Self.streamIsGone)"), answer))
                 return true
             }
-            run.channel.send(.notice("\(upload.label): \(sentence); it is sent from the front again"))
+            run.channel.send(.notice("\(upload.label): \(sentence); it is sent again from the beginning"))
             return false
         case .wait(let fault, let told):
             let seconds = told?.seconds(now: UTCTime.now.seconds)

@@ -216,7 +216,7 @@ extension HTTPPushSession {
         if head.status == 100 { exchange?.isContinued = true }
         exchange?.interim += 1
         guard let count = exchange?.interim, count > Self.mostInterim else { return }
-        end(.fault(ProtocolFault(.malformedFrame, "The server says \(head.statusText) again and again.")))
+        end(.fault(ProtocolFault(.malformedFrame, "The server sends \(head.statusText) too often.")))
     }
 
     private func take(_ content: UnsafeRawBufferPointer) {

@@ -17,7 +17,8 @@ actor HTTPWorker {
         unownedExecutor = push.run.loop.asUnownedSerialExecutor()
         let run = push.run
         reconnector = Reconnector(
-            run.server, run.configuration, run.security, on: run.loop, pool: run.pool, leaving: "what was not sent")
+            run.server, run.configuration, run.security, on: run.loop, pool: run.pool,
+            leaving: "the files that were not sent")
     }
 
     func carryOn() async -> Reconnector.Outcome { await reconnector.carryOn(self) }
@@ -37,8 +38,8 @@ extension HTTPWorker: ReconnectingRun {
     func attempt(at address: SocketAddress, within limit: Interval?) async -> Reconnector.Attempt {
         guard push.web.isSecure || !push.run.configuration.isPlainOnlyHere || address.isLocal else {
             let message =
-                "\(address) is another machine, and http:// has no encryption. Where nobody can listen in, push with "
-                + "--plaintext. Nothing was sent."
+                "\(address) is another machine, and http:// has no encryption. In a network without "
+                + "eavesdroppers, push with --plaintext. Nothing was sent."
             return Reconnector.Attempt(ending: .untrusted(message), hasConnected: false, hasProgressed: false)
         }
         var (isFirst, hasProgressed) = (true, false)

@@ -42,7 +42,7 @@ actor ClientSession {
     private static let mostQuestions = 8
 
     private static let noReceipts =
-        "The server gives no receipts: it is older, or was told not to make uploads durable. Nothing was sent."
+        "The server gives no receipts: it is older, or is configured not to make uploads durable. Nothing was sent."
 
     nonisolated let unownedExecutor: UnownedSerialExecutor
     nonisolated var loop: EventLoop { run.loop }

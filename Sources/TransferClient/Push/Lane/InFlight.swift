@@ -52,7 +52,7 @@ struct InFlight {
         }
         guard result.code != .skipped else { return }
         guard result.hasPlausiblePath else {
-            throw ProtocolFault(.unexpectedFrame, "The server stored an upload under a path that none can have.")
+            throw ProtocolFault(.unexpectedFrame, "The server stored an upload under an invalid path.")
         }
         guard let digest = entry.digest, digest != result.digest else { return }
         throw ProtocolFault(.unexpectedFrame, "The server acknowledged other content than was sent.")

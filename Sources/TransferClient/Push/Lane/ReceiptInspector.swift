@@ -32,7 +32,7 @@ final class ReceiptInspector {
             let signed = try decoder.decode(bytes)
             let receipt = signed.receipt
             guard receipt.server == server else { throw .otherServer(receipt.server) }
-            guard receipt.uploadID == report.uploadID else { throw .otherUpload("another upload id") }
+            guard receipt.uploadID == report.uploadID else { throw .otherUpload("another upload ID") }
             guard let path = report.storedPath, receipt.path.string.hasSameBytes(as: path) else {
                 throw .otherUpload("another path, \(receipt.path)")
             }
@@ -50,7 +50,7 @@ final class ReceiptInspector {
     func inspect(_ frame: SignedBatch, of uploads: [InFlight.Held]) -> Result<[SignedReceipt], ReceiptFault> {
         Result { () throws(ReceiptFault) in
             let acknowledged = uploads.indices.compactMap { uploads[$0].acknowledged }
-            guard acknowledged.count == uploads.count else { throw .malformed("about results that lack something") }
+            guard acknowledged.count == uploads.count else { throw .malformed("signed over results that lack a field") }
             return try batchVerifier.verify(frame, of: acknowledged)
         }
     }

@@ -224,6 +224,6 @@ extension Failure {
     /// The failure of a stream of which a block is missing on both sides.
     static let unreadableStream = Failure(
         .connectionLost,
-        "The server no longer has all that was sent before the connection was lost, and a stream cannot be "
-            + "read again: save it to a file to push it.")
+        "The server has lost a part of what was sent before the connection broke, and a stream cannot "
+            + "be read again: save it to a file to push it.")
 }

@@ -29,8 +29,8 @@ package struct KeySighting: Sendable, Equatable {
         case .renewed:
             "\(name) has a new key to seal for, \(certificate.fingerprint), signed by the known key \(key)"
         case .leftOut:
-            "\(name) has another key, \(key), which is not known here, and nothing is sealed for it; if \(name) says that it "
-                + "is right, run \(command)"
+            "\(name) has another key, \(key), which is not known here, so files are not sealed for it; "
+                + "if \(name) confirms the key, run \(command)"
         case .accepted: "\(name)'s key is \(key), with \(certificate.fingerprint) to seal for"
         }
     }
@@ -98,9 +98,10 @@ extension KnownPeople {
         return Fault(
             reason: .otherKey,
             message:
-                "THE KEY OF \(name) HAS CHANGED. Somebody may want to read what is for \(name), or \(name) was set up "
-                + "anew. Known is \(keys), shown was \(shown). Nothing was sent. Ask \(name) what 'transfer whoami' says "
-                + "there; if it is the new one, run \(command) and push again.")
+                "THE KEY OF \(name) HAS CHANGED. An attacker may want to read files for \(name), or "
+                + "\(name) was set up anew. Known is \(keys), shown was \(shown). Nothing was sent. Ask "
+                + "\(name) what 'transfer whoami' says there; if it is the new one, run \(command) and push again."
+        )
     }
 
     private static func olderKey(
@@ -110,9 +111,9 @@ extension KnownPeople {
         return Fault(
             reason: .otherKey,
             message: "The server shows a key of \(name) to seal for that is not newer than the known one: "
-                + "\(certificate.fingerprint) of \(certificate.issued), and known is \(known.fingerprint) of \(known.issued). "
-                + "Somebody may have taken the older one. Nothing was sent. Ask \(name) what 'transfer whoami' says there; "
-                + "if it is the older one, run \(command) and push again.")
+                + "\(certificate.fingerprint) of \(certificate.issued), and known is \(known.fingerprint) of "
+                + "\(known.issued). An attacker may have stolen the older one. Nothing was sent. Ask \(name) "
+                + "what 'transfer whoami' says there; if it is the older one, run \(command) and push again.")
     }
 }
 

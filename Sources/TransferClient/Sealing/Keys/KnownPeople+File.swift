@@ -109,7 +109,7 @@ extension KnownPeople {
         var lines: [Line] = []
         for (index, part) in parts.enumerated() {
             guard let line = Line(part) else {
-                return .failure(file.fault("has something else than the keys of somebody in line \(index + 1)"))
+                return .failure(file.fault("does not have a name and its keys in line \(index + 1)"))
             }
             lines.append(line)
         }

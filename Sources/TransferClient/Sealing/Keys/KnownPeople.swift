@@ -132,9 +132,10 @@ package struct KnownPeople: Sendable, Equatable {
         return Fault(
             reason: .otherKey,
             message:
-                "It is signed by \(identity), which is not known of \(name.escapedForDisplay): known is \(keys). Somebody "
-                + "may have sent it in that name, or \(name.escapedForDisplay) has another machine. Ask, and if it is so run "
-                + "\(trustCommand(name)).")
+                "It is signed by \(identity), which is not a known key of \(name.escapedForDisplay): "
+                + "known is \(keys). Another person may have sent it in that name, or "
+                + "\(name.escapedForDisplay) has a new machine. Ask, and if that is so, run \(trustCommand(name))."
+        )
     }
 
     /// The command to accept a person's keys, in a form that can be pasted; in quotes unless the name itself needs

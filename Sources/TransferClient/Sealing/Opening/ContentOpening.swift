@@ -117,5 +117,5 @@ final class ContentOpening {
 extension Failure {
     /// The note belongs to other content: it was attached to this one, or its sender sealed something else.
     static let otherContent = Failure(
-        .unopened, "What came is not what its sender's note is about.")
+        .unopened, "The content does not match its sender's note.")
 }

@@ -111,13 +111,13 @@ final class NoteReader: Sendable {
         }
         let whom = if case .oneself = signer { "this client" } else { name.escapedForDisplay }
         throw Failure(
-            .wrongSigner, "Its note is signed by \(fingerprint), which is not known of \(whom).")
+            .wrongSigner, "Its note is signed by \(fingerprint), which is not a known key of \(whom).")
     }
 }
 
 extension Failure {
     static let noSealingKey = Failure(
-        .unopened, "It is sealed, and this client has no key of its own that could open it.")
+        .unopened, "It is sealed, and this client has no key that could open it.")
 
     /// - Parameter what: the subject that begins the sentence.
     static func unopened(_ error: SealingError, _ what: String) -> Failure {

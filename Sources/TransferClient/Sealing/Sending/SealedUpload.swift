@@ -103,5 +103,5 @@ extension Failure {
 
     fileprivate static let longNote = Failure(
         .invalidPath,
-        "Its name is too long to be sealed for so many: seal it for fewer people at a time, or rename it.")
+        "Its name is too long to be sealed for so many recipients: seal it for fewer at a time, or rename it.")
 }

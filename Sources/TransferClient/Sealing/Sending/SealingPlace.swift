@@ -105,8 +105,8 @@ struct SealingPlace: Sendable {
         } catch {
             throw Failure(
                 .sourceUnreadable,
-                "It could not be sealed: what is needed to go on after an interruption cannot be kept in "
-                    + "'\(path.escapedForDisplay)': \(error.reason).")
+                "It could not be sealed: the state that resumes it after an interruption cannot be "
+                    + "saved in '\(path.escapedForDisplay)': \(error.reason).")
         }
     }
 }

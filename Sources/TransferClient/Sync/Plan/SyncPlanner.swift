@@ -75,7 +75,7 @@ struct SyncPlanner {
 
 extension SyncPlanner {
     private mutating func compare(_ entry: SyncEntry, _ there: SyncEntry?) {
-        guard !isBelowBlocked(entry) else { return block(entry, "The folder that it is in cannot be made.") }
+        guard !isBelowBlocked(entry) else { return block(entry, "The folder that contains it cannot be created.") }
         switch entry.form {
         case .folder: compare(folder: entry, there)
         case .link: compare(link: entry, there)
@@ -89,7 +89,7 @@ extension SyncPlanner {
             return
         }
         guard !target.leftOut.contains(entry.path) else {
-            return block(entry, "Something that is left out of the sync is in the way.")
+            return block(entry, "An entry that is left out of the sync is in the way.")
         }
         guard givesWay(there, to: entry) else {
             blockedFolders.insert(entry.path)
@@ -227,7 +227,7 @@ extension SyncPlanner {
     private mutating func addConflict(_ entry: SyncEntry, _ there: SyncEntry, isDoubtful: Bool) {
         var conflict = SyncPlan.Conflict(
             entry: entry, there: there, isDoubtful: isDoubtful,
-            message: record == nil ? "The target's is not older, and stays." : "Both sides have changed it.")
+            message: record == nil ? "The target's version is not older, and stays." : "Both sides have changed it.")
         if options.conflicts != .fail, entry.isFile {
             conflict.copy = names.path(of: entry) { path in
                 guard let found = target[path] else { return source[path] == nil }
@@ -243,7 +243,8 @@ extension SyncPlanner {
     private mutating func addEdited(_ there: SyncEntry) {
         plan.conflicts.append(
             SyncPlan.Conflict(
-                entry: there, there: there, message: "The source lacks it, and the target has changed it: it stays."))
+                entry: there, there: there,
+                message: "The source does not have it, and the target has changed it: it stays."))
     }
 }
 
@@ -267,15 +268,15 @@ extension SyncPlanner {
             return false
         }
         guard !hasLeftOut(below: there.path) else {
-            block(entry, "A folder is in the way, and something in it is left out of the sync.")
+            block(entry, "A folder is in the way, and contains entries that are left out of the sync.")
             return false
         }
         guard !target.entries(below: there.path).contains(where: isEdited) else {
-            block(entry, "A folder is in the way, and something in it was changed there since the last sync.")
+            block(entry, "A folder is in the way, and contains entries that were changed there since the last sync.")
             return false
         }
         guard !holding.contains(there.path) else {
-            block(entry, "A folder is in the way, and something in it has a name that no path can have.")
+            block(entry, "A folder is in the way, and contains a name that no path can have.")
             return false
         }
         clear(there)

@@ -44,6 +44,6 @@ struct RemoteSource: SyncSource {
 extension Failure {
     fileprivate static func gone(_ path: String) -> Failure {
         Failure(
-            .sourceUnreadable, "'\(path.escapedForDisplay)' is another directory by now. Was a disk taken out?")
+            .sourceUnreadable, "'\(path.escapedForDisplay)' is now another directory. Was a disk unmounted?")
     }
 }

@@ -81,8 +81,8 @@ extension SyncOptions {
         } catch {
             throw TransferFailure(
                 reason: .rejected(.invalidPath),
-                message: "The folder \(backupFolder.escapedForDisplay) cannot keep what is replaced: \(error.message) "
-                    + "It has to be a path in the target.")
+                message: "The folder \(backupFolder.escapedForDisplay) cannot keep the replaced files: "
+                    + "\(error.message) It has to be a path in the target.")
         }
     }
 }

@@ -183,7 +183,7 @@ struct SyncRun {
         for link in plan.hardLinks { unkept[link.entry.path].map { tally.add(link, $0, $1) } }
         let wanted = plan.hardLinks.filter { unkept[$0.entry.path] == nil }
         for link in wanted where lacking.contains(link.first) {
-            tally.add(link, .incomplete, "\(link.first) could not be sent, of which this is another name.")
+            tally.add(link, .incomplete, "It is a hard link of \(link.first), which could not be sent.")
         }
         let names = wanted.filter { !lacking.contains($0.first) }
         try await target.makeHardLinks(names, replaces: true) { tally.add($0, $1, $2) }
@@ -236,7 +236,7 @@ struct SyncRun {
         let missing = try await source.missing(of: plan.removals.map(\.entry.path))
         let removals = plan.removals.filter { missing.contains($0.entry.path) }
         for removal in plan.removals where !missing.contains(removal.entry.path) {
-            tally.add(removal, .removed, .sourceChanged, "The source has it by now.")
+            tally.add(removal, .removed, .sourceChanged, "The source has it again.")
         }
         let tally = tally
         try await remove(removals, target) { tally.add($0, .removed, $1, $2) }

@@ -26,7 +26,7 @@ final class SyncTally: Sendable {
     var outcome: SyncOutcome { state.withLock { $0.outcome } }
 
     /// Why nothing may be removed any more; nil if nothing has failed.
-    var failureStop: String? { summary.failed > 0 ? "something before went wrong" : nil }
+    var failureStop: String? { summary.failed > 0 ? "an earlier change failed" : nil }
 
     func stopDeletion(_ reason: String) { state.withLock { $0.summary.deletionStop = reason } }
 

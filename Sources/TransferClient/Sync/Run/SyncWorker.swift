@@ -218,7 +218,9 @@ struct SyncWorker: Sendable {
             }
         }
         guard let failure else { return }
-        tell(.notice("What this sync has seen cannot be kept, and the next one goes by the times of files: \(failure)"))
+        tell(
+            .notice("The record of this sync cannot be saved, so the next sync compares the times of files: \(failure)")
+        )
     }
 
     /// Files on the server whose digests are needed.
@@ -275,8 +277,8 @@ struct SyncWorker: Sendable {
         else { return }
         throw TransferFailure(
             reason: .rejected(.sourceSkipped),
-            message: "There is no file in the source, and all of the target would be removed. Is a disk not mounted? "
-                + "Nothing was changed; --force does it.")
+            message: "There is no file in the source, and all of the target would be removed. Is a disk not "
+                + "mounted? Nothing was changed; --force removes them.")
     }
 
     private func onPool<T: Sendable>(

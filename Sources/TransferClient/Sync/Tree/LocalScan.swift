@@ -38,7 +38,7 @@ struct LocalScan {
         let top = try tree.top()
         var folders: [RelativePath?] = [nil]
         while let folder = folders.popLast() {
-            guard !isStopped() else { throw Failure(.aborted, "The look at the directory was stopped.") }
+            guard !isStopped() else { throw Failure(.aborted, "The scan of the directory was stopped.") }
             do throws(Failure) {
                 try look(into: folder, &folders)
             } catch {
@@ -69,7 +69,7 @@ struct LocalScan {
             case .special(let path, let what):
                 specials.append(SyncTree.Fault(path: path.string, message: "It is \(what), which has no content."))
             case .unreadable(let path, let reason):
-                faults.append(SyncTree.Fault(path: path.string, message: "It cannot be looked at: \(reason)."))
+                faults.append(SyncTree.Fault(path: path.string, message: "It cannot be read: \(reason)."))
             }
         }
     }
@@ -114,7 +114,7 @@ struct LocalScan {
         guard isFolder ? rules.entering(name) != nil : rules.sendsAll || rules.sends(name) else {
             return
         }
-        let fault = SyncTree.Fault(path: path, message: "Its name is one of Transfer's own, which no server takes.")
+        let fault = SyncTree.Fault(path: path, message: "Its name is reserved for Transfer, and no server accepts it.")
         guard !isSource else { return specials.append(fault) }
         if let folder { held.insert(folder) }
         stranded.append(fault)
@@ -136,7 +136,7 @@ struct LocalScan {
                 filter = try filter.reading(topIn: directory)
             }
         } catch {
-            throw Failure(.sourceUnreadable, "Nothing of it is sent: its ignore file \(error.message).")
+            throw Failure(.sourceUnreadable, "Its files are not sent: its ignore file \(error.message).")
         }
     }
 

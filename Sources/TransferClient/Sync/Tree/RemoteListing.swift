@@ -125,7 +125,7 @@ private final class FolderTaker: AnswerTaker {
         if !listed.name.utf8.contains(UInt8(ascii: "/")), let path = RelativePath.child(listed.name, of: folder) {
             return SyncEntry(path, listed)
         }
-        listing.fail(.invalidPath, "The server lists what is no name: \(listed.name.escapedForDisplay)")
+        listing.fail(.invalidPath, "The server lists an invalid name: \(listed.name.escapedForDisplay)")
         return nil
     }
 

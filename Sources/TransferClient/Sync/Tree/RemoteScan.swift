@@ -59,7 +59,8 @@ struct RemoteScan {
         }
         guard entry.isDirectory else {
             throw TransferFailure(
-                reason: .rejected(.wrongForm), message: "\(client.server) is a file there, and no folder to keep equal."
+                reason: .rejected(.wrongForm),
+                message: "\(client.server) is a file on the server; a sync needs a folder."
             )
         }
         return SyncTree.Top(

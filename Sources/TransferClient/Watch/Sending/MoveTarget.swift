@@ -43,11 +43,11 @@ final class MoveTarget: Sendable {
     func obstacle(from root: SourceRoot) -> String? {
         let shown = path.escapedForDisplay
         let (own, watched) = (CanonicalPath(path), CanonicalPath(root.path.isEmpty ? "/" : root.path))
-        guard !watched.isWithin(own) else { return "'\(shown)' is the watched directory, or holds it." }
+        guard !watched.isWithin(own) else { return "'\(shown)' is the watched directory, or contains it." }
         do throws(SystemError) {
             let folder = try make(from: root)
             guard folder.identity.device == root.identity.device else {
-                return "'\(shown)' is on another file system, where nothing can be moved without a copy."
+                return "'\(shown)' is on another file system, and files can only be moved within one file system."
             }
             found.withLock { $0 = folder }
             return nil
@@ -58,7 +58,7 @@ final class MoveTarget: Sendable {
                     "'\(shown)' leads through a symbolic link in the watched directory; give the folder that the link "
                     + "leads to."
             case ENOTDIR: return "'\(shown)' is not a directory."
-            default: return "'\(shown)' cannot be made: \(error.reason)."
+            default: return "'\(shown)' cannot be created: \(error.reason)."
             }
         }
     }
@@ -91,8 +91,8 @@ final class MoveTarget: Sendable {
     ///
     /// - Parameter relative: the source's path below the watched directory.
     func take(_ report: UploadReport, _ relative: String) -> SourceFate {
-        guard let pushed = report.file, let place = report.place else { return .kept("It is no file.") }
-        guard let found = found.withLock({ $0 }) else { return .kept("The folder to move to is not there.") }
+        guard let pushed = report.file, let place = report.place else { return .kept("It is not a file.") }
+        guard let found = found.withLock({ $0 }) else { return .kept("The folder to move to does not exist.") }
         do throws(SystemError) {
             let target = try found.open()
             let (directory, name) = try place.parent()
@@ -113,10 +113,10 @@ final class MoveTarget: Sendable {
     private static func reason(_ error: SystemError) -> String {
         switch error.errno {
         case EXDEV: "It is on another file system than the folder to move to."
-        case ESTALE: "The folder to move to is another one by now."
+        case ESTALE: "The folder to move to was replaced by another one."
         case EACCES, EPERM, EROFS: "This user may not move it."
         case ELOOP, ENOTDIR:
-            "A folder that it is in has another kind of entry, such as a symbolic link, in the folder to move to."
+            "In the folder to move to, one of its parent folders is not a folder but, for example, a symbolic link."
         default: "It could not be moved: \(error)."
         }
     }

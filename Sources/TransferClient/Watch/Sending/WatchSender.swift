@@ -137,7 +137,7 @@ final class WatchSender: Sendable {
 
     /// The fate of a source that a server of another kind has stored without verifying it.
     private var unverified: SourceFate {
-        afterwards == .stays ? .left : .kept("The server has not said that it has compared it.")
+        afterwards == .stays ? .left : .kept("The server has not confirmed that it compared the content.")
     }
 
     /// - Returns: one for each report, in order.

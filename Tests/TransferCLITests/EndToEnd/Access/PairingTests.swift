@@ -129,7 +129,7 @@ import TransferTestSupport
         let port = other.address.split(separator: ":").last ?? ""
         let fields = try #require(link.split(separator: "#").last)
         let push = try server.push(to: "transfer://127.0.0.1:\(port)#\(fields)")
-        #expect(push.end == .exited(4) && push.errors.contains("somebody else answers"), "\(push.errors)")
+        #expect(push.end == .exited(4) && push.errors.contains("another server answers"), "\(push.errors)")
         #expect(!push.errors.contains("pair_") && other.storedFiles.isEmpty)
         #expect(Glibc.access(server.list, F_OK) != 0)
         #expect(try server.push(to: link).end == .exited(0))
@@ -203,8 +203,8 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        ("transfer://h#code=pair_1", "the link of --to has a pairing code that is cut or mistyped"),
-        ("transfer://h#pair_01234567_0123456789", "the link of --to has something in it"),
+        ("transfer://h#code=pair_1", "the link of --to has a pairing code that is incomplete or mistyped"),
+        ("transfer://h#pair_01234567_0123456789", "the link of --to contains a field"),
         ("transfr://h#code=pair_01234567_0123", "'transfr://h' is not a server"),
         ("h/f#code=pair_01234567_01234567012345670123456701234567", "contains a pairing code, but is not a link"),
         ("transfer://", "the link of --to does not begin with"),

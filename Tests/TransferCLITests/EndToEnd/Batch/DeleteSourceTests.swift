@@ -29,7 +29,8 @@ import TransferTestSupport
         for isThere in [false, true] {
             let push = try files.push(server, "a", "--delete-source")
             #expect(push.end == .exited(1))
-            let sentence = "not removed  a: The server has not said that it is durable.\n\(isThere ? 0 : 1) stored, "
+            let sentence =
+                "not removed  a: The server has not confirmed that it is durable.\n\(isThere ? 0 : 1) stored, "
             #expect(push.errors.hasPrefix(sentence), "\(push.errors)")
             #expect(push.errors.contains(", 1 there already") == isThere)
             #expect(push.errors.contains(", 1 not removed here"))
@@ -95,7 +96,9 @@ import TransferTestSupport
         for policy in ["keep-both", "overwrite"] {
             let again = try push("--delete-source", "b", "--on-conflict", policy)
             #expect(again.end == .exited(1))
-            #expect(again.errors.contains("not removed  b: This client may not see what is stored"), "\(again.errors)")
+            #expect(
+                again.errors.contains("not removed  b: This client may not read files on the server"), "\(again.errors)"
+            )
         }
         #expect(TransferCLITests.files(below: files.home.path) == ["b"])
     }

@@ -19,7 +19,7 @@ import TransferTestSupport
 
     private func expectKept(_ push: Finished, _ source: String) {
         #expect(push.end == .exited(1))
-        let sentence = "not removed  \(source): It lies in the server's own directory"
+        let sentence = "not removed  \(source): It is in the server's directory"
         #expect(push.errors.contains(sentence), "\(push.errors)")
         #expect(files(below: server.directory).allSatisfy { !$0.contains("witness") })
     }

@@ -117,7 +117,7 @@ import TransferTestSupport
         ] {
             let finished = try server.run(arguments)
             #expect(finished.end == .exited(1) && finished.output.isEmpty, "\(arguments)")
-            #expect(finished.errors.contains("There is nothing under x"), "\(finished.errors)")
+            #expect(finished.errors.contains("x does not exist"), "\(finished.errors)")
         }
         for arguments in [["list", ".transfer"], ["cat", "../x"], ["stat", ".transfer/lock"]] {
             #expect(try server.run(arguments).end == .exited(1), "\(arguments)")

@@ -91,8 +91,8 @@ import TransferTestSupport
         let push = try Finished(["push", photo, "--to", "nowhere"], surroundings)
         #expect(push.end == .exited(3))
         let message =
-            "There is no remote 'nowhere' either: 'transfer remote list' lists the remotes, and 'transfer "
-            + "remote add nowhere HOST' adds it. Look whether the name is spelt right"
+            "There is no remote 'nowhere' either: 'transfer remote list' lists the remotes, and "
+            + "'transfer remote add nowhere HOST' adds it. Check whether the name is spelt right"
         #expect(push.errors.contains(message), "\(push.errors)")
         let list = try Finished(["list", "nowhere:/x"], surroundings)
         #expect(list.end == .exited(3) && list.errors.contains(message), "\(list.errors)")

@@ -233,7 +233,7 @@ import TransferTestSupport
             dry.lines.sorted() == [
                 "would fetch  in/b.txt -> b.txt  8 B", "would fetch  in/d/IMG.JPG -> d/IMG.JPG  12 B",
             ])
-        #expect(dry.errors.hasPrefix("notFound  gone: There is nothing under gone.\n"))
+        #expect(dry.errors.hasPrefix("notFound  gone: gone does not exist.\n"))
         let summary = "dry run: 2 would be fetched, 20 B, 1 already here, 1 failed (1 notFound)\n"
         #expect(dry.errors.hasSuffix(summary), "\(dry.errors)")
         #expect(found("") == ["out/a.jpg", "out/b.txt"])

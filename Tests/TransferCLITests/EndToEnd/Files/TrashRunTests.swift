@@ -118,7 +118,7 @@ import TransferTestSupport
         let other = try #require(try batches(server).last)
         let wrong = try below("none", ["empty", "--batch", other])
         #expect(wrong.end == .exited(1) && !wrong.errors.contains(".transfer"), "\(wrong.errors)")
-        #expect(wrong.errors.contains("There is nothing under none."))
+        #expect(wrong.errors.contains("none does not exist."))
         let emptied = try below("d", ["empty"])
         #expect(emptied.end == .exited(0) && emptied.lines.count == 1 && emptied.errors == "", "\(emptied.errors)")
         #expect(try server.run(["trash", "list"]).lines.count == 2)
@@ -216,7 +216,7 @@ import TransferTestSupport
         #expect(rename("\(trash)/\(parts[0])", "\(trash)/2001-02-03T04-05-06Z-00000000") == 0)
         // The server checks its trash when it starts.
         let again = try server.restarted()
-        _ = try again.program.waitForError("that went to the trash at 2001-02-03T04:05:06Z")
+        _ = try again.program.waitForError("that were put into the trash at 2001-02-03T04:05:06Z")
         #expect(names(in: trash) == [parts[1]])
     }
 
@@ -250,7 +250,8 @@ import TransferTestSupport
             #expect(top.end == .exited(1) && top.output == "", "\(top.output)")
             #expect(
                 top.errors
-                    == "invalidPath  .: It is the top folder of the server, which cannot be removed; name what is in it.\n"
+                    == "invalidPath  .: It is the top folder of the server, which cannot be removed; name "
+                    + "the files and folders in it.\n"
             )
         }
         for words in ["-nr", "-r"] {

@@ -29,7 +29,8 @@ import TransferTestSupport
         #expect(before.end == .exited(1), "\(before.errors)")
         #expect(
             before.errors.hasPrefix(
-                "transfer: bob has published no key to seal for; bob does with 'transfer whoami'. Nothing was sent.\n"))
+                "transfer: bob has not published a key to seal for; bob publishes one by running "
+                    + "'transfer whoami'. Nothing was sent.\n"))
         #expect(try mail.run([command], as: "bob").end == .exited(0))
         #expect(try readFile(mail.folder(of: "bob") + "/sealing.key").starts(with: "# ".utf8))
         #expect(try push(["--text", "x", "--name", "a"]).end == .exited(0))

@@ -13,8 +13,8 @@ import TransferTestSupport
         #expect(push.end == .exited(3))
         #expect(
             push.errors == """
-                transfer: Cannot reach \(peer.address): Connection refused. It was tried once, and nothing was sent. Look \
-                whether 'transfer serve' runs there, and on that port.
+                transfer: Cannot reach \(peer.address): Connection refused. It was tried once, and nothing was sent. \
+                Check whether 'transfer serve' runs there, and on that port.
 
                 """)
     }
@@ -25,8 +25,8 @@ import TransferTestSupport
         // The resolver's message depends on whether there is a network.
         #expect(push.errors.hasPrefix("transfer: Cannot reach nowhere.invalid:5288: "), "\(push.errors)")
         let end = """
-             It was tried once, and nothing was sent. Look whether the name is spelt right, and whether this machine is in \
-            a network.
+             It was tried once, and nothing was sent. Check whether the name is spelt right, and whether this machine \
+            is connected to a network.
 
             """
         #expect(push.errors.hasSuffix(end), "\(push.errors)")
@@ -45,8 +45,9 @@ import TransferTestSupport
         #expect(
             finished.errors == """
                 connectionLost  \(photo): Not acknowledged: the connection was lost.
-                transfer: Cannot reach \(peer.address): the server closed the connection. It was not tried again; the same command goes on from what is acknowledged. Look whether 'transfer serve' runs there, and on that \
-                port.
+                transfer: Cannot reach \(peer.address): the server closed the connection. It was not tried again; \
+                run the same command again to continue with the files that are not acknowledged. Check whether 'transfer \
+                serve' runs there, and on that port.
 
                 """ + Self.summary(of: finished) + "1 failed (1 connectionLost)\n"
                 + "to go on: \(try Spawner.executable()) push \(photo) --plaintext --to \(peer.address) --retry-for 0\n",
@@ -63,10 +64,10 @@ import TransferTestSupport
         #expect(push.end == .exited(4))
         #expect(
             try push.errors == """
-                transfer: THE KEY OF THE SERVER \(server.address) HAS CHANGED. Somebody may be answering in its place and \
-                want to read what you send, or the server was set up anew. Known is \(known), shown was \
-                \(other.fingerprint). Nothing was sent. Ask whoever runs the server for its fingerprint; if it is the new \
-                one, run 'transfer trust remove \(server.address)' and push again.
+                transfer: THE KEY OF THE SERVER \(server.address) HAS CHANGED. An attacker may be answering in its \
+                place to read what you send, or the server was set up anew. Known is \(known), shown was \
+                \(other.fingerprint). Nothing was sent. Ask the server's operator for its fingerprint; if it is the \
+                new one, run 'transfer trust remove \(server.address)' and push again.
 
                 """)
     }
@@ -98,9 +99,9 @@ import TransferTestSupport
         }
         #expect(finished.end == .exited(5))
         let sentence = """
-            \ntransfer: What answers at 127.0.0.1:PORT is no server of this version: This side speaks version 2; the frame \
-            is of version 3. It was not tried again. Look whether the port is right; if it is, whichever side is older has \
-            to be updated.\n
+            \ntransfer: The server at 127.0.0.1:PORT does not speak this version of Transfer: This side speaks version \
+            2; the frame is of version 3. It was not tried again. Check whether the port is right; if it is, update the \
+            server or the client, whichever is older.\n
             """
         #expect(finished.errors.hidingPorts.contains(sentence), "\(finished.errors)")
     }
@@ -153,7 +154,7 @@ import TransferTestSupport
         #expect(finished.end == .exited(1))
         #expect(
             finished.errors == """
-                sourceChanged  \(path): The file changed while it was read; push it again when it is at rest.
+                sourceChanged  \(path): The file changed while it was read; push it again when no program writes to it.
 
                 """ + Self.summary(of: finished) + "1 failed (1 sourceChanged)\n", "\(finished.errors)")
     }

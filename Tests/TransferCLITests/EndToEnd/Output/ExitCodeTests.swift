@@ -66,7 +66,7 @@ import TransferTestSupport
     @Test(arguments: [
         ("HTTP/1.1 400 Bad Request\r\n\r\n", " is a web server, not a Transfer server."),
         ("SSH-2.0-OpenSSH_9.9\r\n", " is an SSH server, not a Transfer server."),
-        ("Guess!\r\n", " is no server of this version: "),
+        ("Guess!\r\n", " does not speak this version of Transfer: "),
     ])
     func whateverListensSpeaksAnotherLanguage(_ words: String, _ sentence: String) throws {
         let finished = try push(toServerThatSays: Array(words.utf8))

@@ -30,7 +30,7 @@ import TransferTestSupport
         let push = try Finished(["push", photo, "--plaintext", "--to", peer.address, "--retry-for", "1500ms"])
         #expect(push.end == .exited(3))
         // On a busy machine the attempts can take longer than the limit.
-        let sentence = /Connection refused\. It was tried for \d+ seconds?, and nothing was sent\. Look whether/
+        let sentence = /Connection refused\. It was tried for \d+ seconds?, and nothing was sent\. Check whether/
         #expect(push.errors.contains(sentence), "\(push.errors)")
     }
 
@@ -42,7 +42,8 @@ import TransferTestSupport
         let command = try Finished(words + flags, card.surroundings)
         #expect(command.end == .exited(3), "\(command.errors)")
         // The time that the last attempt had. Without the limit it would be at least three seconds.
-        let attempt = try #require(command.errors.firstMatch(of: /The handshake was not done within ([\d.]+) seconds/))
+        let attempt = try #require(
+            command.errors.firstMatch(of: /The handshake was not finished within ([\d.]+) seconds/))
         #expect(Double(attempt.1) ?? 3 <= 2, "\(command.errors)")
         #expect(!command.errors.contains(".;") && !command.errors.contains("tried again for"), "\(command.errors)")
     }

@@ -10,8 +10,8 @@ import TransferTestSupport
         #expect(push.end == .exited(4))
         #expect(
             push.errors.contains(
-                "The server refused: This server takes encrypted connections only: connect with TLS, without --plaintext. "
-                    + "(encryptionRequired)"), "\(push.errors)")
+                "The server refused: This server accepts encrypted connections only: connect with TLS, "
+                    + "without --plaintext. (encryptionRequired)"), "\(push.errors)")
         #expect(server.storedFiles.isEmpty)
     }
 
@@ -19,7 +19,8 @@ import TransferTestSupport
         let plain = try RunningServer()
         let push = try SecureServer().push(["--trust-new"], to: plain.address)
         #expect(push.end == .exited(4))
-        let sentence = "The server \(plain.address) doesn't use TLS. Where nobody can listen in, push with --plaintext."
+        let sentence =
+            "The server \(plain.address) doesn't use TLS. In a network without eavesdroppers, push with --plaintext."
         #expect(push.errors.contains(sentence), "\(push.errors)")
         // --plaintext and --trust-new exclude each other, so the message offers no command to paste.
         #expect(!push.errors.contains("without encryption:"), "\(push.errors)")
@@ -31,7 +32,7 @@ import TransferTestSupport
     @Test(arguments: [
         ("HTTP/1.1 400 Bad Request\r\n\r\n", "is a web server, not a Transfer server"),
         ("220 mail.example ESMTP Postfix\r\n", "is a mail server (SMTP), not a Transfer server"),
-        ("Guess!\r\n", "is no Transfer server: it doesn't speak TLS"),
+        ("Guess!\r\n", "is not a Transfer server: it doesn't speak TLS"),
     ])
     func whateverListensSpeaksAnotherLanguage(_ words: String, _ sentence: String) throws {
         let peer = try FakeServer()
@@ -51,7 +52,7 @@ import TransferTestSupport
         let push = try Finished(["push", photo, "--to", server.address], server.surroundings())
         #expect(push.end == .exited(5))
         let sentence =
-            "is no Transfer server: it speaks TLS, and something else than Transfer in it, as web servers do."
+            "is not a Transfer server: it speaks TLS, but another protocol than Transfer, as web servers do."
         #expect(push.errors.contains(sentence), "\(push.errors)")
     }
 
@@ -102,7 +103,7 @@ import TransferTestSupport
         let slow = try (0..<100).map { _ in try PeerConnection(to: server.address) }
         for peer in slow { try peer.send([22, 3, 1, 2]) }
         #expect(try server.push(["--trust-new"]).end == .exited(0))
-        try server.program.waitForError("timedOut: The handshake was not done within 5.0 seconds.")
+        try server.program.waitForError("timedOut: The handshake was not finished within 5.0 seconds.")
     }
 
     @Test func opensslSeesTLS13AndNothingElse() throws {

@@ -14,7 +14,7 @@ import TransferTestSupport
         // The message contains a command to paste.
         let command = "to trust it: \(try Spawner.executable()) push "
         #expect(push.errors.contains("\n\(command)") && push.errors.contains(" --server-key SHA256:"), "\(push.errors)")
-        #expect(try push.errors.contains("say --server-key \(server.fingerprint),"), "\(push.errors)")
+        #expect(try push.errors.contains("add --server-key \(server.fingerprint),"), "\(push.errors)")
         #expect(server.storedFiles.isEmpty && access(server.list, F_OK) != 0)
     }
 

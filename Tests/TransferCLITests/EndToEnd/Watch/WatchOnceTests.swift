@@ -40,7 +40,7 @@ import TransferTestSupport
             let once = try Finished(
                 WatchedFolder.arguments(server.address) + ["--once"] + flags, card.surroundings)
             #expect(
-                once.end == .exited(1) && once.errors.contains("-a: It has a name that removals give"),
+                once.end == .exited(1) && once.errors.contains("-a: It has a temporary name that 'transfer' gives"),
                 "\(once.errors)")
         }
         #expect(card.names.count == 1 && server.visibleFiles == [])

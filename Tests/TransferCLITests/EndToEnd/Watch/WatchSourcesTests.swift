@@ -31,7 +31,7 @@ import TransferTestSupport
         let card = try WatchedFolder(["a"])
         let writer = open(card.path("a"), O_WRONLY | O_APPEND | O_CLOEXEC)
         let watch = try card.watching(server, "--delete-source")
-        try watch.waitForError("not removed  card/a: Somebody has it open for writing.")
+        try watch.waitForError("not removed  card/a: A program has it open for writing.")
         #expect(card.names == ["a"])
         #expect(write(writer, "more", 4) == 4 && close(writer) == 0)
         try watch.waitForLines(2)
@@ -90,7 +90,7 @@ import TransferTestSupport
         let above = try Finished(
             WatchedFolder.arguments(server.address) + ["--move-to", "."], card.surroundings)
         #expect(above.end == .exited(1))
-        #expect(above.errors.contains("is the watched directory, or holds it."), "\(above.errors)")
+        #expect(above.errors.contains("is the watched directory, or contains it."), "\(above.errors)")
         guard let other = SmallFileSystem(card.files.home.path("other")) else { return }
         let far = try card.once(server, "--move-to", "\(other.path)/done")
         #expect(far.end == .exited(1) && far.errors.contains("is on another file system"), "\(far.errors)")

@@ -240,7 +240,7 @@ import TransferTestSupport
         let server = OldServer([(heartbeat + head.count + 3, full)])
         let outcome = try await server.outcome(target, ["one"])
         #expect(outcome.codes == [.unacknowledged] && outcome.failure == nil)
-        #expect(outcome.reports.first?.message.contains("The other side says: Full.") == true, "\(outcome.reports)")
+        #expect(outcome.reports.first?.message.contains("The server says: Full.") == true, "\(outcome.reports)")
         #expect(server.connections.first == JSONLineMessage.heartbeat(from: "me") + head + Array("one".utf8))
     }
 
