@@ -26,10 +26,13 @@ struct TrashUndo {
         let files = count == 1 ? "1 replaced file is" : "\(count) replaced files are"
         let place = " --from \(server.escapedForDisplay)"
         guard batches.count <= Self.most else {
-            return "\(files) in the server's trash; 'transfer trash list\(place)' shows them."
+            return
+                "\(files) in the server's trash; clients that may remove files see them with 'transfer trash "
+                + "list\(place)'."
         }
         let parts = batches.map { " --batch \($0)" }.joined()
-        return "\(files) in the server's trash; 'transfer trash restore\(parts) --overwrite\(place)' brings "
-            + "\(count == 1 ? "it" : "them") back."
+        let them = count == 1 ? "it" : "them"
+        return "\(files) in the server's trash; clients that may remove files restore \(them) with 'transfer trash "
+            + "restore\(parts) --overwrite\(place)'."
     }
 }
