@@ -40,9 +40,11 @@ extension FileStore {
     }
 
     package func part(_ id: UploadID) -> UnfinishedPart? {
-        (try? incoming.directory.status(StagedFile.resumableName(id)))?.map { status in
-            UnfinishedPart(size: status.sizeOfPart, written: FileIdentity(status).modified)
+        for name in StagedFile.resumableNames(id) {
+            guard let status = try? incoming.directory.status(name) else { continue }
+            return UnfinishedPart(size: status.sizeOfPart, written: FileIdentity(status).modified)
         }
+        return nil
     }
 
     private func reserve(_ size: UInt64, _ filled: UInt64?, forPart staged: StagedFile) throws(Failure) {
@@ -72,11 +74,11 @@ extension FileStore {
     /// Whether the upload has a part that can be resumed, or a sheet that records one and its outcome. A part that
     /// cannot be examined counts.
     package func hasPart(_ id: UploadID) -> Bool {
-        hasName(StagedFile.resumableName(id)) || hasName(AppendSheet.name(id))
+        hasResumable(id) || hasName(AppendSheet.name(id))
     }
 
     /// Whether the upload has a part that can be resumed.
-    func hasResumable(_ id: UploadID) -> Bool { hasName(StagedFile.resumableName(id)) }
+    func hasResumable(_ id: UploadID) -> Bool { StagedFile.resumableNames(id).contains(where: hasName) }
 
     private func hasName(_ name: String) -> Bool {
         do throws(SystemError) {
@@ -89,11 +91,13 @@ extension FileStore {
     /// Discards the part of an upload, if it exists. The caller ensures that nothing else uses it.
     package func removePart(_ id: UploadID) throws(Failure) {
         try attempt("remove the part of the upload") { () throws(SystemError) in
-            do throws(SystemError) {
-                try incoming.directory.unlink(StagedFile.resumableName(id))
-                incoming.parts.wrappingSubtract(1, ordering: .relaxed)
-            } catch {
-                guard error.errno == ENOENT else { throw error }
+            for name in StagedFile.resumableNames(id) {
+                do throws(SystemError) {
+                    try incoming.directory.unlink(name)
+                    incoming.parts.wrappingSubtract(1, ordering: .relaxed)
+                } catch {
+                    guard error.errno == ENOENT else { throw error }
+                }
             }
         }
         removeSheet(id)
@@ -117,12 +121,38 @@ extension FileStore {
     /// Call it before the first upload.
     package func removeLeftovers() throws(Failure) -> UnfinishedContent {
         try restoreAppend()
+        try keepInterrupted()
         let removed = Result { () throws(Failure) in
             try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
         }
         // A part may have had one of those names as well. Removing a second name frees no room.
         _ = try removeParts { _, status in status.st_nlink > 1 }
         return try removed.get()
+    }
+
+    /// Renames parts that a server was syncing when it died, so that their uploads can be resumed. A client that has
+    /// verified its blocks may have nothing left to send them from.
+    private func keepInterrupted() throws(Failure) {
+        try attempt("look through the folder of incoming parts") { () throws(SystemError) in
+            let folder = incoming.directory
+            for name in try folder.names() {
+                guard let id = StagedFile.upload(ofWithdrawn: name), !hasResumable(id),
+                    try folder.status(name)?.st_nlink == 1
+                else { continue }
+                // A part that cannot be renamed is removed as a leftover.
+                try? bringBack(name, as: StagedFile.interruptedName(id))
+            }
+        }
+    }
+
+    /// Renames a part that already has the upload's attributes. Its permissions may forbid writing, and its time may make
+    /// the part expired, so both are reset.
+    private func bringBack(_ part: String, as name: String) throws(SystemError) {
+        let (disk, folder) = (incoming.directory.disk, incoming.directory.number)
+        try? disk.setPermissions(folder, part, 0o600)
+        try? disk.setLinkTime(folder, part, .now)
+        try disk.rename(folder, part, to: (folder, name))
+        incoming.parts.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// Removes unfinished uploads that have expired.
@@ -160,7 +190,8 @@ extension FileStore {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
                 // A part with another name was published; its sheet records the outcome until the end is noted.
                 if status.st_nlink <= 1 || (try? isWhole(id)) == false { removeSheet(id) }
-                space?.quota?.release(part: id)
+                // A power cut may have left both names under which it can be resumed.
+                space?.quota?.release(part: id, but: self.part(id)?.size ?? 0)
             } else if let id = StagedFile.upload(ofWithdrawn: name) {
                 // A power cut may have left the previous name as well.
                 space?.quota?.release(part: id, but: self.part(id)?.size ?? 0)
@@ -301,8 +332,7 @@ extension FileStore {
                 guard let id = StagedFile.upload(ofWithdrawn: name), try folder.status(AppendSheet.name(id)) != nil,
                     try folder.status(StagedFile.resumableName(id)) == nil
                 else { continue }
-                try folder.disk.rename(folder.number, name, to: (folder.number, StagedFile.resumableName(id)))
-                incoming.parts.wrappingAdd(1, ordering: .relaxed)
+                try bringBack(name, as: StagedFile.resumableName(id))
             }
             for name in names {
                 // A sheet that cannot be read stays, and does not keep the others.

@@ -165,6 +165,29 @@ extension Disk {
         }
     }
 
+    /// Reads bytes and writes them again in their place, so that the next sync covers them.
+    ///
+    /// - Returns: the number of bytes; 0 at the end of the file.
+    func rewrite(
+        _ file: Int32, through buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+    ) throws(SystemError) -> Int {
+        try run("pwrite", .rewrite(file, bytes: UnsafeRawBufferPointer(buffer), offset: offset)) {
+            let count = pread(file, buffer.baseAddress, buffer.count, off_t(clamping: offset))
+            var written = 0
+            while written < count {
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer[written..<count])
+                let step = pwrite(file, bytes.baseAddress, bytes.count, off_t(clamping: offset) + off_t(written))
+                guard step != 0 else {
+                    errno = EIO
+                    return -1
+                }
+                guard step > 0 else { return step }
+                written += step
+            }
+            return count
+        }
+    }
+
     /// Reserves space without changing the file's size.
     func reserve(_ file: Int32, size: off_t) throws(SystemError) {
         try run("fallocate", .reserve(file, size: UInt64(size))) {

@@ -38,6 +38,13 @@ extension Disk {
         }
     }
 
+    /// Changes a file's size and changes it back, so that the next sync covers the size.
+    func renewSize(_ file: Int32) throws(SystemError) {
+        let size = UInt64(max(0, try status(file).st_size))
+        try truncate(file, to: size + 1)
+        try truncate(file, to: size)
+    }
+
     func setOwner(_ file: Int32, _ owner: ExtraAttributes.Owner) throws(SystemError) {
         try run("fchown", .setOwner(file)) { fchown(file, owner.user, owner.group) }
     }
@@ -160,10 +167,14 @@ extension Disk {
         let before = status.st_mode & 0o7777
         guard !isRoot, before & 0o400 == 0 else { return nil }
         return try lend(before) { () throws(SystemError) in
-            // No link is followed (fchmodat(3)).
-            try run("fchmodat", .setLink(directory: directory, name: name)) {
-                fchmodat(directory, name, before | 0o400, AT_SYMLINK_NOFOLLOW)
-            }
+            try setPermissions(directory, name, before | 0o400)
+        }
+    }
+
+    /// Sets the permissions of an entry. No link is followed (fchmodat(3)).
+    func setPermissions(_ directory: Int32, _ name: String, _ permissions: mode_t) throws(SystemError) {
+        try run("fchmodat", .setLink(directory: directory, name: name)) {
+            fchmodat(directory, name, permissions, AT_SYMLINK_NOFOLLOW)
         }
     }
 

@@ -48,7 +48,7 @@ extension StagedFile {
         var position = range.lowerBound
         while position < range.upperBound {
             let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(range.upperBound - position)))
-            let count = try disk.read(number, into: wanted, at: position)
+            let count = try readSyncable(into: wanted, at: position)
             guard count > 0 else { return nil }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             position += UInt64(count)
@@ -96,7 +96,7 @@ extension StagedFile {
         try hold?.grow(to: range.upperBound)
         let isClear = try attempt("leave a hole in the content") { () throws(SystemError) in
             guard range.upperBound <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "ftruncate") }
-            return try inTurn { () throws(SystemError) in try makeHole(range) }
+            return try inTurn { _ throws(SystemError) in try makeHole(range) }
         }
         guard !isClear else { return }
         var position = range.lowerBound
@@ -126,10 +126,10 @@ extension StagedFile {
 }
 
 /// A failed sync leaves bytes in memory that the disk does not have, and a comparison cannot detect that. So a part is
-/// withdrawn before it is synced: whatever happens to the sync, to the removal of the part or to the process, the part
-/// is never resumed.
+/// withdrawn before it is synced: whatever happens to the sync or to the removal of the part, this server never resumes
+/// it. If the process dies, the next server resumes it as an interrupted part, whose bytes are written again.
 extension StagedFile {
-    /// Renames the part to a name without an upload id, which the next server removes.
+    /// Renames the part to a name under which it cannot be resumed.
     ///
     /// - Throws: the error of rename(2); then the part is unchanged, and must not be synced.
     func withdraw(id: UploadID) throws(SystemError) {
@@ -159,6 +159,8 @@ extension StagedFile {
             do throws(SystemError) {
                 try move(other, to: name)
                 place = .resumable(name)
+                // The attributes are those of the upload by now, and the time is that of the last byte that arrived.
+                try? disk.set(number, permissions: 0o600, modified: .now, nil)
                 incoming.parts.wrappingAdd(1, ordering: .relaxed)
             } catch {
                 discard()

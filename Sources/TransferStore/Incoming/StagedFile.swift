@@ -25,6 +25,12 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         case none
     }
 
+    /// What threads share that write to one file.
+    struct Turn {
+        /// Whether bytes that are read are written again, because a server died while it synced the part.
+        var rewrites: Bool
+    }
+
     /// The number of failed syncs when the file was created.
     let failures: Int
 
@@ -35,7 +41,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
 
     /// Held while a thread writes to a file that several threads write to. The kernel lets one write at a time anyway,
     /// and waiting for that in the kernel occupies a core. Nil if only one thread writes.
-    private let turns: Locked<Void>?
+    private let turns: Locked<Turn>?
 
     /// The space that it counts for; nil without limits. Set before anything else is done with the file.
     var hold: SpaceHold?
@@ -64,11 +70,13 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// The version of the file; after publication, that of the stored file, because naming it changes the version.
     var version: ContentVersion? { disk.version(number) }
 
-    private init(_ file: OpenFile, place: Place, in incoming: Incoming, isNew: Bool = true) {
+    private init(
+        _ file: OpenFile, place: Place, in incoming: Incoming, isNew: Bool = true, isInterrupted: Bool = false
+    ) {
         self.file = file
         self.isNew = isNew
         self.place = place
-        if case .resumable = place { turns = Locked(()) } else { turns = nil }
+        if case .resumable = place { turns = Locked(Turn(rewrites: isInterrupted)) } else { turns = nil }
         self.incoming = incoming
         failures = incoming.committer.failures
     }
@@ -89,7 +97,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         while !rest.isEmpty {
             let written: Int
             do throws(SystemError) {
-                written = try inTurn { () throws(SystemError) in try disk.write(number, rest, at: position) }
+                written = try inTurn { _ throws(SystemError) in try disk.write(number, rest, at: position) }
             } catch {
                 // What is in the trash gives way, once.
                 if error.errno == ENOSPC, mayMakeRoom, incoming.room.makeRoom(.disk(UInt64(rest.count))) {
@@ -109,12 +117,41 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         if isStep { try checkRoom() }
     }
 
-    func inTurn<T>(_ write: () throws(SystemError) -> T) throws(SystemError) -> T {
+    func inTurn<T>(_ write: (Turn?) throws(SystemError) -> T) throws(SystemError) -> T {
         switch turns {
-        case nil: return try write()
-        case .some(let turns): return try turns.withLock { _ throws(SystemError) in try write() }
+        case nil: return try write(nil)
+        case .some(let turns): return try turns.withLock { (turn) throws(SystemError) in try write(turn) }
         }
     }
+
+    /// Reads bytes. Those of an interrupted part are written again in the same turn, so that the next sync covers them:
+    /// the sync that was interrupted may have failed, and then the next one succeeds without them.
+    ///
+    /// - Returns: the number of bytes; 0 at the end of the file.
+    func readSyncable(
+        into buffer: UnsafeMutableRawBufferPointer, at position: UInt64
+    ) throws(SystemError) -> Int {
+        // Zeros of a hole would take room if they were written.
+        guard rewrites, let data = try seek(position, clinux_seek_data), data < position + UInt64(buffer.count) else {
+            return try disk.read(number, into: buffer, at: position)
+        }
+        let count = try inTurn { (turn) throws(SystemError) in
+            turn?.rewrites == true ? try disk.rewrite(number, through: buffer, at: position) : nil
+        }
+        guard let count else { return try disk.read(number, into: buffer, at: position) }
+        startWriting(UInt64(count))
+        return count
+    }
+
+    private var rewrites: Bool {
+        switch turns {
+        case nil: false
+        case .some(let turns): turns.withLock(\.rewrites)
+        }
+    }
+
+    /// Ends the writing of bytes that are read, before the file gets its attributes and its name.
+    func endRewriting() { turns?.withLock { $0.rewrites = false } }
 
     /// Checks the minimum of free space, unless the file's room was reserved from the beginning.
     ///
@@ -130,6 +167,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// bytes instead of offsets, because parts of a file arrive in any order.
     ///
     /// - Returns: whether writing was started.
+    @discardableResult
     private func startWriting(_ count: UInt64) -> Bool {
         let (old, new) = written.wrappingAdd(count, ordering: .relaxed)
         guard old / Self.writeBackStep != new / Self.writeBackStep else { return false }
@@ -342,9 +380,18 @@ extension StagedFile {
 
     static func resumableName(_ id: UploadID) -> String { "\(id)\(partSuffix)" }
 
+    /// The name of a part that a server was syncing when it died. Only the next server gives this name.
+    static func interruptedName(_ id: UploadID) -> String { "\(id)\(interruptedSuffix)" }
+
+    private static let interruptedSuffix = "-interrupted" + partSuffix
+
+    /// The names under which the part of an upload can be resumed. It has one at most.
+    static func resumableNames(_ id: UploadID) -> [String] { [resumableName(id), interruptedName(id)] }
+
     /// The ID of the upload whose resumable part has the name; nil if it is no such part.
     static func upload(ofPart name: String) -> UploadID? {
-        name.hasSuffix(partSuffix) ? UploadID(hexadecimal: name.dropLast(partSuffix.count)) : nil
+        let suffix = name.hasSuffix(interruptedSuffix) ? interruptedSuffix : partSuffix
+        return name.hasSuffix(suffix) ? UploadID(hexadecimal: name.dropLast(suffix.count)) : nil
     }
 
     /// The name of a withdrawn part. The number distinguishes the part of a dead connection from that of the next one.
@@ -410,19 +457,23 @@ extension StagedFile {
     ///
     /// - Returns: nil if there is no part.
     static func resumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile? {
-        let name = resumableName(id)
-        do throws(SystemError) {
-            let file = OpenFile(try incoming.directory.openFile(name, flags: O_RDWR), permissions: 0o600)
-            guard try incoming.directory.disk.status(file.descriptor.number).st_nlink <= 1 else {
-                try incoming.directory.unlink(name)
-                incoming.parts.wrappingSubtract(1, ordering: .relaxed)
-                return nil
+        for name in resumableNames(id) {
+            do throws(SystemError) {
+                let file = OpenFile(try incoming.directory.openFile(name, flags: O_RDWR), permissions: 0o600)
+                guard try incoming.directory.disk.status(file.descriptor.number).st_nlink <= 1 else {
+                    try incoming.directory.unlink(name)
+                    incoming.parts.wrappingSubtract(1, ordering: .relaxed)
+                    continue
+                }
+                if name == interruptedName(id) { try incoming.directory.disk.renewSize(file.descriptor.number) }
+                return StagedFile(
+                    file, place: .resumable(name), in: incoming, isNew: false,
+                    isInterrupted: name == interruptedName(id))
+            } catch {
+                guard error.errno == ENOENT else { throw error }
             }
-            return StagedFile(file, place: .resumable(name), in: incoming, isNew: false)
-        } catch {
-            guard error.errno == ENOENT else { throw error }
-            return nil
         }
+        return nil
     }
 
     /// A new part for an upload.

@@ -121,7 +121,7 @@ import TransferTestSupport
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), script: script)
         let publication = try fixture.publication("a", .one, asPart: true)
         #expect(link(fixture.path(".transfer/incoming/\(publication.id).part"), fixture.path("published")) == 0)
-        let leftover = StagedFile.withdrawnName(.random(), 0)
+        let leftover = StagedFile.scratchName()
         try Files.write(.two, to: fixture.path(".transfer/incoming/\(leftover)"))
         script.start()
         script.fail("unlink", with: EIO)

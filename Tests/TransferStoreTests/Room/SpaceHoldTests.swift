@@ -75,6 +75,8 @@ import TransferTestSupport
         let next = try FileStore(path: fixture.root, limits: SpaceLimits(quota: 100))
         #expect(try #require(next.space?.used) >= 4)
         _ = try next.removeLeftovers()
+        #expect(try #require(next.space?.used) >= 4)
+        try next.removePart(id)
         #expect(next.space?.used == 0)
         withExtendedLifetime(staged) {}
     }

@@ -135,7 +135,12 @@ extension Medium {
     }
 
     /// Bytes of the parts that a server could go on with.
-    var partBytes: Int { bytes(of: ownNames("incoming").filter { $0.key.utf8.count == 37 }) }
+    var partBytes: Int {
+        bytes(of: parts.filter { $0.key.utf8.count == 37 || $0.key.hasSuffix("-interrupted.part") })
+    }
+
+    /// Whether the server's folder has a part of an upload, whatever is done with it.
+    func hasPart(_ id: UploadID) -> Bool { parts.keys.contains { $0.hasPrefix("\(id)") } }
 
     /// All parts, also those that were being synced when a server ended, and that no start has brought back yet.
     var parts: [String: Object] { ownNames("incoming").filter { $0.key.hasSuffix(".part") } }

@@ -24,11 +24,11 @@ struct Medium {
         case write(offset: Int, bytes: [UInt8])
         case truncate(Int)
 
-        /// The first byte that it changes.
-        var start: Int {
+        /// The bytes that it changes.
+        var range: Range<Int> {
             switch self {
-            case .write(let offset, _): offset
-            case .truncate(let size): size
+            case .write(let offset, let bytes): offset..<offset + bytes.count
+            case .truncate(let size): size..<Int.max
             }
         }
     }
@@ -39,9 +39,9 @@ struct Medium {
         /// What is there for certain.
         var certain: [UInt8] = []
         var pending: [Change] = []
-        /// The first byte that a sync has failed for: from there on what is seen and what is there may differ for ever.
-        var lostFrom: Int?
-        var isLost: Bool { lostFrom != nil }
+        /// The bytes that a sync has failed for: what is seen and what is there may differ until they are written again.
+        var lost: [Range<Int>] = []
+        var isLost: Bool { !lost.isEmpty }
         /// Whether others have made it, who need not sync it.
         var isForeign = false
         /// Whether the disk has lost what it had, whatever name it has or gets.
@@ -50,6 +50,17 @@ struct Medium {
         var modified: Int64 = 0
         /// When anything of it was changed last.
         var changed: Int64 = 0
+
+        /// These bytes are written anew. Those behind the end are there once the last one is.
+        mutating func recover(_ range: Range<Int>) {
+            let end = range.upperBound >= seen.count ? Int.max : range.upperBound
+            lost = lost.flatMap { other in
+                guard other.overlaps(range.lowerBound..<end) else { return [other] }
+                let below = other.lowerBound..<max(other.lowerBound, range.lowerBound)
+                let above = min(end, other.upperBound)..<other.upperBound
+                return [below, above].filter { !$0.isEmpty }
+            }
+        }
     }
 
     struct Directory {
@@ -312,6 +323,7 @@ extension Medium {
         let bytes = Array(bytes)
         files[object]?.seen.put(bytes, at: Int(offset))
         files[object]?.pending.append(.write(offset: Int(offset), bytes: bytes))
+        files[object]?.recover(Int(offset)..<Int(offset) + bytes.count)
         touch(object, content: true)
     }
 
@@ -330,7 +342,7 @@ extension Medium {
         files[object]?.seen.resize(to: Int(size))
         files[object]?.pending.append(.truncate(Int(size)))
         // Nothing is left that is taken for written and is not.
-        if let lost = files[object]?.lostFrom, size <= lost { files[object]?.lostFrom = nil }
+        files[object]?.recover(Int(size)..<Int.max)
         touch(object, content: true)
     }
 
@@ -466,8 +478,7 @@ extension Medium {
             guard !file.pending.isEmpty else { return }
             files[object]?.certain = Self.content(of: file, &random)
             files[object]?.pending = []
-            let lost = file.pending.reduce(file.lostFrom ?? .max) { min($0, $1.start) }
-            files[object]?.lostFrom = lost
+            files[object]?.lost += file.pending.map(\.range).filter { !$0.isEmpty }
         } else if var directory = directories[object] {
             // What a later sync may still write (docs/design/store.md, When a sync fails).
             let renamed = renames.filter { $0.source == object || $0.target == object }

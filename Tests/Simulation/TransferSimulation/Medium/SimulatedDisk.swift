@@ -80,6 +80,8 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
     /// Whether something was synced without one.
     private(set) var hasSyncedUnmarked = false
     private(set) var hasUsedClosed = false
+    /// Whether a call has failed otherwise than by the death of the process.
+    private(set) var hasRefused = false
     private var random: SplitMix64
     /// Leaves out syncs of directories and says that they were made: a planted mistake.
     private let forgetsDirectories: Bool
@@ -207,6 +209,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         }
         if fault.kind != .full { self.fault = nil }
         failures += 1
+        if ![.death, .deathBehind, .deathInSync].contains(fault.kind) { hasRefused = true }
         return fault.kind
     }
 
@@ -229,6 +232,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         case .sync(let number), .checkWritten(let number):
             if medium.takeLoss(of: number) {
                 failures += 1
+                hasRefused = true
                 fail(.sync(number), names: true)
                 return -Int(EIO)
             }
@@ -278,7 +282,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         case .makeLink(let directory, let name): note(naming: medium.makeLink(directory, name))
         // Nothing that these change is looked at here.
         case .setLink, .readLink, .setOwner, .setExtended, .clone: break
-        case .write(let file, let bytes, let offset):
+        case .write(let file, let bytes, let offset), .rewrite(let file, let bytes, let offset):
             medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
         case .clear(let file, let range): medium.clear(file, range)
         case .truncate(let file, let size): medium.truncate(file, size)
@@ -330,8 +334,7 @@ extension DiskCall {
     fileprivate func meets(_ fault: SimulatedDisk.Fault.Kind) -> Bool {
         switch (fault, self) {
         case (.sync, .sync), (.sync, .syncAll), (.deathInSync, .sync), (.deathInSync, .syncAll), (.full, .write),
-            (.full, .reserve),
-            (.short, .write):
+            (.full, .reserve), (.full, .rewrite), (.short, .write):
             true
         case (.full, .open(_, _, let flags)): flags & O_CREAT != 0
         case (.sync, _), (.deathInSync, _), (.full, _), (.short, _): false

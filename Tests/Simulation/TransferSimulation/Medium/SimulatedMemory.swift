@@ -18,6 +18,8 @@ protocol SimulatedStorage: AnyObject {
     var hasSyncedUnmarked: Bool { get }
     /// Whether a call was made on a descriptor that is closed.
     var hasUsedClosed: Bool { get }
+    /// Whether a call has failed otherwise than by the death of the process.
+    var hasRefused: Bool { get }
 
     /// The store of a server that starts.
     func open(at path: String, _ limits: SpaceLimits, syncsAsAWhole: Bool) throws -> any ServerStore
@@ -70,6 +72,7 @@ final class SimulatedMemory: SimulatedStorage, @unchecked Sendable {
     let hasKeptSomething = false
     let hasSyncedUnmarked = false
     let hasUsedClosed = false
+    let hasRefused = false
 
     init(_ memory: MemoryMedium, _ mirror: Medium, trace: Trace) {
         (self.memory, self.mirror, self.trace) = (memory, mirror, trace)

@@ -45,6 +45,10 @@ extension World {
         var hasRefusedPart = false
         /// What is known of its parts under this server.
         var parts = Parts()
+        /// Blocks that were told to be there: they outlive the process, so that its sender need not have them any more.
+        var verified: Set<Int> = []
+        /// How many parts of it have begun.
+        var claimed = 0
         /// What its sender knows of an append upload.
         var appendUpload: AppendUpload?
     }

@@ -16,6 +16,7 @@ extension World {
         try checkRoom()
         try checkRot()
         try checkGuest()
+        if !disk.isDead { forgetVerified() }
         guard checked?.medium != disk.medium.version || checked?.promises != promises.version else { return }
         try promises.check(disk.medium) { contents[$0] }
         if let path = disk.medium.halfWritten {

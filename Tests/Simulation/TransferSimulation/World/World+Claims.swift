@@ -61,6 +61,8 @@ extension World {
         for other in claims where other.upload == index && other.range.overlaps(range) { other.mayBeLost = true }
         // Of a block that was complete, no piece stays when one comes again.
         let touched = blocks(around: range)
+        uploads[index].claimed += 1
+        uploads[index].verified.subtract(touched.lowerBound / Self.block..<touched.upperBound / Self.block)
         if !claim.isLate { uploads[index].parts.staged.removeAll { $0.range.overlaps(touched) } }
         uploads[index].parts.newest = max(uploads[index].parts.newest, session.number)
         claims.append(claim)
@@ -115,6 +117,10 @@ extension World {
         refresh(claim.upload)
         guard !claim.mayBeLost, !claim.isLost else { return }
         uploads[claim.upload].parts.staged.append((claim.range, claim.connection))
+        let whole = blocks(around: claim.range)
+        let size = contents[uploads[claim.upload].content].count
+        guard whole.clamped(to: 0..<size) == claim.range else { return }
+        uploads[claim.upload].verified.formUnion(whole.lowerBound / Self.block..<whole.upperBound / Self.block)
     }
 
     /// No more of a part comes. What somebody else has taken over does not count then.
@@ -126,6 +132,25 @@ extension World {
         if claim.isLost, let multipart, multipart.verified > before {
             trouble = Promises.Broken("upload \(claim.upload): blocks count of a part that was taken over")
         }
+    }
+
+    /// Forgets blocks that nobody has to find again: the part has gone while the server ran, because it was published, taken
+    /// back or given up, or the disk has failed.
+    func forgetVerified() {
+        for index in uploads.indices where !uploads[index].verified.isEmpty {
+            if disk.hasRefused || !disk.medium.hasPart(uploads[index].id) { uploads[index].verified = [] }
+        }
+    }
+
+    /// What a survey has found of an upload, while no connection claimed any of its bytes.
+    func found(_ known: Set<UInt64>, of index: Int) throws(Promises.Broken) {
+        guard mix.store.isOnDisk, !disk.isDead, !disk.hasRefused else { return }
+        let lost = uploads[index].verified.subtracting(known.map { Int($0) })
+        let content = uploads[index].content
+        guard lost.isEmpty || !promises.places(of: content, disk.medium, { contents[$0] }).isEmpty else {
+            throw Promises.Broken("upload \(index): blocks \(lost.sorted()) were told to be there, and are not")
+        }
+        uploads[index].verified.formUnion(known.map { Int($0) })
     }
 
     private func forget(_ claim: Claim) { claims.removeAll { $0 === claim } }

@@ -235,6 +235,8 @@ extension World {
         uploads[index].hasParts = true
         uploads[index].partsUnder = nil
         touchAll(of: index, by: session)
+        forgetVerified()
+        let claimed = uploads[index].claimed
         switch session.intake.have(whole(index)) {
         case .ended(let ended):
             try noteNames()
@@ -256,6 +258,7 @@ extension World {
                     if digest(of: content, range).bytes != block.digest { known.remove(block.index) }
                 }
             }
+            if uploads[index].claimed == claimed { try found(known, of: index) }
             return known
         }
     }

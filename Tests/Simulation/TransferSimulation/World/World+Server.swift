@@ -120,6 +120,7 @@ extension World {
             session.intake.leave()
         }
         (ghosts, claims) = ([], [])
+        forgetVerified()
         intake?.multiparts.letGo(desertedUpTo: .max)
         mailroom?.close()
         mailroom = nil
@@ -149,6 +150,7 @@ extension World {
     func cutPower(isCopied: Bool = false) throws {
         let old = path
         kill()
+        for index in uploads.indices { uploads[index].verified = [] }
         number += 1
         path = directory.path("\(number)")
         mkdir(path, 0o755)
