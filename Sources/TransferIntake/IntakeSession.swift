@@ -334,7 +334,8 @@ extension IntakeSession {
         }
         switch presence {
         case .known(let parts): return .memory(parts)
-        case .unread(let staged, let total): return .content(try staged.survey(of: total, intent.function), multipart)
+        case .unread(let staged, let total):
+            return .content(try staged.survey(of: total, intent.function), multipart, returned: [])
         }
     }
 }

@@ -1,4 +1,5 @@
 import Testing
+import TransferCodec
 import TransferModel
 import TransferPorts
 import TransferStore
@@ -17,12 +18,14 @@ import TransferTestSupport
         static let count = 4
 
         let multipart: MultipartUpload
+        let store: FileStore
         private var survey: any ContentSurvey
         private let directory: TemporaryDirectory
 
         init() throws {
             directory = try TemporaryDirectory()
             let store = try FileStore(path: directory.path("store"))
+            self.store = store
             let id = UploadID.random()
             let content = SplitMix64.bytes(seed: 62, Self.count * Limits.blockSize)
             try content.withUnsafeBytes { bytes in try store.resume(id: id, size: nil).write(bytes, at: 0) }
@@ -41,7 +44,7 @@ import TransferTestSupport
             let blocks = try #require(try survey.step(threads: 1))
             #expect(blocks.count == Self.count)
             try body()
-            multipart.add(blocks)
+            _ = multipart.add(blocks)
         }
 
         /// Claims some of the bytes for a newer connection.
@@ -51,8 +54,17 @@ import TransferTestSupport
             }
         }
 
+        /// Whether the next connection has to read the content.
+        func isUnread(connection: Int) throws -> Bool {
+            let presence = try multipart.takeOver(connection: connection, run: nil) { () throws(Failure) in
+                throw .missingParts
+            }
+            return if case .unread = presence { true } else { false }
+        }
+
         /// Indexes of the blocks that the server reports as received.
         var known: [UInt64] {
+            _ = multipart.endReading()
             guard
                 case .known(let parts)? = try? multipart.takeOver(
                     connection: .max, run: nil, stage: { () throws(Failure) in throw .missingParts })
@@ -116,5 +128,37 @@ import TransferTestSupport
             }
         }
         #expect(unread.known == [3])
+    }
+
+    /// A client that sends a stream no longer has the blocks that it has verified, so the server must find all of them.
+    @Test func aConnectionThatIsLostInTheMiddleLeavesTheRestToBeRead() throws {
+        var unread = try Unread()
+        #expect(try unread.isUnread(connection: 2))
+        try unread.read {}
+        #expect(unread.multipart.endReading().size == UInt64(Unread.count) * Self.block)
+        #expect(try !unread.isUnread(connection: 3))
+    }
+
+    /// Another connection of the same push may be faster than the one that asks what is there.
+    @Test(arguments: [false, true]) func aPartThatComesBeforeTheQuestionHidesNothing(isComplete: Bool) throws {
+        let unread = try Unread()
+        let (id, size) = (unread.multipart.id, UInt64(Unread.count) * Self.block)
+        let next = MultipartUpload(id: id, total: size, function: .xxh128, started: 0)
+        let claim = try next.claim(0..<Self.block, connection: 1, run: nil) { [unread] () throws(Failure) in
+            try unread.store.resume(id: id, size: nil)
+        }
+        let new = [UInt8](repeating: 7, count: Limits.blockSize)
+        try new.withUnsafeBytes { try claim.write($0, at: 0) }
+        claim.withdraw(digests: isComplete ? new.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) } : [])
+        let presence = try next.takeOver(connection: 2, run: nil) { () throws(Failure) in throw .missingParts }
+        guard case .unread(let staged, let total) = presence else {
+            Issue.record("nothing has to be read")
+            return
+        }
+        var survey = try staged.survey(of: total, .xxh128)
+        let blocks = try survey.step(threads: 1)
+        // What a lost connection has left of a block does not count, also when it was read after that.
+        #expect(next.add(try #require(blocks)).map(\.index) == [1, 2, 3])
+        #expect(next.endReading().size == size - (isComplete ? 0 : Self.block))
     }
 }

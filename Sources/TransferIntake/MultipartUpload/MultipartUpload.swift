@@ -54,6 +54,8 @@ package final class MultipartUpload: Sendable {
         /// Where the blocks begin that have been complete in pieces once, and were digested then or failed to be.
         var readBlocks: Set<UInt64> = []
         var isFinished = false
+        /// Whether there is content of an earlier server that has not been read to the end.
+        var isUnread = false
         /// Whether the upload was discarded, so that its place is free.
         var isDiscarded = false
         /// Ranges that connections have begun to write since the content was handed out to be read; merged when they
@@ -161,7 +163,8 @@ package final class MultipartUpload: Sendable {
     enum Presence {
         /// Parts that were verified while this server received them.
         case known(VerifiedParts)
-        /// Content that has to be read, perhaps of an earlier server; up to the size of the upload if that is known.
+        /// Content of an earlier server that has to be read, up to the size of the upload if that is known. Parts that
+        /// were verified since are in memory.
         case unread(any StagedContent, total: UInt64?)
     }
 
@@ -232,22 +235,19 @@ package final class MultipartUpload: Sendable {
         monitor.state.note(connection, run)
         monitor.state.revoke(0..<UInt64.max)
         waitForWriters(of: 0..<UInt64.max)
-        let (staged, wasOpened) = try open(stage)
+        let staged = try open(stage)
         if records != nil { try beginEpoch() }
-        guard wasOpened, records == nil else { return .known(monitor.state.parts) }
+        guard monitor.state.isUnread, records == nil else { return .known(monitor.state.parts) }
         return .unread(staged, total: monitor.state.total)
     }
 
     /// Called with the lock held; releases it while a disk is at work.
     ///
-    /// - Returns: the content, and whether this call has opened it.
     /// - Throws: `busy` if the upload was completed or given up meanwhile; errors of `stage`.
-    func open(
-        _ stage: () throws(Failure) -> any StagedContent
-    ) throws(Failure) -> (staged: any StagedContent, wasOpened: Bool) {
+    func open(_ stage: () throws(Failure) -> any StagedContent) throws(Failure) -> any StagedContent {
         while case .opening = monitor.state.place { monitor.wait() }
         guard !monitor.state.isFinished else { throw .beingCompleted }
-        if let content = monitor.state.place.content { return (content, false) }
+        if let content = monitor.state.place.content { return content }
         monitor.state.place = .opening
         monitor.state.overwritten = []
         monitor.unlock()
@@ -259,8 +259,10 @@ package final class MultipartUpload: Sendable {
             throw .beingCompleted
         }
         monitor.state.place = if case .success(let content) = made { .open(content) } else { .none }
-        if case .success(let content) = made, !content.isNew { monitor.state.brought = .max }
-        return (try made.get(), true)
+        if case .success(let content) = made, !content.isNew {
+            (monitor.state.brought, monitor.state.isUnread) = (.max, true)
+        }
+        return try made.get()
     }
 
     /// Called with the lock held: waits until no thread writes under a claim on any of the bytes that was taken over.
@@ -271,15 +273,30 @@ package final class MultipartUpload: Sendable {
     /// Adds blocks that were found in the content. Blocks that a connection has begun to write since the content was
     /// handed out don't count, even if that connection has ended, nor do blocks behind an end that was declared
     /// meanwhile.
-    func add(_ blocks: [SurveyedBlock]) {
+    ///
+    /// - Returns: the blocks that count. Their bytes have not changed since an earlier server wrote them, so every
+    ///   connection that reads them finds the same.
+    func add(_ blocks: [SurveyedBlock]) -> [SurveyedBlock] {
         monitor.withLock {
+            let blocks = blocks.filter { block in
+                monitor.state.contains(block.range)
+                    && !monitor.state.overwritten.contains { $0.overlaps(block.range) }
+            }
             for block in blocks {
-                guard monitor.state.contains(block.range),
-                    !monitor.state.overwritten.contains(where: { $0.overlaps(block.range) })
-                else { continue }
                 monitor.state.parts.insertIfFree(
                     .init(RecordedPart(block.range, digests: block.digest), connection: VerifiedParts.Part.found))
             }
+            return blocks
+        }
+    }
+
+    /// Notes that a connection has read the content to the end.
+    ///
+    /// - Returns: all verified parts.
+    func endReading() -> VerifiedParts {
+        monitor.withLock {
+            monitor.state.isUnread = false
+            return monitor.state.parts
         }
     }
 
@@ -299,7 +316,7 @@ package final class MultipartUpload: Sendable {
         monitor.lock()
         defer { monitor.unlock() }
         try check(range, connection)
-        let (staged, _) = try open(stage)
+        let staged = try open(stage)
         let epoch = try join()
         let isPiece = monitor.state.total.map { !range.isWholeBlocks(of: $0) } ?? false
         guard !isPiece || abilities.takesPieces else { throw .noPieces }

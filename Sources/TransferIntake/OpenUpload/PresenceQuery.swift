@@ -7,8 +7,8 @@ package struct PresenceQuery {
     enum Source {
         /// Verified while this server received them.
         case memory(VerifiedParts)
-        /// In the store, which has to read them.
-        case content(any ContentSurvey, MultipartUpload)
+        /// In the store, which has to read them; and the indexes of blocks that have been returned.
+        case content(any ContentSurvey, MultipartUpload, returned: Set<UInt64>)
     }
 
     /// A block that the server has.
@@ -38,16 +38,27 @@ package struct PresenceQuery {
         case nil: return nil
         case .memory(let parts):
             source = nil
-            var blocks: [Block] = []
-            parts.forEachBlock(digestSize: upload.intent.function.size) { blocks.append(($0, Array($1))) }
-            count = blocks.count
-            return blocks
-        case .content(var survey, let multipart):
-            guard let found = try survey.step(threads: threads) else { return nil }
-            source = .content(survey, multipart)
-            multipart.add(found)
-            count += found.count
-            return found.map { ($0.index, $0.digest) }
+            return blocks(of: parts, without: [])
+        case .content(var survey, let multipart, var returned):
+            guard let found = try survey.step(threads: threads) else {
+                // Other connections may have sent some since this server started.
+                source = nil
+                return blocks(of: multipart.endReading(), without: returned)
+            }
+            let counting = multipart.add(found)
+            returned.formUnion(counting.lazy.map(\.index))
+            source = .content(survey, multipart, returned: returned)
+            count += counting.count
+            return counting.map { ($0.index, $0.digest) }
         }
+    }
+
+    private mutating func blocks(of parts: VerifiedParts, without returned: Set<UInt64>) -> [Block] {
+        var blocks: [Block] = []
+        parts.forEachBlock(digestSize: upload.intent.function.size) { index, digest in
+            if !returned.contains(index) { blocks.append((index, Array(digest))) }
+        }
+        count += blocks.count
+        return blocks
     }
 }
