@@ -296,7 +296,7 @@ extension Intake {
         if let settlement = batch.settlement {
             try OpenBatch(settlement, self).commit([entry], with: nil)
         } else {
-            PublishedRecording(known: known, store: store).record([entry], with: nil, since: moment, marked: marked)
+            PublishedRecording(known: known, store: store).record([entry], with: nil, since: [moment], marked: marked)
         }
         share?.keepAll()
         return (file.path, file.kept?.batch)

@@ -63,6 +63,8 @@ package final class CommitPipeline {
 
         let upload: OpenUpload
         fileprivate(set) var ending: Ending
+        /// `RecentChanges.moment` before the upload was published.
+        fileprivate(set) var moment = 0
     }
 
     /// Proof that each mail of the batch is in its mailboxes, or has failed.
@@ -74,6 +76,9 @@ package final class CommitPipeline {
     private struct Signed {
         let uploads: [Published]
         let signedBatch: SignedBatch?
+
+        /// The moments of the uploads that have entries.
+        var moments: [Int] { uploads.compactMap { upload in upload.entry.map { _ in upload.moment } } }
     }
 
     /// Proof that the catalog was asked to record all of a batch. That may have failed, which costs the memory of the
@@ -113,8 +118,6 @@ package final class CommitPipeline {
     private var unsignedNames = 0
     /// Bytes of names in `verified`.
     private var verifiedNames = 0
-    /// `RecentChanges.moment` before the first upload of `published` was published.
-    private var changes = 0
     /// Files that were known to be rotten before they were compared with the uploads of `published`.
     private var marked: [ContentVersion] = []
 
@@ -193,7 +196,7 @@ extension CommitPipeline {
             verifiedNames = 0
             return report
         }
-        if published.isEmpty { changes = intake.known.recentChanges.moment }
+        let moment = intake.known.recentChanges.moment
         marked += intake.marks(verified.map(\.publication.path))
         let batch = intake.store.publish(
             verified.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
@@ -202,9 +205,10 @@ extension CommitPipeline {
         let (now, utc) = (intake.clock.monotonic(), intake.clock.utc())
         for (verified, outcome) in zip(verified, batch.outcomes) {
             let begun = utc - (now - verified.upload.started)
-            published.append(
-                Published(
-                    verified, outcome, isDurable: intake.store.durability == .commit, caller, begun: begun, at: utc))
+            var upload = Published(
+                verified, outcome, isDurable: intake.store.durability == .commit, caller, begun: begun, at: utc)
+            upload.moment = moment
+            published.append(upload)
             unsignedBytes += min(verified.publication.size, Self.mostUnsigned.bytes)
             unsignedNames += verified.upload.admission.bytesOfNames
             if let kept = verified.publication.content.kept {
@@ -363,7 +367,7 @@ extension CommitPipeline {
         let entries = signed.uploads.compactMap(\.entry)
         guard let batch else {
             PublishedRecording(known: intake.known, store: intake.store)
-                .record(entries, with: signed.signedBatch, since: changes, marked: marked)
+                .record(entries, with: signed.signedBatch, since: signed.moments, marked: marked)
             return Recorded(uploads: signed.uploads, signedBatch: signed.signedBatch)
         }
         do throws(Failure) {

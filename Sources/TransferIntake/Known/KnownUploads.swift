@@ -413,15 +413,17 @@ struct PublishedRecording {
 
     /// - Parameters:
     ///   - receipts: the batch of receipts whose numbers the entries have.
-    ///   - moment: `RecentChanges.moment` before they were published.
+    ///   - moments: for each entry `RecentChanges.moment` before its file was published. Another file may have had the
+    ///     same path before, and went elsewhere.
     ///   - marked: `KnownUploads.marks(of:)` before they were published.
     func record(
-        _ entries: [CatalogEntry], with receipts: SignedBatch?, since moment: Int, marked: [ContentVersion]
+        _ entries: [CatalogEntry], with receipts: SignedBatch?, since moments: [Int], marked: [ContentVersion]
     ) {
         let isRecorded = known.record(entries, with: receipts, marked: marked)
         var changes = keeps(of: entries)
-        guard known.recentChanges.moment != moment || !changes.isEmpty else { return }
-        for entry in entries { add(changesOf: entry, since: moment, to: &changes) }
+        let now = known.recentChanges.moment
+        guard moments.contains(where: { $0 != now }) || !changes.isEmpty else { return }
+        for (entry, moment) in zip(entries, moments) { add(changesOf: entry, since: moment, to: &changes) }
         guard !changes.isEmpty else { return }
         known.complete(.none, changes)
         // The catalog has no rows that it could have changed.

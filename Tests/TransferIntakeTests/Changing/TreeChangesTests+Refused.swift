@@ -117,7 +117,8 @@ extension TreeChangesTests {
         defer { close(file) }
         let stamp = timespec(tv_sec: 1_000, tv_nsec: 5)
         #expect(pwrite(file, "x", 1, 0) == 1 && futimens(file, [stamp, stamp]) == 0)
-        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment, marked: [])
+        PublishedRecording(known: known, store: fixture.store)
+            .record(late, with: nil, since: late.map { _ in moment }, marked: [])
         known.index()
         #expect(known.entries(at: ["a"])[0].map(\.version) == late.map(\.version))
     }

@@ -321,7 +321,8 @@ import TransferTestSupport
             .move(try path("c"), to: try path("e"), replaces: true),
         ]
         for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
-        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment, marked: [])
+        PublishedRecording(known: known, store: fixture.store)
+            .record(late, with: nil, since: late.map { _ in moment }, marked: [])
         known.index()
         for (place, content) in [("q/x", "k/x"), ("q/y", "k/y"), ("e", "c"), ("b", "b")] {
             #expect(
@@ -394,7 +395,8 @@ import TransferTestSupport
             .set(try path("c"), attributes), .move(try path("c"), to: try path("x"), replaces: false),
         ]
         for result in perform(changes, fixture) { #expect(throws: Never.self) { try result.get() } }
-        PublishedRecording(known: known, store: fixture.store).record(late, with: nil, since: moment, marked: [])
+        PublishedRecording(known: known, store: fixture.store)
+            .record(late, with: nil, since: late.map { _ in moment }, marked: [])
         known.index()
         for (place, content) in [("a", "a"), ("b", "b"), ("h", "b"), ("x", "c")] {
             let entry = known.entries(at: [place])[0].first
@@ -402,6 +404,28 @@ import TransferTestSupport
             #expect(try entry?.version == fixture.store.version(at: path(place)), "\(place)")
         }
         #expect(known.entry(for: late[0].id) != nil && known.entry(for: late[1].id) != nil)
+    }
+
+    /// A file had the same path before, and was moved away before the later one was published.
+    @Test func aFileFollowsOnlyTheChangesAfterItsPublication() throws {
+        let fixture = try IntakeFixture()
+        try fill(fixture)
+        let known = fixture.intake.known
+        let (session, ids) = (fixture.session(), [UploadID.random(), .random()])
+        let attributes = TreeChange.Attributes(
+            permissions: nil, modified: Timestamp(seconds: 1_000, nanoseconds: 5), extra: nil)
+        let changes: [TreeChange] = [
+            .discard(try path("new"), isRecursive: false), .set(try path("new"), attributes),
+        ]
+        for (id, change) in zip(ids, changes) {
+            _ = try session.bring(UploadIntent(id: id, path: "new", size: nil), Array("\(id)".utf8))
+            _ = session.publish()
+            for result in perform([change], fixture) { #expect(throws: Never.self) { try result.get() } }
+        }
+        #expect(session.acknowledge().flatMap(\.uploads).allSatisfy { $0.outcome.code == .committed })
+        known.index()
+        #expect(try known.entry(for: ids[1])?.version == fixture.store.version(at: path("new")))
+        session.leave()
     }
 
     /// While the catalog records the move of a large folder, other requests do not wait.
