@@ -46,13 +46,13 @@ import TransferSystem
 
     /// No code, another layout, and only light modules.
     @Test func librariesThatMakeNoCodesAreNotUsed() {
-        expectUnfit(cqrencode_library(version: 4, encode: { _, _, _ in nil }, free: { _ in }), "17 letters")
+        expectUnfit(cqrencode_library(version: 4, encode: { _, _, _ in nil }, free: { _ in }), "17 characters")
         let wide = cqrencode_library(
             version: 4, encode: { _, _, _ in QRCodeTests.code(version: 1, width: .max) }, free: { free($0) })
-        expectUnfit(wide, "17 letters")
+        expectUnfit(wide, "17 characters")
         let light = cqrencode_library(
             version: 4, encode: { _, _, _ in QRCodeTests.code(version: 1, width: 21) }, free: { free($0) })
-        expectUnfit(light, "17 letters")
+        expectUnfit(light, "17 characters")
     }
 
     /// The structure of libqrencode, with its modules behind it.

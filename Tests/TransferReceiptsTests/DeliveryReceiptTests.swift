@@ -83,7 +83,7 @@ import TransferTestSupport
     }
 
     @Test func thereIsNoReceiptOfWhatCannotBe() throws {
-        #expect(throws: ReceiptFault.malformed("no delivery")) { try Sample.delivery(id: .none) }
+        #expect(throws: ReceiptFault.malformed("no delivery ID")) { try Sample.delivery(id: .none) }
         #expect(throws: ReceiptFault.malformed("no recipient's key")) {
             try Sample.delivery(recipient: PublicKey(Bytes32()))
         }

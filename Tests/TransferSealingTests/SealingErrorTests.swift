@@ -8,9 +8,7 @@ import Testing
         .truncated,
         .trailingData, .weakKey, .wrongSigner, .otherSource, .ended, .failed("It"),
     ]) func saysOneSentence(_ error: SealingError) {
-        #expect(
-            error.message.hasPrefix("It") || error.message.hasPrefix("S") || error.message.hasPrefix("A")
-                || error.message.hasPrefix("W"))
+        #expect(error.message.first?.isUppercase == true)
         #expect(error.message.hasSuffix(".") && "\(error)" == error.message)
     }
 }

@@ -232,7 +232,7 @@ extension World {
         }
         // Nobody else works on anything any more. What stands in a directory that could not be synced is refused for good.
         guard let refusal = uploads[index].refusal, [.busy, .storageFailed].contains(refusal.code),
-            !refusal.message.contains("the directory removed"),
+            !refusal.message.contains("remove the directory"),
             // Whose file it is in a copy of the directory is only known when that can be read from the disk.
             !refusal.message.contains("until the server's machine is started again")
         else { return }

@@ -63,7 +63,7 @@ import TransferTestSupport
         for path in ["a/b/1", "a/2", "a/c/3"] {
             let error = #expect(throws: Failure.self) { try fixture.publish(path, .one) }
             #expect(error?.code == .storageFailed)
-            #expect(error?.message.contains("removed") == true)
+            #expect(error?.message.contains("remove the directory") == true)
         }
         #expect(try fixture.publish("4", .one) == .committed("4"))
         unlink(fixture.path("a/b/1"))

@@ -122,7 +122,7 @@ import TransferTestSupport
 
     @Test(arguments: [
         (42, "local_lock=none"), (43, "vers=4.2"), (46, "fuse.sshfs"), (47, "cifs"), (49, "option flock"),
-        (51, "b is not known"), (54, "without nocto"), (99, "does not say"),
+        (51, "b is not known"), (54, "without nocto"), (99, "cannot be determined"),
     ]) func whereItDoesNot(number: Int, words: String) {
         guard case .unknown(let reason) = LockReach(LockReach.Mount("\(number)", in: Self.mountinfo)) else {
             Issue.record("it is taken to hold")

@@ -66,7 +66,7 @@ struct FaultyRun {
             case .death: break
             case .error(let code), .lastingError(let code):
                 // An earlier batch failed to sync a directory that this one uses as well.
-                let isDoubt = error.code == .storageFailed && error.message.contains("removed")
+                let isDoubt = error.code == .storageFailed && error.message.contains("remove the directory")
                 #expect(error.code == codes[code] || isDoubt, "\(context)")
             }
         }

@@ -137,7 +137,7 @@ extension World {
             }
             // What stands in a folder that could not be synced is refused for good.
             if let refusal = mails[index].refusal, !mails[index].isPromised,
-                [.busy, .storageFailed].contains(refusal.code), !refusal.message.contains("the directory removed")
+                [.busy, .storageFailed].contains(refusal.code), !refusal.message.contains("remove the directory")
             {
                 throw Promises.Broken("mail \(index) can never be brought: \(refusal)")
             }
