@@ -32,11 +32,11 @@ REFUSED = [
 # Words at most: of a document, or of all documents in a shelf together.
 BOUNDS = [
     ("README.md", ["README.md"], 900),
-    ("the guide", ["docs/guide/*.md"], 11_000),
-    ("the reference", ["docs/reference/*.md"], 26_000),
-    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 19_000),
-    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 8_000),
-    ("docs", ["docs/**/*.md"], 62_500),
+    ("the guide", ["docs/guide/*.md"], 9_700),
+    ("the reference", ["docs/reference/*.md"], 23_000),
+    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 16_500),
+    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 7_200),
+    ("docs", ["docs/**/*.md"], 55_000),
 ]
 
 # A doc comment of so few words says no more than the name below it.
@@ -45,7 +45,7 @@ FEWEST_WORDS = 5
 # These quote refused words: the rules, this list, and a table with the promises of mutants.
 EXCEPT = {"CONTRIBUTING.md", "scripts/lint-words.py", "docs/proofs.md"}
 # The comments in these have not been rewritten yet. Remove a line when its folder is clean.
-PENDING = ("Benchmarks/", "Fuzz/", "Tests/", "Makefile", "scripts/run-demo.sh")
+PENDING = ("Tests/Simulation/", "Tests/TransferMemoryStore/", "Tests/TransferStoreTestSupport/", "Tests/TransferTestSupport/", "Tests/CSpawn/")
 # The history of changes keeps its words.
 HISTORY = {"CHANGELOG.md"}
 
