@@ -72,6 +72,8 @@ extension ServerTests {
                     answer.text.contains("\"schema\":\"transfer.upload/1\"") && answer.text.contains("\"durable\":true")
                 )
                 #expect(answer["repr-digest"]?.hasPrefix("sha-256=:") ?? false)
+                // The request declared no digest to compare the content with.
+                #expect(answer.text.contains("\"verified\":false"))
                 let found = try client.ask(.get, "/a/b%20c.txt")
                 #expect(found.status == 200 && found.content == Self.content && found["etag"] == tag)
                 // The same content changes nothing, and other content replaces the file.
@@ -158,6 +160,7 @@ extension ServerTests {
                     #expect(server.tree == [])
                     let answer = try client.ask(.put, "/x", [(name, right)], abc)
                     #expect(answer.status == 201 && answer["repr-digest"] == right)
+                    #expect(answer.text.contains("\"verified\":true"))
                     #expect(try client.ask(.delete, "/x").status == 204)
                 }
                 // The digest may be in a trailer as well.

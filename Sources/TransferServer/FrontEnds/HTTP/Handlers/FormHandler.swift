@@ -238,7 +238,7 @@ extension FormReceiver {
         return UploadDocument(
             source: file.name, id: caller.outer(file.id), result: outcome.code,
             storedPath: stored.flatMap { caller.clientPath($0.path)?.string }, kind: .file, size: outcome.size,
-            digest: outcome.digest, isVerified: stored != nil, isDurable: outcome.isDurable,
+            digest: outcome.digest, isVerified: false, isDurable: outcome.isDurable,
             isReplacing: stored?.replaced == .other, seconds: file.seconds, message: caller.redacted(outcome.message))
     }
 }

@@ -32,6 +32,7 @@ final class FileReceiver: ContentReceiver {
     /// For a client that wants SHA-512 in the answer; nil otherwise.
     private let longHasher: LongHasher?
     private var digests: DigestField?
+    private var isCompared = false
 
     init(_ request: HTTPRequest, _ terms: FileTerms, _ context: HTTPContext) {
         (self.terms, self.context) = (terms, context)
@@ -67,14 +68,17 @@ final class FileReceiver: ContentReceiver {
         let behind = try DigestField.read { () throws(HTTPFault) in try FileTerms.sha256(trailers) }
         for declared in [terms.sha256, behind].compactMap(\.self) {
             guard declared == computed else { throw .hasOtherDigest }
+            isCompared = true
         }
     }
 
     /// - Throws: why the file is not stored.
     func answer() throws(HTTPRefusal) -> HTTPReply {
         let acknowledgement = try upload.acknowledgement(isOnlyNew: terms.isOnlyNew)
-        return StoredReply(path: terms.intent.path, tellsReplacing: terms.maySee, digests: digests, began: began)
-            .reply(acknowledgement, context.caller, upload.receipt(of: acknowledgement))
+        let stored = StoredReply(
+            path: terms.intent.path, tellsReplacing: terms.maySee, digests: digests, isCompared: isCompared,
+            began: began)
+        return stored.reply(acknowledgement, context.caller, upload.receipt(of: acknowledgement))
     }
 
     func settled(_ settled: EndedUpload) { upload.settled(settled) }

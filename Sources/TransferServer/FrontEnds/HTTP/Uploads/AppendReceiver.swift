@@ -127,10 +127,12 @@ final class AppendReceiver: ContentReceiver {
     /// - Throws: `digestMismatch`.
     private func compare(_ trailers: HTTPFields, _ open: OpenUpload) throws(Failure) {
         try checksum?.check(trailers)
+        // Requests before this one may have declared no checksum.
+        stored.isCompared = append.isNew && checksum != nil
         guard let expected = note.sha256, endsUpload(with: open.size) else { return }
         let computed = try open.digest(by: .sha256)
         guard computed == expected else { throw .hasOtherDigest }
-        stored.digests = DigestField(sha256: computed)
+        (stored.digests, stored.isCompared) = (DigestField(sha256: computed), true)
     }
 
     /// Checks the conditions of the request that began the upload: another client may have stored a file since.

@@ -158,6 +158,9 @@ struct StoredReply {
     /// Digests of the whole, if they were computed.
     var digests: DigestField?
 
+    /// Whether the request declared a digest of the whole content, which was compared.
+    var isCompared = false
+
     /// When the upload began, in nanoseconds of the monotonic clock.
     let began: Int64
 
@@ -177,7 +180,7 @@ struct StoredReply {
         let document = UploadDocument(
             source: path, id: caller.outer(acknowledgement.id), result: acknowledgement.code, storedPath: stored,
             kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,
-            isDurable: acknowledgement.isDurable, isReplacing: acknowledgement.replaced == .other,
+            isVerified: isCompared, isDurable: acknowledgement.isDurable, isReplacing: acknowledgement.replaced == .other,
             seconds: Double(monotonicNanoseconds() - began) / 1e9)
         let isNew = acknowledgement.code == .committed && !(tellsReplacing && acknowledgement.replaced != .nothing)
         return HTTPReply(
