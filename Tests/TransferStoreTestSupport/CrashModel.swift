@@ -65,9 +65,13 @@ package struct CrashModel {
         var content = Content(certain: recording.contents[file] ?? [], pending: [])
         for (index, effect) in recording.effects[..<end].enumerated() {
             switch (effect, isDurable(file, from: index, to: end)) {
-            case (.write(file, let offset, let bytes), true): content.certain.put(bytes, at: offset)
+            case (.write(file, let offset, let bytes), true):
+                content.certain.put(bytes, at: offset)
+                content.replacePending(offset..<offset + bytes.count)
             case (.write(file, let offset, let bytes), false): content.pending.append((offset, bytes))
-            case (.truncate(file, let size), true): content.certain.resize(to: size)
+            case (.truncate(file, let size), true):
+                content.certain.resize(to: size)
+                content.pending.removeAll { $0.bytes.isEmpty }
             // Where it adds nothing, this changes nothing.
             case (.truncate(file, let size), false): content.pending.append((size, []))
             default: break
@@ -78,6 +82,18 @@ package struct CrashModel {
 }
 
 extension CrashModel.Content {
+    /// Forgets pending bytes that were written again and synced.
+    fileprivate mutating func replacePending(_ range: Range<Int>) {
+        pending = pending.flatMap { write -> [(offset: Int, bytes: [UInt8])] in
+            let old = write.offset..<write.offset + write.bytes.count
+            guard old.overlaps(range) else { return [write] }
+            let (below, above) = (max(0, range.lowerBound - old.lowerBound), max(0, old.upperBound - range.upperBound))
+            return [
+                (write.offset, Array(write.bytes.prefix(below))), (range.upperBound, Array(write.bytes.suffix(above))),
+            ].filter { !$0.bytes.isEmpty }
+        }
+    }
+
     private static let pageSize = 4096
 
     /// Contents that may be found, the one with least of it first and the one with most second.
