@@ -26,7 +26,7 @@ extension DiskRecording {
             guard let made = Self.object(directory, name) else { return }
             directories.insert(made)
             add(made, directory, name)
-        case .write(let file, let bytes, let offset), .rewrite(let file, let bytes, let offset):
+        case .write(let file, let bytes, let offset), .copy(let file, let bytes, let offset):
             guard let file = Self.object(file) else { return }
             let written = Array(UnsafeRawBufferPointer(rebasing: bytes.prefix(result)))
             effects.append(.write(file, offset: Int(offset), bytes: written))

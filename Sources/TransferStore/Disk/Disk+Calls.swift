@@ -165,23 +165,22 @@ extension Disk {
         }
     }
 
-    /// Reads bytes and writes them again in their place, so that the next sync covers them.
+    /// Copies bytes to the same place in another file.
     ///
     /// - Returns: the number of bytes; 0 at the end of the file.
-    func rewrite(
-        _ file: Int32, through buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+    func copy(
+        _ file: Int32, to target: Int32, through buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
     ) throws(SystemError) -> Int {
-        try run("pwrite", .rewrite(file, bytes: UnsafeRawBufferPointer(buffer), offset: offset)) {
+        try run("pwrite", .copy(to: target, bytes: UnsafeRawBufferPointer(buffer), offset: offset)) {
             let count = pread(file, buffer.baseAddress, buffer.count, off_t(clamping: offset))
             var written = 0
             while written < count {
                 let bytes = UnsafeRawBufferPointer(rebasing: buffer[written..<count])
-                let step = pwrite(file, bytes.baseAddress, bytes.count, off_t(clamping: offset) + off_t(written))
-                guard step != 0 else {
-                    errno = EIO
+                let step = pwrite(target, bytes.baseAddress, bytes.count, off_t(clamping: offset) + off_t(written))
+                guard step > 0 else {
+                    if step == 0 { errno = EIO }
                     return -1
                 }
-                guard step > 0 else { return step }
                 written += step
             }
             return count

@@ -38,13 +38,6 @@ extension Disk {
         }
     }
 
-    /// Changes a file's size and changes it back, so that the next sync covers the size.
-    func renewSize(_ file: Int32) throws(SystemError) {
-        let size = UInt64(max(0, try status(file).st_size))
-        try truncate(file, to: size + 1)
-        try truncate(file, to: size)
-    }
-
     func setOwner(_ file: Int32, _ owner: ExtraAttributes.Owner) throws(SystemError) {
         try run("fchown", .setOwner(file)) { fchown(file, owner.user, owner.group) }
     }

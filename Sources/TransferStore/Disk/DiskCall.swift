@@ -14,8 +14,8 @@ package enum DiskCall {
     case seek(Int32)
     /// pwrite(2); the result is the number of bytes.
     case write(Int32, bytes: UnsafeRawBufferPointer, offset: UInt64)
-    /// pread(2), and pwrite(2) of the same bytes in the same place; the result is the number of bytes.
-    case rewrite(Int32, bytes: UnsafeRawBufferPointer, offset: UInt64)
+    /// pread(2) of one file, and pwrite(2) to another one in the same place; the result is the number of bytes.
+    case copy(to: Int32, bytes: UnsafeRawBufferPointer, offset: UInt64)
     /// fallocate(2).
     case reserve(Int32, size: UInt64)
     /// fallocate(2) with FALLOC_FL_PUNCH_HOLE for a range without content.

@@ -48,7 +48,7 @@ extension StagedFile {
         var position = range.lowerBound
         while position < range.upperBound {
             let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(range.upperBound - position)))
-            let count = try readSyncable(into: wanted, at: position)
+            let count = try disk.read(number, into: wanted, at: position)
             guard count > 0 else { return nil }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             position += UInt64(count)
@@ -96,7 +96,7 @@ extension StagedFile {
         try hold?.grow(to: range.upperBound)
         let isClear = try attempt("leave a hole in the content") { () throws(SystemError) in
             guard range.upperBound <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "ftruncate") }
-            return try inTurn { _ throws(SystemError) in try makeHole(range) }
+            return try inTurn { () throws(SystemError) in try makeHole(range) }
         }
         guard !isClear else { return }
         var position = range.lowerBound
@@ -127,7 +127,7 @@ extension StagedFile {
 
 /// A failed sync leaves bytes in memory that the disk does not have, and a comparison cannot detect that. So a part is
 /// withdrawn before it is synced: whatever happens to the sync or to the removal of the part, this server never resumes
-/// it. If the process dies, the next server resumes it as an interrupted part, whose bytes are written again.
+/// it. If the process dies, the next server resumes a copy of it.
 extension StagedFile {
     /// Renames the part to a name under which it cannot be resumed.
     ///

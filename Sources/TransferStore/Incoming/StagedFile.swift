@@ -25,12 +25,6 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         case none
     }
 
-    /// What threads share that write to one file.
-    struct Turn {
-        /// Whether bytes that are read are written again, because a server died while it synced the part.
-        var rewrites: Bool
-    }
-
     /// The number of failed syncs when the file was created.
     let failures: Int
 
@@ -41,7 +35,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
 
     /// Held while a thread writes to a file that several threads write to. The kernel lets one write at a time anyway,
     /// and waiting for that in the kernel occupies a core. Nil if only one thread writes.
-    private let turns: Locked<Turn>?
+    private let turns: Locked<Void>?
 
     /// The space that it counts for; nil without limits. Set before anything else is done with the file.
     var hold: SpaceHold?
@@ -70,13 +64,11 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// The version of the file; after publication, that of the stored file, because naming it changes the version.
     var version: ContentVersion? { disk.version(number) }
 
-    private init(
-        _ file: OpenFile, place: Place, in incoming: Incoming, isNew: Bool = true, isInterrupted: Bool = false
-    ) {
+    private init(_ file: OpenFile, place: Place, in incoming: Incoming, isNew: Bool = true) {
         self.file = file
         self.isNew = isNew
         self.place = place
-        if case .resumable = place { turns = Locked(Turn(rewrites: isInterrupted)) } else { turns = nil }
+        if case .resumable = place { turns = Locked(()) } else { turns = nil }
         self.incoming = incoming
         failures = incoming.committer.failures
     }
@@ -97,7 +89,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         while !rest.isEmpty {
             let written: Int
             do throws(SystemError) {
-                written = try inTurn { _ throws(SystemError) in try disk.write(number, rest, at: position) }
+                written = try inTurn { () throws(SystemError) in try disk.write(number, rest, at: position) }
             } catch {
                 // What is in the trash gives way, once.
                 if error.errno == ENOSPC, mayMakeRoom, incoming.room.makeRoom(.disk(UInt64(rest.count))) {
@@ -117,41 +109,12 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         if isStep { try checkRoom() }
     }
 
-    func inTurn<T>(_ write: (Turn?) throws(SystemError) -> T) throws(SystemError) -> T {
+    func inTurn<T>(_ write: () throws(SystemError) -> T) throws(SystemError) -> T {
         switch turns {
-        case nil: return try write(nil)
-        case .some(let turns): return try turns.withLock { (turn) throws(SystemError) in try write(turn) }
+        case nil: return try write()
+        case .some(let turns): return try turns.withLock { _ throws(SystemError) in try write() }
         }
     }
-
-    /// Reads bytes. Those of an interrupted part are written again in the same turn, so that the next sync covers them:
-    /// the sync that was interrupted may have failed, and then the next one succeeds without them.
-    ///
-    /// - Returns: the number of bytes; 0 at the end of the file.
-    func readSyncable(
-        into buffer: UnsafeMutableRawBufferPointer, at position: UInt64
-    ) throws(SystemError) -> Int {
-        // Zeros of a hole would take room if they were written.
-        guard rewrites, let data = try seek(position, clinux_seek_data), data < position + UInt64(buffer.count) else {
-            return try disk.read(number, into: buffer, at: position)
-        }
-        let count = try inTurn { (turn) throws(SystemError) in
-            turn?.rewrites == true ? try disk.rewrite(number, through: buffer, at: position) : nil
-        }
-        guard let count else { return try disk.read(number, into: buffer, at: position) }
-        startWriting(UInt64(count))
-        return count
-    }
-
-    private var rewrites: Bool {
-        switch turns {
-        case nil: false
-        case .some(let turns): turns.withLock(\.rewrites)
-        }
-    }
-
-    /// Ends the writing of bytes that are read, before the file gets its attributes and its name.
-    func endRewriting() { turns?.withLock { $0.rewrites = false } }
 
     /// Checks the minimum of free space, unless the file's room was reserved from the beginning.
     ///
@@ -167,7 +130,6 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// bytes instead of offsets, because parts of a file arrive in any order.
     ///
     /// - Returns: whether writing was started.
-    @discardableResult
     private func startWriting(_ count: UInt64) -> Bool {
         let (old, new) = written.wrappingAdd(count, ordering: .relaxed)
         guard old / Self.writeBackStep != new / Self.writeBackStep else { return false }
@@ -187,10 +149,18 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         } catch {
             // What is in the trash gives way, once.
             guard error.code == .insufficientStorage else { throw error }
-            let wanted = min(size, filled ?? size)
-            guard incoming.room.makeRoom(.disk(wanted - min(wanted, try present))) else { throw error }
+            guard incoming.room.makeRoom(.disk(try lacking(min(size, filled ?? size)))) else { throw error }
             try reserveOnce(size, filled)
         }
+    }
+
+    /// How much room is missing on the disk, at least one byte: what is free need not be removed from the trash, which
+    /// may have less than all that the upload takes.
+    private func lacking(_ size: UInt64) throws(Failure) -> UInt64 {
+        let wanted = size - min(size, try present)
+        let status = try attempt("look how much is free") { () throws(SystemError) in try disk.room(number) }
+        let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return free.overflow ? 1 : max(1, wanted - min(wanted, free.partialValue))
     }
 
     private func reserveOnce(_ size: UInt64, _ filled: UInt64?) throws(Failure) {
@@ -465,16 +435,58 @@ extension StagedFile {
                     incoming.parts.wrappingSubtract(1, ordering: .relaxed)
                     continue
                 }
-                if name == interruptedName(id) { try incoming.directory.disk.renewSize(file.descriptor.number) }
-                return StagedFile(
-                    file, place: .resumable(name), in: incoming, isNew: false,
-                    isInterrupted: name == interruptedName(id))
+                guard name == resumableName(id) else { return try copy(of: file, id: id, in: incoming) }
+                return StagedFile(file, place: .resumable(name), in: incoming, isNew: false)
             } catch {
                 guard error.errno == ENOENT else { throw error }
             }
         }
         return nil
     }
+
+    /// Copies an interrupted part to a new file, whose sync covers all of it: the sync that was interrupted may have
+    /// failed, and then later ones of the same file succeed without the bytes that were lost. Writing them again in
+    /// their place is not enough: on ext4 the file has zeros after a remount (seen on Linux 6.18).
+    ///
+    /// Bytes that cannot be read or written are left out; a survey finds that.
+    private static func copy(
+        of interrupted: OpenFile, id: UploadID, in incoming: Incoming
+    ) throws(SystemError) -> StagedFile {
+        let source = StagedFile(interrupted, place: .none, in: incoming)
+        let target = try named(id: id, in: incoming)
+        let disk = incoming.directory.disk
+        let size = UInt64(clamping: try disk.status(source.number).st_size)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: copySize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var position: UInt64 = 0
+        while position < size, let data = try source.seek(position, clinux_seek_data), data < size {
+            let end = min(try source.seek(data, clinux_seek_hole) ?? size, size)
+            position = max(position, data)
+            while position < end {
+                let wanted = UnsafeMutableRawBufferPointer(
+                    rebasing: buffer.prefix(Int(min(UInt64(copySize), end - position))))
+                do throws(SystemError) {
+                    _ = try disk.copy(source.number, to: target.number, through: wanted, at: position)
+                } catch {
+                    guard error.errno == EIO else { throw error }
+                }
+                position += UInt64(wanted.count)
+                _ = target.startWriting(UInt64(wanted.count))
+            }
+            // A file system that reports data before the requested offset must not cause an endless loop.
+            position = max(position, end)
+        }
+        try disk.truncate(target.number, to: size)
+        guard case .named(let name) = target.place else { throw SystemError(errno: EBADF, call: "renameat") }
+        try target.rename(name, into: incoming.directory, as: resumableName(id))
+        target.place = .none
+        // If it stays, the next server removes it.
+        try? incoming.directory.unlink(interruptedName(id))
+        return StagedFile(target.file, place: .resumable(resumableName(id)), in: incoming, isNew: false)
+    }
+
+    /// Bytes that are copied at once.
+    private static let copySize = 256 << 10
 
     /// A new part for an upload.
     static func newResumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {

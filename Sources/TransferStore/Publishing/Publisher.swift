@@ -107,7 +107,6 @@ final class Publisher {
     }
 
     func prepare(_ publication: Publication) throws(Failure) {
-        publication.staged.endRewriting()
         try setAttributes(publication)
         guard committer.isNeeded else { return }
         try attempt("take the part of the upload") { () throws(SystemError) in

@@ -37,7 +37,7 @@ final class Trace {
             add(28, directory, otherName)
         case .unlink(let directory, let name): add(6, directory, name)
         case .removeDirectory(let directory, let name): add(7, directory, name)
-        case .write(_, let bytes, let offset), .rewrite(_, let bytes, let offset):
+        case .write(_, let bytes, let offset), .copy(_, let bytes, let offset):
             add(8 + bytes.count)
             add(Int(offset))
         case .truncate(_, let size): add(9 + Int(size))

@@ -68,24 +68,25 @@ import TransferTestSupport
     }
 
     /// The sync may have failed, which the kernel tells once; later syncs cover only what is written after that.
-    @Test func itsBytesAreWrittenAgain() throws {
-        let written = Locked(UInt64(0))
+    @Test func itsBytesAreCopied() throws {
+        let copied = Locked(UInt64(0))
         let disk = Disk(
             interception: { call, body in
                 let result = body()
-                if case .rewrite = call { written.withLock { $0 += UInt64(max(0, result)) } }
+                if case .copy = call { copied.withLock { $0 += UInt64(max(0, result)) } }
                 return result
             }, dirtyBytes: { 0 })
-        let staged = try fixture.restarted(on: disk).store.resume(id: id, size: nil)
+        let store = try fixture.restarted(on: disk).store
+        let before = Files.status(fixture.path(".transfer/incoming/\(id)-interrupted.part"))?.st_ino
+        let staged = try store.resume(id: id, size: nil)
+        #expect(fixture.parts == ["\(id).part"])
+        #expect(Files.status(fixture.path(".transfer/incoming/\(id).part"))?.st_ino != before)
+        #expect(copied.withLock(\.self) == UInt64(Self.content.count))
         #expect(try survey(staged).count == 3)
-        #expect(written.withLock(\.self) == UInt64(Self.content.count))
-        // Not again, when it is about to get the attributes of a stored file.
-        staged.endRewriting()
-        #expect(try survey(staged).count == 3)
-        #expect(written.withLock(\.self) == UInt64(Self.content.count))
+        #expect(store.incoming.parts.load(ordering: .relaxed) == 1)
     }
 
-    /// Zeros that are written again would take the room of holes.
+    /// Zeros that are copied would take room.
     @Test func holesStayHoles() throws {
         let other = try StoreFixture()
         let (id, name) = (UploadID.random(), other.path(".transfer/incoming"))
@@ -98,31 +99,18 @@ import TransferTestSupport
         #expect(try staged.present <= 512 << 10)
     }
 
-    @Test func aBlockThatCannotBeWrittenAgainIsMissing() throws {
+    @Test(arguments: [EIO, ENOSPC]) func bytesThatCannotBeCopiedAreMissing(error: Int32) throws {
         let (store, next) = try restarted()
-        let staged = try store.resume(id: id, size: nil)
+        let right = Self.content[..<Limits.blockSize].withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
         next.start()
-        next.fail("rewrite", with: ENOSPC)
-        #expect(try survey(staged).count == 2)
-    }
-
-    /// Writing again what was read must not undo what another connection has written in between.
-    @Test func newBytesStay() throws {
-        let (store, _) = try restarted()
-        let staged = try store.resume(id: id, size: nil)
-        let new = [UInt8](repeating: 7, count: Self.content.count)
-        inParallel(on: 2, 2) { number in
-            if number == 0 {
-                _ = try? survey(staged)
-            } else {
-                for start in stride(from: 0, to: new.count, by: 64 << 10) {
-                    new[start..<min(new.count, start + 64 << 10)].withUnsafeBytes {
-                        try? staged.write($0, at: UInt64(start))
-                    }
-                }
-            }
+        next.fail("copy", with: error)
+        if error == ENOSPC {
+            // The part stays for another attempt.
+            #expect(throws: Failure.self) { try store.resume(id: id, size: nil) }
+            #expect(fixture.parts == ["\(id)-interrupted.part"])
         }
-        #expect(Files.read(fixture.path(".transfer/incoming/\(id)-interrupted.part")) == new)
+        let found = try survey(store.resume(id: id, size: nil))
+        #expect(found.map(\.index) == [0, 1, 2] && (found[0].digest == right) == (error == ENOSPC))
     }
 
     /// Its time was that of the client's file.

@@ -69,6 +69,23 @@ import TransferTestSupport
     }
 
     /// A file system that cannot reserve space has no reservation to release.
+    /// The trash is asked for the room that is missing, and not for all that the upload takes.
+    @Test func onlyTheMissingRoomIsAskedOfTheTrash() throws {
+        let script = ScriptedDisk()
+        let fixture = try StoreFixture(
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), script: script)
+        let asked = Locked<[UInt64]>([])
+        fixture.store.incoming.room.set { need in
+            if case .disk(let lacking) = need { asked.withLock { $0.append(lacking) } }
+            return true
+        }
+        script.fail("reserve", with: ENOSPC)
+        script.start()
+        let staged = try fixture.store.resume(id: .random(), size: 9 << 20)
+        #expect(script.failed == ["reserve"] && asked.withLock(\.self) == [1])
+        staged.discard()
+    }
+
     @Test func whatIsReservedIsGivenBack() throws {
         let fixture = try StoreFixture()
         let (id, size) = (UploadID.random(), UInt64(64 << 20))

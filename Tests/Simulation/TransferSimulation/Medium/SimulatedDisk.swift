@@ -282,7 +282,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         case .makeLink(let directory, let name): note(naming: medium.makeLink(directory, name))
         // Nothing that these change is looked at here.
         case .setLink, .readLink, .setOwner, .setExtended, .clone: break
-        case .write(let file, let bytes, let offset), .rewrite(let file, let bytes, let offset):
+        case .write(let file, let bytes, let offset), .copy(let file, let bytes, let offset):
             medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
         case .clear(let file, let range): medium.clear(file, range)
         case .truncate(let file, let size): medium.truncate(file, size)
@@ -334,7 +334,7 @@ extension DiskCall {
     fileprivate func meets(_ fault: SimulatedDisk.Fault.Kind) -> Bool {
         switch (fault, self) {
         case (.sync, .sync), (.sync, .syncAll), (.deathInSync, .sync), (.deathInSync, .syncAll), (.full, .write),
-            (.full, .reserve), (.full, .rewrite), (.short, .write):
+            (.full, .reserve), (.full, .copy), (.short, .write):
             true
         case (.full, .open(_, _, let flags)): flags & O_CREAT != 0
         case (.sync, _), (.deathInSync, _), (.full, _), (.short, _): false
