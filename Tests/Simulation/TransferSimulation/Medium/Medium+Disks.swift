@@ -1,15 +1,15 @@
 import Glibc
 
-/// A second disk, which is mounted on a folder. No name of it can be one of the first disk, and what syncs one disk as a whole
-/// leaves the other one as it is.
+/// A second disk that is mounted on a folder. No file has names on both disks, and a sync of one whole disk leaves the
+/// other disk as it is.
 extension Medium {
-    /// The folder that it is mounted on.
+    /// Folder on which the second disk is mounted.
     static let mount = "v"
 
-    /// What tells the second disk from the first one, in numbers of devices.
+    /// Difference between the device numbers of the two disks.
     private static let difference: dev_t = 1 << 30
 
-    /// Mounts a new disk for good.
+    /// Mounts a new disk durably, so that the mount survives each power cut.
     mutating func mountSecond(in directory: String) {
         mkdir(directory + "/" + Self.mount, 0o755)
         let object = newObject()
@@ -20,19 +20,20 @@ extension Medium {
         away.insert(object)
     }
 
-    /// What is bound to a name is on the disk of the directory that has the name.
+    /// Puts an object on the disk of the directory that has a name for the object.
     mutating func settle(_ object: Object?, onDiskOf directory: Object) {
         if let object, away.contains(directory) { away.insert(object) }
     }
 
     func isOnSameDisk(_ object: Object, as other: Object) -> Bool { away.contains(object) == away.contains(other) }
 
-    /// A status has the device of the disk that an object is on.
+    /// Sets the device number in a status to that of the disk that contains an object.
     func amend(_ status: inout stat, of object: Object) {
         if away.contains(object) { status.st_dev ^= Self.difference }
     }
 
-    /// Why the kernel refuses a call that names both disks, or what one is mounted on: EXDEV or EBUSY.
+    /// Error of the kernel for a call that names both disks, or that renames or removes the mount point: EXDEV or
+    /// EBUSY. nil if the kernel makes the call.
     func refusal(of call: SimulatedDisk.NamingCall) -> Int32? {
         guard !away.isEmpty else { return nil }
         switch call {
@@ -51,7 +52,7 @@ extension Medium {
 }
 
 extension SimulatedDisk {
-    /// A call that changes names, by what its descriptors stand for.
+    /// A call that changes names, with the objects that its descriptors refer to.
     enum NamingCall {
         case link(Medium.Object, in: Medium.Object)
         case rename(from: Medium.Object, String, to: Medium.Object, String)

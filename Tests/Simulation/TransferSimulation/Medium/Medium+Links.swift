@@ -1,6 +1,6 @@
 import Glibc
 
-/// Symbolic links: names that say something and stand for no content. One is there with its name or not at all.
+/// Symbolic links: names that contain a path and have no content. A power cut leaves a link whole or not at all.
 extension Medium {
     mutating func makeLink(_ directory: Int32, _ name: String) -> SimulatedDisk.Naming? {
         var text = [UInt8](repeating: 0, count: Int(PATH_MAX))
@@ -14,7 +14,7 @@ extension Medium {
 
     func isLink(_ object: Object) -> Bool { links[object] != nil }
 
-    /// Every path of a file or link that every program sees, outside the server's own folder.
+    /// Paths of all files and links that every program sees outside the server's own folder.
     var seenNames: [String] { (Array(seenPaths.keys) + linkPaths).sorted() }
 
     private var linkPaths: [String] {
@@ -27,7 +27,7 @@ extension Medium {
         }
     }
 
-    /// Makes what a power cut has left of a link.
+    /// Creates a link that a power cut has left.
     mutating func take(link text: [UInt8], _ object: Object, at path: String) -> Object {
         (text + [0]).withUnsafeBytes { bytes in
             _ = bytes.bindMemory(to: CChar.self).baseAddress.map { symlink($0, path) }

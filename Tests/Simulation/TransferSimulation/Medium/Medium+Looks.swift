@@ -1,15 +1,15 @@
 import TransferModel
 
-/// What every program sees, and what a power cut could leave.
+/// The state that every program sees, and the states that a power cut could leave.
 extension Medium {
     enum Possibility: Equatable {
         case nothing
         case content([UInt8])
-        /// A file of which not all is synced.
+        /// A file that is not completely synced.
         case uncertain
     }
 
-    /// What may be at a path after a power cut now: contents, and nothing for no file.
+    /// Contents that a power cut now could leave at a path. `.nothing` stands for no file.
     func possibilities(at path: String) -> [Possibility] {
         possibleObjects(at: path).map { object in
             guard let object, let file = files[object] else { return .nothing }
@@ -17,7 +17,7 @@ extension Medium {
         }
     }
 
-    /// What may be at a path after a power cut now; nil for no file.
+    /// Objects that a power cut now could leave at a path; nil for no file.
     func possibleObjects(at path: String) -> [Object?] {
         var places: [Object?] = [root]
         for component in path.split(separator: "/") {
@@ -30,8 +30,8 @@ extension Medium {
         return places
     }
 
-    /// A path that a power cut now may leave to a file which is not all there; nothing where there is none. What others
-    /// have written is theirs.
+    /// A path at which a power cut now may leave an incomplete file; nil if the medium has no path of this kind. Files
+    /// that other programs wrote do not count.
     var halfWritten: String? {
         for (object, directory) in directories {
             guard let parent = directory.path, self.object(at: parent) == object else { continue }
@@ -44,17 +44,17 @@ extension Medium {
         return nil
     }
 
-    /// Whether somebody else has made what is at a path.
+    /// Whether another program wrote the file at a path.
     func isForeign(_ path: String) -> Bool { object(at: path).flatMap { files[$0]?.isForeign } ?? false }
 
     func isForeign(_ object: Object) -> Bool { files[object]?.isForeign ?? false }
 
-    /// What every program sees at a path; nothing for no file.
+    /// Content that every program sees at a path; nil if no file is there.
     func seen(at path: String) -> [UInt8]? { object(at: path).flatMap { files[$0]?.seen } }
 
     func seen(of object: Object) -> [UInt8]? { files[object]?.seen }
 
-    /// What tells the file at a path from what it was before; nothing where there is none.
+    /// Version of the file at a path, which differs after each change of the file; nil if no file is there.
     func version(at path: String) -> ContentVersion? {
         guard let object = object(at: path), let file = files[object] else { return nil }
         return ContentVersion(
@@ -72,10 +72,10 @@ extension Medium {
         return place
     }
 
-    /// Every path of a file that every program sees, outside the server's own folder.
+    /// Files that every program sees outside the server's own folder, by path.
     var seenPaths: [String: Object] { filePaths.filter { !Self.isInTrash($0.key) } }
 
-    /// The same in the trash.
+    /// Files that every program sees in the trash, by path.
     var trashedPaths: [String: Object] { filePaths.filter { Self.isInTrash($0.key) } }
 
     /// Whether any file has more than one name, outside the server's own folder or in the trash.
@@ -97,7 +97,7 @@ extension Medium {
         return paths
     }
 
-    /// Every directory that every program sees, outside the server's own folder and without the one at the top.
+    /// Directories that every program sees outside the server's own folder, except the one at the top.
     var seenDirectories: [String] {
         directories.compactMap { object, directory in
             directory.path.flatMap {
@@ -106,25 +106,26 @@ extension Medium {
         }.sorted()
     }
 
-    /// The names in a folder of the server's own, with the files that they stand for.
+    /// Names in a folder below the server's own folder, with the objects that they stand for.
     ///
-    /// - Parameter folder: below that at the top; nothing for itself.
+    /// - Parameter folder: path below the server's own folder; empty for the own folder itself.
     func ownNames(_ folder: String = "") -> [String: Object] {
         object(at: Self.own + "/" + folder).flatMap { directories[$0]?.seen } ?? [:]
     }
 
-    /// Of files that have a name of a part as well as one of their own: a power cut may leave both names of a rename.
+    /// Content of files that have a published path as well as the name of a part: a power cut may leave both names of a
+    /// rename.
     var seenWithOwnNames: [String: [UInt8]] {
         let own = Set(ownNames("incoming").values)
         return seenPaths.filter { own.contains($0.value) }.compactMapValues { files[$0]?.seen }
     }
 
-    /// Whether the server's folder says that something is being synced, or could not be.
+    /// Whether a mark in the server's folder says that a sync is under way or has failed.
     var isMarked: Bool { ownNames().keys.contains { $0.hasPrefix("sync-running-") } }
 
-    /// A part that the next server would go on with although a sync of it has failed; nothing where there is none.
+    /// A part that the next server would resume although a sync of it has failed; nil if no part is in this state.
     ///
-    /// What grows says in a sheet beside it how far it is durable.
+    /// A sheet beside the part of an append says how many bytes are durable, so parts with a sheet do not count.
     var lostPart: String? {
         let names = ownNames("incoming")
         for (name, object) in names where name.utf8.count == 37 && name.hasSuffix(".part") {
@@ -134,15 +135,16 @@ extension Medium {
         return nil
     }
 
-    /// Bytes of the parts that a server could go on with.
+    /// Bytes of the parts that a server could resume.
     var partBytes: Int {
         bytes(of: parts.filter { $0.key.utf8.count == 37 || $0.key.hasSuffix("-interrupted.part") })
     }
 
-    /// Whether the server's folder has a part of an upload, whatever is done with it.
+    /// Whether the server's folder has a part of an upload, in any state.
     func hasPart(_ id: UploadID) -> Bool { parts.keys.contains { $0.hasPrefix("\(id)") } }
 
-    /// All parts, also those that were being synced when a server ended, and that no start has brought back yet.
+    /// All parts, including those that an earlier server was syncing when it ended and that no later server has
+    /// recovered yet.
     var parts: [String: Object] { ownNames("incoming").filter { $0.key.hasSuffix(".part") } }
 
     var bytesOfParts: Int { bytes(of: parts) }
@@ -151,16 +153,17 @@ extension Medium {
         names.values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) }
     }
 
-    /// Bytes of what is for somebody.
+    /// Bytes of the mail that the server stores.
     var mailBytes: Int { bytes(of: ownNames("mail")) }
 
-    /// Whether a file, or a directory that it is in, will be under one of two names after a power cut now, and all of it.
+    /// Whether a power cut now leaves an object complete and under one of two names, because the object or a directory
+    /// above it was renamed.
     func hasOneName(_ object: Object) -> Bool {
         guard files[object]?.pending.isEmpty ?? true else { return false }
         return isRenamed(object)
     }
 
-    /// Whether an object, or a directory that one of its names is in, is to have one of two names.
+    /// Whether a rename that may not be durable concerns an object or a directory above it.
     private func isRenamed(_ object: Object) -> Bool {
         if object == root { return false }
         if renames.contains(where: { $0.object == object }) { return true }
@@ -176,6 +179,7 @@ extension Medium {
             || directory.pending.contains { $0.name == name && $0.object == object }
     }
 
-    /// Bytes of all files that every program sees, outside the server's own folder and in the trash; of one with several names once.
+    /// Bytes of all files that every program sees outside the server's own folder and in the trash. A file with several
+    /// names counts once.
     var seenBytes: Int { Set(filePaths.values).reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
 }

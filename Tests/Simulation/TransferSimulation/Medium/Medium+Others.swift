@@ -1,6 +1,6 @@
-/// What others do.
+/// Changes that other programs make in the server's directory.
 extension Medium {
-    /// Somebody has written a file, and synced it or not.
+    /// Another program writes a file and, if `synced` is true, syncs it.
     mutating func replace(_ path: String, in directory: String, by content: [UInt8], synced: Bool = true) {
         let object = newObject()
         files[object] = File(seen: content, isForeign: true)
@@ -15,10 +15,10 @@ extension Medium {
         }
     }
 
-    /// Somebody has removed a file or a directory, and synced that.
+    /// Another program removes a file or a directory, and syncs the removal.
     mutating func forget(_ path: String) { settle(path, nil) }
 
-    /// Somebody has made a directory, and not synced that.
+    /// Another program makes a directory without a sync.
     mutating func makeDirectory(_ path: String, in root: String) {
         guard let (parent, name) = place(path) else { return }
         let object = newObject()
@@ -27,9 +27,9 @@ extension Medium {
         _ = bind(parent, name, object)
     }
 
-    /// The disk has lost what a file had, and nobody has changed it.
+    /// The disk has lost the content of a file, although no program has changed the file.
     ///
-    /// - Parameter content: of the same size.
+    /// - Parameter content: the wrong bytes, as many as the file has.
     mutating func rot(_ path: String, to content: [UInt8]) {
         guard let object = object(at: path) else { return }
         files[object]?.seen = content

@@ -1,18 +1,18 @@
 import Glibc
 import TransferTestSupport
 
-/// What a power cut leaves.
+/// Chooses one of the states that a power cut may leave.
 extension Medium {
     private static let pageSize = 4096
 
-    /// One of the contents that may be found.
+    /// Chooses one of the contents that a file may have after a power cut.
     static func content(of file: File, _ random: inout SplitMix64) -> [UInt8] {
         var content = file.certain
         for change in file.pending {
             switch change {
             case .truncate(let size): if Bool.random(using: &random) { content.resize(to: size) }
             case .write(let offset, let bytes):
-                // The size may have grown without the content.
+                // The size may have grown on disk without the content.
                 if Bool.random(using: &random) { content.resize(to: max(content.count, offset + bytes.count)) }
                 for start in stride(from: 0, to: bytes.count, by: pageSize) where Bool.random(using: &random) {
                     content.put(Array(bytes[start..<min(start + pageSize, bytes.count)]), at: offset + start)
@@ -22,7 +22,7 @@ extension Medium {
         return content
     }
 
-    /// One of the sets of names that may be found.
+    /// Chooses one of the sets of names that a directory may have after a power cut.
     static func names(of directory: Directory, _ random: inout SplitMix64) -> [String: Object] {
         var names = directory.certain
         var meanings: [String: [Object?]] = [:]
@@ -36,15 +36,15 @@ extension Medium {
         return names
     }
 
-    /// By what names are ordered, the same whenever a seed is played.
+    /// Key that orders names in the same way whenever a seed is played.
     private static func rank(_ name: String, _ object: Object?) -> (String, Object) {
         (Trace.withoutChance(name), object ?? 0)
     }
 
-    /// Makes what a power cut leaves, in a new directory.
+    /// Makes the state that a power cut leaves, in a new directory.
     ///
-    /// - Parameter isCopied: whether all of it is copied to another disk then, where files have other numbers and were changed just
-    ///   now, with the times of modification that they had.
+    /// - Parameter isCopied: whether the files are then copied to another disk, where they have other numbers and new
+    ///   change times, and keep their times of modification.
     func cut(to path: String, isCopied: Bool = false, _ random: inout SplitMix64) -> Medium {
         var cut = Medium(root: path, after: self)
         var copies = Copies(isWhole: isCopied, names: namesLeft(&random))
@@ -53,19 +53,19 @@ extension Medium {
         return cut
     }
 
-    /// Files that were copied already, by what they were, and where to.
+    /// Files that are copied already: their new objects and their paths, by their old objects.
     private struct Copies {
-        /// Whether nothing is what it was.
+        /// Whether every file and directory becomes a new object.
         let isWhole: Bool
         var objects: [Object: Object] = [:]
         var paths: [Object: String] = [:]
-        /// Directories that have a name already: none has two.
+        /// Directories that have a name already: a directory never gets a second one.
         var placed: Set<Object> = []
-        /// The names that are found in each directory.
+        /// Names that each directory has after the power cut.
         var names: [Object: [String: Object]] = [:]
     }
 
-    /// One of the sets of names that may be found everywhere.
+    /// Chooses one of the sets of names that all directories may have after a power cut.
     private func namesLeft(_ random: inout SplitMix64) -> [Object: [String: Object]] {
         var left: [Object: [String: Object]] = [:]
         for (object, directory) in directories.sorted(by: { $0.key < $1.key }) {
@@ -84,7 +84,8 @@ extension Medium {
         return left
     }
 
-    /// Whether an object has one of the names that it was renamed from or to. A name in the server's own folder is none.
+    /// Whether an object has one of the names that it was renamed from or to. The medium does not record renames out of
+    /// the server's own folder.
     private func hasName(_ object: Object, _ left: [Object: [String: Object]]) -> Bool {
         renames.contains { rename in
             let places = [(rename.source, rename.name), (rename.target, rename.newName)]
@@ -93,7 +94,7 @@ extension Medium {
         }
     }
 
-    /// Lets an object have the name that it has now, with the directories above it.
+    /// Keeps the name that an object has now, and the names of the directories above it.
     private func keep(_ object: Object, in left: inout [Object: [String: Object]]) {
         for (parent, directory) in directories where isSeen(parent) {
             guard let name = directory.seen.first(where: { $0.value == object })?.key else { continue }
@@ -121,7 +122,8 @@ extension Medium {
             let name = Self.inNextBoot(name, below: cut.directories[made]?.path == nil)
             let target = path + "/" + name
             if let file = files[object] {
-                // Only what is published rots here, and a journal does not bring back the name of its part.
+                // Only published files rot in the simulation. A journal does not bring back the name that a rotten file
+                // had as a part.
                 if file.isRotten, directories[directory]?.path == nil { continue }
                 let new = cut.take(file, object, at: target, &copies, &random)
                 if away.contains(object) { cut.away.insert(new) }
@@ -147,7 +149,7 @@ extension Medium {
         }
     }
 
-    /// - Returns: the same object for what is as it was, and otherwise a new one.
+    /// - Returns: the same object if the file is unchanged, and otherwise a new one.
     private mutating func take(
         _ file: File, _ object: Object, at target: String, _ copies: inout Copies, _ random: inout SplitMix64
     ) -> Object {
@@ -168,7 +170,7 @@ extension Medium {
         return new
     }
 
-    /// What says that a sync was under way says so of the run of the kernel that is over.
+    /// The mark of a running sync names the boot in which the sync ran. After a power cut, that boot is an earlier one.
     private static func inNextBoot(_ name: String, below own: Bool) -> String {
         guard own else { return name }
         for prefix in ["sync-running-", "unsynced-"] where name.hasPrefix(prefix) { return prefix + "earlier" }
@@ -191,7 +193,7 @@ extension [UInt8] {
         }
     }
 
-    /// Writes as pwrite(2) does: what is skipped is zero.
+    /// Writes as pwrite(2) does: a gap before the bytes becomes zeros.
     mutating func put(_ bytes: [UInt8], at offset: Int) {
         resize(to: Swift.max(count, offset + bytes.count))
         replaceSubrange(offset..<offset + bytes.count, with: bytes)

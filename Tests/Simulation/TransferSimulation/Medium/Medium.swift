@@ -3,28 +3,31 @@ import Glibc
 import TransferSystem
 import TransferTestSupport
 
-/// What is on a disk: of every file and directory what is there for certain, and what was done since and may be there or not.
-/// No more is promised than POSIX does:
+/// Content of a disk: for every file and directory, the durable state and the later changes, each of which may be on
+/// disk or not. The medium promises no more than POSIX does:
 ///
-/// - What a sync of a file covers, its bytes, and what a sync of a directory covers, its names, is there.
-/// - Of anything else each page of content may be there or not, and each name is by itself what it was at the last sync of its
-///   directory or anything that it became since. A name changes from one file to another in one step.
-/// - What had a name that was synced, and got another one, is not gone: it has one of the two, or both. When the old name is gone
-///   for certain, the new one is there for certain. So it is with a journal, and no program could move a folder without.
-/// - What a failed sync was to cover is there or not, and no later sync makes it so. Names of directories that the present
-///   server did not make are an exception, and both names of a rename: with those it counts on file systems that stop writing.
+/// - A sync of a file makes the bytes that it covers durable, and a sync of a directory makes the names that it covers
+///   durable.
+/// - Each page of content that is not synced may be on disk or not. Each name by itself is what it was when its
+///   directory was last synced, or anything that it became since. A name changes from one file to another in one step.
+/// - A file or directory with a synced name stays when it is renamed: it has one of the two names, or both. When the
+///   old name is gone for certain, the new one is there for certain. A journal ensures this, and no program could move
+///   a folder without it.
+/// - Changes that a failed sync was to cover are on disk or not, and no later sync writes them. Names of directories
+///   that the present server did not make are an exception, and so are both names of a rename: for these the server
+///   relies on file systems that stop writing.
 ///
-/// The calls take place in a directory of this machine, too. What they tell of a file, its number and its times, comes from
-/// here, so that it is the same whenever a seed is played.
+/// The calls also take place in a directory of this machine. The numbers and times of files come from here instead, so
+/// that they are the same whenever a seed is played.
 struct Medium {
-    /// Files and directories are numbered as they come.
+    /// Number of a file or directory, in the order of creation.
     typealias Object = Int
 
     enum Change {
         case write(offset: Int, bytes: [UInt8])
         case truncate(Int)
 
-        /// The bytes that it changes.
+        /// Bytes that the change affects.
         var range: Range<Int> {
             switch self {
             case .write(let offset, let bytes): offset..<offset + bytes.count
@@ -34,24 +37,26 @@ struct Medium {
     }
 
     struct File {
-        /// What every program sees.
+        /// Content that every program sees.
         var seen: [UInt8] = []
-        /// What is there for certain.
+        /// Content that a power cut leaves for certain.
         var certain: [UInt8] = []
         var pending: [Change] = []
-        /// The bytes that a sync has failed for: what is seen and what is there may differ until they are written again.
+        /// Ranges for which a sync has failed: the content that programs see and the content on disk may differ there
+        /// until the bytes are written again.
         var lost: [Range<Int>] = []
         var isLost: Bool { !lost.isEmpty }
-        /// Whether others have made it, who need not sync it.
+        /// Whether another program, which need not sync the file, wrote it.
         var isForeign = false
-        /// Whether the disk has lost what it had, whatever name it has or gets.
+        /// Whether the disk has lost the content, under every present and later name of the file.
         var isRotten = false
-        /// When its content was changed last, or what somebody has said of that; nanoseconds since 1970.
+        /// Time of the last change of the content, or the time that a program has set instead; nanoseconds since 1970.
         var modified: Int64 = 0
-        /// When anything of it was changed last.
+        /// Time of the last change of content, names or attributes.
         var changed: Int64 = 0
 
-        /// These bytes are written anew. Those behind the end are there once the last one is.
+        /// Marks a range that is written again as not lost. A range up to the end of the file includes all bytes behind
+        /// the end.
         mutating func recover(_ range: Range<Int>) {
             let end = range.upperBound >= seen.count ? Int.max : range.upperBound
             lost = lost.flatMap { other in
@@ -64,17 +69,17 @@ struct Medium {
     }
 
     struct Directory {
-        /// Nothing in the server's own folder, but for the trash.
+        /// Path of the directory; nil in the server's own folder, except for the trash.
         var path: String?
         var seen: [String: Object] = [:]
         var certain: [String: Object] = [:]
-        /// What names became since, in order.
+        /// Changes of names since the last sync, in order.
         var pending: [(name: String, object: Object?)] = []
-        /// When one of its names was changed last.
+        /// Time of the last change of a name in the directory.
         var modified: Int64 = 0
     }
 
-    /// Something that is to have one of two names.
+    /// A rename of a file or directory, which must keep one of the two names.
     struct Rename {
         let object: Object
         let source: Object
@@ -87,20 +92,20 @@ struct Medium {
         }
     }
 
-    /// A descriptor, and how much was lost of its file that it needs not be told of.
+    /// An open descriptor, and how many losses of the file the kernel need not report to it.
     private struct Handle {
         let object: Object
         var told: Int
     }
 
-    /// The kernel tells every descriptor once of what was lost while it was open, and a later one of what nobody was told of
-    /// (errseq_t).
+    /// The kernel reports a loss once to each descriptor that was open at the time. It reports a loss that no
+    /// descriptor received to one that is opened later (errseq_t).
     struct Losses {
         var count = 0
         var isTold = true
     }
 
-    /// The server's own folder, whose names nobody has to keep, but for the trash in it.
+    /// The server's own folder. The names in it need not survive, except for those in the trash.
     static let own = ".transfer"
     static let trashName = "trash"
     static let trash = own + "/" + trashName
@@ -108,39 +113,39 @@ struct Medium {
     let root: Object = 1
     var files: [Object: File] = [:]
     var directories: [Object: Directory] = [:]
-    /// Grows with every change.
+    /// Number that grows with every change.
     var version = 0
-    /// What symbolic links say.
+    /// Paths that symbolic links contain, as bytes.
     var links: [Object: [UInt8]] = [:]
-    /// What is on the second disk; nothing where there is one disk only.
+    /// Files and directories on the second disk; empty if there is only one disk.
     var away: Set<Object> = []
     /// Directories that the present server has made.
     var made: Set<Object> = []
     /// Renames that a sync may not have covered, the oldest first.
     var renames: [Rename] = []
-    /// What files are now that were something else before the last power cut.
+    /// Numbers of files after the last power cut, by the numbers that they had before it.
     var origins: [Object: Object] = [:]
     /// Whether a sync has failed since the power was last cut.
     var hasFailedSync = false
-    /// Names that a failed sync has lost, while the server has had no time to write down that it doubts them.
+    /// Names that a failed sync has lost, while the server has had no time to record that it doubts them.
     private var undoubted: [(directory: Object, name: String, object: Object?)] = []
     private var last: Object = 1
     private let clock: VirtualClock
-    /// By the numbers that this machine has given them.
+    /// Objects by the inode numbers that this machine has given them.
     private var inodes: [ino_t: Object] = [:]
-    /// What descriptors of the server stand for.
+    /// Objects that the descriptors of the server refer to.
     private var opened: [Int32: Handle] = [:]
-    /// What was lost of files and directories, as the kernel keeps account of it.
+    /// Losses of files and directories, as the kernel counts them.
     private var losses: [Object: Losses] = [:]
 
-    /// An empty directory, which is there for certain.
+    /// Creates a medium with an empty directory that is durable.
     init(root path: String, clock: VirtualClock) {
         self.clock = clock
         directories[root] = Directory(path: "")
         adopt(root, path)
     }
 
-    /// What a power cut leaves of another one, in a new directory.
+    /// Creates an empty medium for the state after a power cut, with the clock and the numbering of the earlier medium.
     init(root path: String, after old: Medium) {
         self.init(root: path, clock: old.clock)
         last = old.last
@@ -151,7 +156,7 @@ struct Medium {
         return last
     }
 
-    /// Learns what this machine calls a file or directory.
+    /// Notes the inode number of a file or directory on this machine.
     mutating func adopt(_ object: Object, _ path: String) { adopt(object, path, in: AT_FDCWD) }
 
     mutating func adopt(_ object: Object, _ name: String, in directory: Int32) {
@@ -161,9 +166,9 @@ struct Medium {
 
     func stamp() -> Int64 { clock.stamp() }
 
-    /// Something of a file has changed.
+    /// Records a change of a file or directory.
     ///
-    /// - Parameter content: whether its bytes have.
+    /// - Parameter content: whether the bytes of the file or the names of the directory have changed.
     mutating func touch(_ object: Object, content: Bool) {
         version += 1
         guard files[object] != nil || directories[object] != nil else { return }
@@ -188,7 +193,7 @@ extension Medium {
             if flags & O_TRUNC != 0 { truncate(number, 0) }
             return nil
         }
-        // Above the directory that this is about.
+        // The path is above the simulated directory, so the medium does not follow it.
         guard flags & O_CREAT != 0, let parent = object(of: directory) else {
             opened[number] = nil
             return nil
@@ -249,7 +254,7 @@ extension Medium {
         else {
             return []
         }
-        // Of two names of one file rename(2) leaves both.
+        // If both names belong to one file, rename(2) leaves both.
         guard directories[target]?.seen[newName] != object else { return [] }
         let old = path(source, name)
         if old != nil {
@@ -267,7 +272,8 @@ extension Medium {
         return [named, gone].compactMap(\.self)
     }
 
-    /// What the server has made in its own folder gets a name, and what has it goes there, to be removed.
+    /// A file or folder in the server's own folder takes a name, and the object that had the name goes to the own
+    /// folder, to be removed.
     mutating func exchange(
         _ own: Int32, _ name: String, _ directory: Int32, _ newName: String
     ) -> [SimulatedDisk.Naming] {
@@ -280,13 +286,13 @@ extension Medium {
         return namings.compactMap(\.self)
     }
 
-    /// Files in a directory, with their paths behind its own; a file itself.
+    /// Files in a directory, with their paths below it; for a file, the file itself with an empty path.
     private func files(below object: Object, _ path: String) -> [(Object, String)] {
         guard let directory = directories[object] else { return [(object, path)] }
         return directory.seen.sorted { $0.key < $1.key }.flatMap { files(below: $0.value, path + "/" + $0.key) }
     }
 
-    /// A directory has got another path, with those in it.
+    /// Sets the path of a directory and of all directories in it.
     private mutating func place(_ object: Object, _ path: String?) {
         guard let directory = directories[object] else { return }
         directories[object]?.path = path
@@ -297,7 +303,7 @@ extension Medium {
         object(of: directory).flatMap { bind($0, name, nil) }
     }
 
-    /// - Returns: nothing for a name in the server's own folder.
+    /// - Returns: nil for a name in the server's own folder, except in the trash.
     mutating func bind(_ directory: Object, _ name: String, _ object: Object?) -> SimulatedDisk.Naming? {
         let old = directories[directory]?.seen[name]
         directories[directory]?.seen[name] = object
@@ -311,7 +317,7 @@ extension Medium {
         }
     }
 
-    /// - Returns: nothing below the server's own folder, but in the trash.
+    /// - Returns: nil below the server's own folder, except in the trash.
     func path(_ directory: Object, _ name: String) -> String? {
         if name == Self.trashName, directory == object(at: Self.own) { return Self.trash }
         guard let parent = directories[directory]?.path, !(parent.isEmpty && name == Self.own) else { return nil }
@@ -327,7 +333,7 @@ extension Medium {
         touch(object, content: true)
     }
 
-    /// As far as it lies in the file, which keeps its size.
+    /// Clears the part of a range that lies in the file. The file keeps its size.
     mutating func clear(_ number: Int32, _ range: Range<UInt64>) {
         guard let object = object(of: number), let size = files[object]?.seen.count else { return }
         let end = min(range.upperBound, UInt64(size))
@@ -341,12 +347,12 @@ extension Medium {
         guard let object = object(of: number) else { return }
         files[object]?.seen.resize(to: Int(size))
         files[object]?.pending.append(.truncate(Int(size)))
-        // Nothing is left that is taken for written and is not.
+        // The bytes behind the new end are gone, so that none of them counts as lost.
         files[object]?.recover(Int(size)..<Int.max)
         touch(object, content: true)
     }
 
-    /// Its times were set, or its permissions.
+    /// Records that the times or the permissions of a file were set.
     mutating func setAttributes(_ number: Int32, times: Bool) {
         guard let object = object(of: number) else { return }
         touch(object, content: false)
@@ -358,7 +364,7 @@ extension Medium {
         directories[object]?.modified = modified
     }
 
-    /// Lets a file or directory have its number and times here.
+    /// Replaces the number and the times in a status by those of the simulation.
     func amend(_ status: inout stat) {
         guard let object = inodes[status.st_ino] else { return }
         amend(&status, of: object)
@@ -381,7 +387,7 @@ extension Medium {
         if let object = object(of: number) { sync(object: object) }
     }
 
-    /// - Parameter number: of something on the disk that is synced.
+    /// - Parameter number: descriptor of an object on the disk that is synced.
     mutating func syncAll(_ number: Int32) {
         let place = object(of: number) ?? root
         for object in Array(files.keys) where isOnSameDisk(object, as: place) { sync(object: object) }
@@ -402,7 +408,7 @@ extension Medium {
         version += 1
     }
 
-    /// What has lost its old name for certain has its new one.
+    /// Makes the new names of objects durable if their old names in a directory are gone for certain.
     private mutating func syncNewNames(of directory: Object) {
         let settled = renames.filter { $0.source == directory }
         renames.removeAll { $0.source == directory }
@@ -420,7 +426,7 @@ extension Medium {
         path.split(separator: "/").dropLast().joined(separator: "/")
     }
 
-    /// A sync of it has failed: each thing that it was to cover has reached the disk or never will.
+    /// A sync of a descriptor has failed: each change that it was to cover has reached the disk or never will.
     ///
     /// - Parameter names: whether names can be lost as well as bytes.
     mutating func loseUnsynced(of number: Int32, names: Bool, _ random: inout SplitMix64) {
@@ -430,9 +436,9 @@ extension Medium {
         _ = takeLoss(of: number)
     }
 
-    /// A sync of everything has failed, and nobody was told of which files.
+    /// A sync of a whole disk has failed, and the kernel has not reported which files that concerns.
     ///
-    /// - Parameter number: of something on the disk that was to be synced.
+    /// - Parameter number: descriptor of an object on the disk that was to be synced.
     mutating func loseUnsynced(onDiskOf number: Int32, names: Bool, _ random: inout SplitMix64) {
         let place = object(of: number) ?? root
         for object in files.keys.sorted() where isOnSameDisk(object, as: place) {
@@ -445,7 +451,7 @@ extension Medium {
         for object in directories.keys.sorted() where isOnSameDisk(object, as: place) { lose(object, &random) }
     }
 
-    /// Whether something was lost that a descriptor was not told of. From now on it was.
+    /// Whether the kernel has a loss to report to a descriptor. The call counts as the report.
     mutating func takeLoss(of number: Int32) -> Bool {
         guard let handle = opened[number], let known = losses[handle.object], handle.told != known.count else {
             return false
@@ -455,9 +461,9 @@ extension Medium {
         return true
     }
 
-    /// The process has died before it could write down what it doubts: then the file system has stopped writing at the failure,
-    /// and what a later sync covers is there again (docs/design/store.md, When a sync fails). A name that was changed since is what it
-    /// has become.
+    /// The process has died before it could record which names it doubts. The file system has then stopped writing at
+    /// the failure, and a later sync covers the lost names again (docs/design/store.md, When a sync fails). A name that
+    /// was changed since keeps its new meaning.
     mutating func stopAtFailure() {
         for lost in undoubted where directories[lost.directory]?.seen[lost.name] == lost.object {
             directories[lost.directory]?.pending.append((lost.name, lost.object))
@@ -466,10 +472,10 @@ extension Medium {
         version += 1
     }
 
-    /// The server has had the time to write down which directories it doubts.
+    /// The server has had the time to record which directories it doubts.
     mutating func keepLosses() { undoubted = [] }
 
-    /// Whether nobody was told yet that a file has lost something.
+    /// Whether a file has a loss that the kernel has reported to no descriptor.
     func hasUntoldLoss(_ object: Object) -> Bool { !(losses[object]?.isTold ?? true) }
 
     private mutating func lose(_ object: Object, _ random: inout SplitMix64) {
@@ -480,7 +486,7 @@ extension Medium {
             files[object]?.pending = []
             files[object]?.lost += file.pending.map(\.range).filter { !$0.isEmpty }
         } else if var directory = directories[object] {
-            // What a later sync may still write (docs/design/store.md, When a sync fails).
+            // Names that a later sync may still write (docs/design/store.md, When a sync fails).
             let renamed = renames.filter { $0.source == object || $0.target == object }
             let kept = directory.pending.filter { name, entry in
                 let isOlder = entry.map { directories[$0] != nil && !made.contains($0) } ?? false

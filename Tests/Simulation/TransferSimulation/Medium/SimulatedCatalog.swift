@@ -5,11 +5,11 @@ import TransferModel
 import TransferPorts
 import TransferTestSupport
 
-/// The catalog of a simulated server: the real one, on SQLite in memory, whose calls fail when the simulation says so.
+/// Catalog of a simulated server: the real catalog, on SQLite in memory, whose calls fail when the simulation says so.
 ///
-/// **What a power cut takes.** A commit with a sync that succeeded makes itself and all commits before it durable. Until the
-/// next one of these, commits without a sync, and those whose sync failed, are on disk or not: each power cut keeps the oldest
-/// of them up to a point that it chooses, as SQLite finds them in its log afterwards
+/// **What a power cut takes.** A commit with a sync that succeeded makes itself and all earlier commits durable. Until
+/// the next commit of this kind, commits without a sync, and those whose sync failed, are on disk or not: each power
+/// cut keeps the oldest of them up to a point that it chooses, as SQLite finds them in its log afterwards
 /// (sqlite.org/pragma.html#pragma_synchronous).
 ///
 /// `@unchecked Sendable`: a simulation has one thread.
@@ -19,11 +19,11 @@ final class SimulatedCatalog: @unchecked Sendable {
         case step
         /// A commit is not made.
         case commit
-        /// A commit is made and its sync fails, so that the server learns of a failure.
+        /// A commit is made and its sync fails, so that the server receives a failure.
         case sync
         /// The process dies before a commit.
         case death
-        /// The process dies behind a commit.
+        /// The process dies after a commit.
         case deathBehind
         /// The process dies while a commit is synced.
         case deathInSync
@@ -32,14 +32,14 @@ final class SimulatedCatalog: @unchecked Sendable {
 
         var isDeath: Bool { Self.deaths.contains(self) }
 
-        /// Whether the commit is in the file behind it.
+        /// Whether the file contains the commit when the fault occurs.
         var isLate: Bool { self == .sync || self == .deathBehind || self == .deathInSync }
     }
 
     /// SQLITE_IOERR (sqlite.org/rescode.html#ioerr).
     private static let failed: Int32 = 10
 
-    /// A catalog without a row, which each world begins with: making its tables takes longer than a short run.
+    /// A catalog without rows, which each world copies: making its tables takes longer than a short run.
     private static let template: [UInt8] = {
         guard let directory = try? TemporaryDirectory(prefersMemory: true) else { return [] }
         let path = directory.path(Catalog.fileName)
@@ -48,32 +48,34 @@ final class SimulatedCatalog: @unchecked Sendable {
     }()
 
     private let path: String
-    /// A planted mistake: what is intended is not noted.
+    /// A planted mistake: the catalog does not keep intended changes.
     private let forgetsIntended: Bool
-    /// Servers so far: an earlier one's calls do nothing.
+    /// Number of servers so far. The calls of an earlier server fail.
     private var servers = 0
     private weak var catalog: Catalog?
-    /// Whether any call has failed so far, so that the server may not know what it knew.
+    /// Whether any call has failed so far, so that the server may not know what it knew before.
     private(set) var hasFailed = false
-    /// What SQLite said of a file that it found damaged.
+    /// Message of SQLite about a file that it found damaged.
     private(set) var damage: String?
     private var fault: Fault?
-    /// Calls that the fault can meet and that pass before it.
+    /// Calls that the fault could meet and that pass before it.
     private var wait: UInt32 = 0
-    /// Whether the fault comes behind the commit that is just made.
+    /// Whether the fault occurs after the commit that is under way.
     private var isDue = false
     /// Commits that a power cut may take.
     private var unsynced = 0
-    /// Whether there are commits that a process has died in before they were synced. The next server finds them, and answers by them.
+    /// Whether a process has died in commits before they were synced. The next server finds these commits, and answers
+    /// by them.
     private(set) var hasUnsyncedDeath = false
-    /// What SQLite says of the last commit that has changed something.
+    /// Data version of SQLite after the last commit that changed something.
     private var dataVersion: Int64?
-    /// Commits so far.
+    /// Number of commits and of other changes of the file so far.
     private var version = 0
-    /// The simulation's own connection. While it is open, no other one brings the log into the database when it closes.
+    /// Connection of the simulation itself. While it is open, no other connection moves the log into the database when
+    /// it closes.
     private var database: Database?
     private var found: (version: Int, rows: Rows)?
-    /// The process that uses it.
+    /// Whether the process that uses the catalog is dead.
     var isDead: () -> Bool = { false }
     var die: () -> Void = {}
 
@@ -94,9 +96,9 @@ final class SimulatedCatalog: @unchecked Sendable {
         }
     }
 
-    /// The catalog of a server that starts.
+    /// Opens the catalog for a server that starts.
     func open() throws -> Catalog {
-        // What the connections of a server hold that is over may outlive it.
+        // Connections of an earlier server may still be open.
         catalog?.abandon()
         mend()
         servers += 1
@@ -114,21 +116,21 @@ final class SimulatedCatalog: @unchecked Sendable {
     // MARK: Faults
 
     /// - Parameters:
-    ///   - kind: what fails, by number.
-    ///   - calls: calls that pass before.
+    ///   - kind: number of the fault.
+    ///   - calls: calls that pass before the fault.
     func fail(_ kind: UInt32, after calls: UInt32) {
         let fault = Fault.allCases[Int(kind) % Fault.allCases.count]
         arm(fault, after: fault == .step ? calls : calls % 4)
     }
 
-    /// The process dies in one of the next commits, unless something else is to fail.
+    /// The process dies in one of the next commits, unless another fault is armed.
     func mayDie(_ number: UInt32) {
         guard fault == nil else { return }
         let deaths = Fault.deaths
         arm(deaths[Int(number) % deaths.count], after: number / UInt32(deaths.count) % 4)
     }
 
-    /// The process does not die, though something else may fail.
+    /// Cancels the death of the process, but no other fault.
     func mayLive() {
         if fault?.isDeath ?? false { mend() }
     }
@@ -171,7 +173,7 @@ final class SimulatedCatalog: @unchecked Sendable {
 
     // MARK: Files
 
-    /// Leaves what the disk has. The process is dead.
+    /// Drops commits that the disk has not kept. The process is dead.
     func cutPower(_ random: inout SplitMix64) throws {
         mend()
         guard unsynced > 0 else { return }
@@ -202,30 +204,30 @@ final class SimulatedCatalog: @unchecked Sendable {
 
     private func look() throws {
         let database = try Database(path: path, called: "catalog")
-        // A connection holds a file only when it has read it.
+        // A connection holds a file only after its first read.
         try database.execute("SELECT count(*) FROM uploads")
         self.database = database
         dataVersion = try database.execute("PRAGMA data_version")
     }
 
-    /// Lets another program look into the file beside the server, which may write to it.
+    /// Lets another program open the file beside the server. That program may write to it.
     func beside(_ body: (PathOwners) throws -> Void) throws {
         let before = try database?.execute("PRAGMA data_version")
         try body(try PathOwners(path: path))
         guard let after = try database?.execute("PRAGMA data_version"), after != before else { return }
-        // That program syncs all that it commits. Its commit must not count as the server's own when that looks next.
+        // The other program syncs all its commits. Its commit must not count as the server's own at the next look.
         (version, unsynced, dataVersion) = (version + 1, 0, after)
     }
 
-    /// Lets go of the file, which no server uses any more.
+    /// Closes the file, which no server uses any more.
     func stop() { (database, found) = (nil, nil) }
 
     private struct Rows {
-        /// In the order in which it came to know them.
+        /// Entries in the order in which the catalog first recorded them.
         var entries: [CatalogEntry] = []
-        /// Files that it knows to be rotten.
+        /// Files that the catalog has recorded as rotten.
         var rotten: [ContentVersion] = []
-        /// Whether it is not known what came of a change.
+        /// Whether the outcome of a change is unknown.
         var hasNotes = false
 
         init(_ database: Database) throws {
@@ -249,7 +251,7 @@ final class SimulatedCatalog: @unchecked Sendable {
         }
     }
 
-    /// All that is in it, read past the server; nil where SQLite cannot read it.
+    /// All rows of the catalog, read past the server; nil if SQLite cannot read them.
     private var rows: Rows? {
         if let found, found.version == version { return found.rows }
         guard let database, let rows = try? Rows(database) else { return nil }
@@ -259,56 +261,57 @@ final class SimulatedCatalog: @unchecked Sendable {
 
     private var entries: [CatalogEntry] { rows?.entries ?? [] }
 
-    /// Whether it knows that a file is rotten.
+    /// Whether the catalog has recorded a file as rotten.
     func isRotten(_ file: ContentVersion) -> Bool {
         rows?.rotten.contains { $0.hasSameContent(as: file) } ?? false
     }
 
-    /// Whether changes are noted of which it is not known what came of them.
+    /// Whether the catalog has notes of changes whose outcome is unknown.
     var hasNotes: Bool { rows?.hasNotes ?? true }
 
     subscript(id: UploadID) -> CatalogEntry? { entries.first { $0.id == id } }
 
-    /// - Returns: how many entries came before that of an id; nil for one that is not there.
+    /// - Returns: number of entries before that of an id; nil if the id has no entry.
     func place(of id: UploadID) -> Int? { entries.firstIndex { $0.id == id } }
 
-    /// Whether it says that an object is at a path.
+    /// Whether an entry says that an object is at a path.
     func says(_ object: UInt64, at path: String) -> Bool {
         entries.contains { $0.path == path && $0.version?.object == object }
     }
 
-    /// Where it says that an object is.
+    /// Paths at which the entries say that an object is.
     func paths(of object: UInt64) -> [String] { entries.filter { $0.version?.object == object }.map(\.path) }
 
-    /// Whether it has an upload for a file as it is, whose times and content nobody has changed since.
+    /// Whether an upload is recorded for a file in its present state, whose times and content no program has changed
+    /// since.
     func knows(_ path: String, _ file: ContentVersion) -> Bool {
         entries.contains { $0.path == path && $0.version?.hasSameContent(as: file) ?? false }
     }
 
-    /// What has stored a file under a path, the oldest first.
+    /// Uploads that have stored a file under a path, the oldest first.
     func stored(at path: String) -> [CatalogEntry] {
         entries.filter { $0.path == path && $0.state == .committed }
     }
 
-    /// Whether it knows a file below a folder by another id than these.
+    /// Whether a file below a folder is recorded with an id that is not among these.
     func hasStranger(in folder: String, but ids: Set<UploadID>) -> Bool {
         entries.contains { $0.path.hasPrefix(folder.isEmpty ? "" : folder + "/") && !ids.contains($0.id) }
     }
 
-    /// Whether a server has recorded something that it does not find by its path so far.
+    /// Whether a server has recorded uploads that it cannot find by path yet.
     var hasUnindexed: Bool { catalog?.hasUnindexed ?? false }
 }
 
-/// Where the commits in a log of SQLite end (sqlite.org/fileformat.html#walformat).
+/// Offsets at which commits end in a log of SQLite (sqlite.org/fileformat.html#walformat).
 private struct LogEnds {
     private static let headerSize = 32
     private static let frameHeaderSize = 24
-    /// Frames behind which SQLite copies the log into the database (`DatabaseFile`).
+    /// Frames after which SQLite copies the log into the database (`DatabaseFile`).
     private static let mostFrames = 1000
 
-    /// Offsets behind the last frames of commits, in their order.
+    /// Offsets behind the last frame of each commit, in order.
     var commits: [Int] = []
-    /// Whether a part of the log may be in the database, which would be torn without it.
+    /// Whether a part of the log may be in the database, which would be torn without the log.
     let mayBeInDatabase: Bool
 
     init(_ log: [UInt8]) {
@@ -320,7 +323,7 @@ private struct LogEnds {
         let frame = Self.frameHeaderSize + Int(word(8))
         mayBeInDatabase = log.count >= Self.headerSize + Self.mostFrames * frame
         var offset = Self.headerSize
-        // Frames behind those have other salts: an earlier log has left them.
+        // Later frames have other salts: they remain from an earlier log.
         while offset + frame <= log.count, log[offset + 8..<offset + 16] == log[16..<24] {
             if word(offset + 4) != 0 { commits.append(offset + frame) }
             offset += frame

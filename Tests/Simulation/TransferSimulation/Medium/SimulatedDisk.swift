@@ -5,47 +5,50 @@ import TransferStore
 import TransferSystem
 import TransferTestSupport
 
-/// A disk that keeps, beside what every program sees of a directory in memory, what a power cut would leave of it: what was
-/// synced, and of everything else each thing by itself or not. It fails when it is told to, and dies with its process.
+/// A disk that tracks, beside the content that every program sees of a directory in memory, what a power cut would
+/// leave: all synced changes, and each other change by itself or not. The disk fails on request, and dies with its
+/// process.
 ///
-/// The calls take place for real, in a directory of a file system in memory; only syncs are merely said to be.
+/// The calls take place for real, in a directory of a file system in memory. Only syncs are reported without being
+/// made.
 ///
 /// `@unchecked Sendable`: a simulation has one thread.
 final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
-    /// What goes wrong with one of the next calls.
+    /// A fault in one of the next calls.
     struct Fault: Equatable {
         enum Kind: UInt32, CaseIterable {
-            /// A sync fails, and what it was to cover may be lost.
+            /// A sync fails, and the changes that it was to cover may be lost.
             case sync
             /// A call that changes something is not made.
             case refused
-            /// There is no room for content from now on, until the fault is mended.
+            /// Content gets no more space, until the fault is mended.
             case full
-            /// A write takes half of the bytes.
+            /// A write stores half of the bytes.
             case short
             /// The process dies before the call.
             case death
             /// The process dies after the call.
             case deathBehind
-            /// The process dies in a sync that fails, and nobody hears of it.
+            /// The process dies in a sync that fails, so that no caller receives the failure.
             case deathInSync
         }
 
         var kind: Kind
-        /// Calls of its kind that pass before.
+        /// Calls that the fault could meet and that pass before it.
         var wait: UInt32
     }
 
-    /// A name outside the server's own folder has changed its meaning.
+    /// A name outside the server's own folder, or in the trash, that has changed its meaning.
     struct Naming {
         let path: String
         let object: Medium.Object?
-        /// What had it before, and its content where something else has it now.
+        /// Object that had the name before, and its content if another object has the name now.
         let replacedObject: Medium.Object?
         let replaced: [UInt8]?
-        /// Whether the object has another name now, which another naming tells of.
+        /// Whether the object has another name now, which another naming reports.
         var isRenamed = false
-        /// Files that have other paths now, outside the server's own folder or in the trash: this one, or those in a directory.
+        /// Files that have other paths now, outside the server's own folder or in the trash: the object itself, or the
+        /// files in it.
         var moves: [Move] = []
     }
 
@@ -55,42 +58,42 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         let target: String
     }
 
-    /// Something that others do in the middle of one of the next calls which they can come between.
+    /// An action of other connections or programs in the middle of one of the next calls that can be interrupted.
     struct Interlude {
-        /// Such calls that pass before.
+        /// Calls of that kind that pass before the action.
         var wait: UInt32
         let body: () -> Void
     }
 
     private(set) var medium: Medium
     private(set) var isDead = false
-    /// Calls that have failed, or have not been made.
+    /// Number of calls that have failed or were not made.
     private(set) var failures = 0
-    /// Syncs among them.
+    /// Number of syncs among the failures.
     private(set) var failedSyncs = 0
-    /// Calls in all.
+    /// Number of all calls so far.
     private(set) var calls: UInt64 = 0
     private(set) var namings: [Naming] = []
     private var fault: Fault?
     private var interlude: Interlude?
-    /// Whether a file stays that was to go.
+    /// Whether a removal has failed, so that a file stays.
     private(set) var hasKeptSomething = false
-    /// Whether the server has started, so that a mark has to stand while anything is synced.
+    /// Whether the server has started. From then on a mark must stand while anything is synced.
     var isInUse = false
-    /// Whether something was synced without one.
+    /// Whether a sync took place without a mark.
     private(set) var hasSyncedUnmarked = false
     private(set) var hasUsedClosed = false
     /// Whether a call has failed otherwise than by the death of the process.
     private(set) var hasRefused = false
     private var random: SplitMix64
-    /// Leaves out syncs of directories and says that they were made: a planted mistake.
+    /// A planted mistake: syncs of directories are reported without being made.
     private let forgetsDirectories: Bool
     /// Whether every call is printed.
     private let tells: Bool
 
     private let trace: Trace
 
-    /// The run of the machine, which a power cut ends.
+    /// Name of the machine's present boot, which a power cut ends.
     private let boot: String
 
     init(
@@ -117,7 +120,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         let store = try FileStore(
             path: path, durability: .commit, limits: limits,
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: syncsAsAWhole), disk: disk,
-            // Counted once by each server: a machine that is slow must not play another run.
+            // The clock stands still, so that each server counts once: a slow machine must not play another run.
             clock: { 0 })
         isInUse = true
         return store
@@ -138,7 +141,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
 
     func arm(_ interlude: Interlude?) { self.interlude = interlude }
 
-    /// The process is no more: nothing of what it still does takes place.
+    /// Ends the process: its later calls have no effect.
     func die() {
         if !isDead { medium.stopAtFailure() }
         isDead = true
@@ -149,12 +152,13 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         return namings
     }
 
-    /// What others have done to the directory, and synced.
+    /// Applies changes of other programs, which have synced them.
     func change(_ body: (inout Medium) -> Void) { body(&medium) }
 
     private func perform(_ call: DiskCall, _ body: () -> Int) -> Int {
         calls += 1
-        // Before it has any effect: those who wait for a sync hear of nothing before it ends.
+        // The interlude comes before the sync has any effect: callers that wait for the sync receive no result before
+        // it ends.
         if call.isSyncOfOne { play() }
         defer { if case .read = call { play() } }
         guard !isDead else { return -Int(EIO) }
@@ -176,12 +180,12 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
             return -Int(EIO)
         case .deathBehind:
             let result = make(call, body)
-            // Nobody else has the descriptor.
+            // No caller receives the descriptor.
             if case .open = call, result >= 0 { close(Int32(result)) }
             die()
             return -Int(EIO)
         case .deathInSync:
-            // A journal that could not be written is not written any more, and the next sync fails, too.
+            // A journal that could not be written stays unwritten, and the next sync fails, too.
             fail(call, names: false)
             die()
             return -Int(EIO)
@@ -200,7 +204,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         interlude.body()
     }
 
-    /// The fault that comes with this call.
+    /// The armed fault, if it applies to this call; nil if the call passes.
     private func due(_ call: DiskCall) -> Fault.Kind? {
         guard let fault, call.meets(fault.kind) else { return nil }
         guard fault.wait == 0 else {
@@ -213,8 +217,9 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         return fault.kind
     }
 
-    /// - Parameter names: whether names can be lost as well as bytes. Not by a process that ends of it, as a server does that
-    ///   starts: file systems stop writing when they cannot write names, so whatever succeeds later is proof of them.
+    /// - Parameter names: whether names can be lost as well as bytes. A process that ends because of the failure, as a
+    ///   starting server does, loses no names: file systems stop writing when they cannot write names, so any later
+    ///   success proves that the names are there.
     private func fail(_ call: DiskCall, names: Bool) {
         failedSyncs += 1
         let names = names && isInUse
@@ -280,7 +285,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
             note(naming: medium.open(Int32(result), directory, name, flags: flags))
         case .makeDirectory(let directory, let name): note(naming: medium.makeDirectory(directory, name))
         case .makeLink(let directory, let name): note(naming: medium.makeLink(directory, name))
-        // Nothing that these change is looked at here.
+        // The simulation does not look at anything that these calls change.
         case .setLink, .readLink, .setOwner, .setExtended, .clone: break
         case .write(let file, let bytes, let offset), .copy(let file, let bytes, let offset):
             medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
@@ -314,7 +319,7 @@ extension DiskCall {
         }
     }
 
-    /// What a sync is asked of.
+    /// Descriptor that a sync applies to; nil for other calls.
     fileprivate var descriptor: Int32? {
         switch self {
         case .sync(let number), .syncAll(let number): number

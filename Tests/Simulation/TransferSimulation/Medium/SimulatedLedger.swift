@@ -5,21 +5,21 @@ import TransferMail
 import TransferModel
 import TransferTestSupport
 
-/// The ledger of a simulated server: a real one, in memory, that fails when it is told to. Of a commit that has failed nobody
-/// knows whether it took place, and a power cut may take it together with all that the same connection has written behind it.
+/// Ledger of a simulated server: a real one, in memory, that fails on request. The outcome of a failed commit is
+/// unknown, and a power cut may take the commit together with everything that the same connection has written after it.
 ///
 /// `@unchecked Sendable`: a simulation has one thread.
 final class SimulatedLedger: @unchecked Sendable {
     private enum Fault: UInt32, CaseIterable {
         /// A commit is not made.
         case commit
-        /// Some other call is not made.
+        /// A call other than a commit is not made.
         case step
-        /// A commit is made, and its caller is told that it failed.
+        /// A commit is made, and its caller receives a failure.
         case late
-        /// The same, and the disk has not kept it.
+        /// A commit is made, its caller receives a failure, and the disk has not kept the commit.
         case lost
-        /// The process dies behind a commit.
+        /// The process dies after a commit.
         case death
     }
 
@@ -27,19 +27,19 @@ final class SimulatedLedger: @unchecked Sendable {
     private static let failed: Int32 = 10
 
     let path: String
-    /// Whether anything has failed since the server was started.
+    /// Whether a call has failed since the server was started.
     private(set) var hasFailed = false
-    /// Commits so far that took place.
+    /// Number that grows with every commit that took place.
     private(set) var version = 0
-    /// Whether a power cut has taken commits that nobody was told of.
+    /// Whether a power cut has taken commits that no caller knows to have succeeded.
     var hasReverted = false
     private var fault: Fault?
     private var wait: UInt32 = 0
     private var isLate = false
-    /// Where the files are as the disk has them, while it has not kept what was written since.
+    /// Path of copies of the files as the disk has them, while the disk has not kept later writes; nil otherwise.
     private var kept: String?
     private var reader: (database: Database, rows: Statement)?
-    /// The process that uses it.
+    /// Whether the process that uses the ledger is dead.
     var isDead: () -> Bool = { false }
     var die: () -> Void = {}
 
@@ -48,7 +48,7 @@ final class SimulatedLedger: @unchecked Sendable {
         path = directory + "/" + MailLedger.fileName
     }
 
-    /// - Parameter clock: what waits grows old by it.
+    /// - Parameter clock: determines the age of waiting mail.
     func open(clock: @escaping @Sendable () -> Int64) throws -> MailLedger {
         (hasFailed, isLate, reader, version) = (false, false, nil, version + 1)
         kept = nil
@@ -59,8 +59,8 @@ final class SimulatedLedger: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - kind: what is to fail, by number.
-    ///   - calls: calls of its kind that pass before.
+    ///   - kind: number of the fault.
+    ///   - calls: calls that the fault could meet and that pass before it.
     func fail(_ kind: UInt32, after calls: UInt32) {
         fault = Fault.allCases[Int(kind) % Fault.allCases.count]
         wait = fault == .step ? calls : calls % 2
@@ -70,7 +70,7 @@ final class SimulatedLedger: @unchecked Sendable {
 
     private func failure(of call: DatabaseCalls.Call) -> Int32 {
         guard !isDead() else { return Self.failed }
-        // Whoever opens it writes all of it anew.
+        // A process that opens the ledger writes all of it anew.
         if call == .open { kept = nil }
         guard let fault else { return 0 }
         guard call == (fault == .step ? .step : .commit) else { return 0 }
@@ -101,14 +101,14 @@ final class SimulatedLedger: @unchecked Sendable {
 
     private static let suffixes = ["", "-wal"]
 
-    /// Copies the files as they are.
+    /// Copies the files before the commit that the disk will not keep.
     private func keep() {
         let place = path + ".kept"
         for suffix in Self.suffixes { Self.copy(path + suffix, to: place + suffix) }
         kept = place
     }
 
-    /// Only what the disk has is left. The process is dead.
+    /// Leaves only the files that the disk has. The process is dead.
     func cutPower() throws {
         (reader, fault, version) = (nil, nil, version + 1)
         guard let kept else { return }
@@ -136,7 +136,7 @@ final class SimulatedLedger: @unchecked Sendable {
 
     func stop() { reader = nil }
 
-    /// All that is in it, read past the server.
+    /// All deliveries in the ledger, read past the server.
     func rows() throws -> [(id: UploadID, recipient: String, row: World.MailRow)] {
         if reader == nil {
             let database = try Database(path: path, called: "ledger")

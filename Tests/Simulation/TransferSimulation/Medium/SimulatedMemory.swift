@@ -3,54 +3,54 @@ import TransferModel
 import TransferPorts
 import TransferTestSupport
 
-/// What the store of a simulated server keeps its content on, a disk or memory, until the process of the server dies.
+/// Storage of a simulated server, a disk or memory, until the process of the server dies.
 protocol SimulatedStorage: AnyObject {
-    /// What is there, as every program sees it, and what a power cut would leave.
+    /// Content as every program sees it, and as a power cut would leave it.
     var medium: Medium { get }
     var isDead: Bool { get }
-    /// Calls in all, those that have failed, and syncs among these.
+    /// Number of all calls, of failed calls, and of failed syncs.
     var calls: UInt64 { get }
     var failures: Int { get }
     var failedSyncs: Int { get }
-    /// Whether a file stays that was to go.
+    /// Whether a removal has failed, so that a file stays.
     var hasKeptSomething: Bool { get }
-    /// Whether something was synced without a mark that says so.
+    /// Whether a sync took place without a mark that says so.
     var hasSyncedUnmarked: Bool { get }
-    /// Whether a call was made on a descriptor that is closed.
+    /// Whether a call used a closed descriptor.
     var hasUsedClosed: Bool { get }
     /// Whether a call has failed otherwise than by the death of the process.
     var hasRefused: Bool { get }
 
-    /// The store of a server that starts.
+    /// Opens the store for a server that starts.
     func open(at path: String, _ limits: SpaceLimits, syncsAsAWhole: Bool) throws -> any ServerStore
 
-    /// The process is no more: nothing of what it still does takes place.
+    /// Ends the process: its later calls have no effect.
     func die()
 
-    /// What has become of names since this was last asked.
+    /// Changes of names since the last call of this method.
     func takeNamings() -> [SimulatedDisk.Naming]
 
     func arm(_ fault: SimulatedDisk.Fault?)
     func arm(_ interlude: SimulatedDisk.Interlude?)
 
-    /// What others have done to the directory, and synced.
+    /// Applies changes of other programs, which have synced them.
     func change(_ body: (inout Medium) -> Void)
 
-    /// What a power cut leaves, in a new directory. The process has died before.
+    /// The state that a power cut leaves, in a new directory. The process must be dead.
     ///
-    /// - Parameter isCopied: whether that is copied to another disk.
+    /// - Parameter isCopied: whether the state is copied to another disk.
     func cut(to path: String, isCopied: Bool, _ random: inout SplitMix64) -> Medium
 
-    /// That of the next server.
+    /// Creates the storage of the next server.
     ///
     /// - Parameters:
-    ///   - medium: what is left of this one.
-    ///   - boot: the run of the machine, which a power cut ends.
+    ///   - medium: the state that this storage has left.
+    ///   - boot: number of the machine's boot, which a power cut ends.
     func renewed(_ medium: Medium, boot: Int, seed: UInt64) -> any SimulatedStorage
 }
 
-/// The memory of `MemoryStore`, followed by a medium in which everything is certain. The process dies between two publications or
-/// changes, and not in one of them; nothing fails, and others change nothing.
+/// The memory of `MemoryStore`, mirrored by a medium in which everything is durable. The process dies between two
+/// publications or changes, and not during one of them. No call fails, and other programs change nothing.
 ///
 /// `@unchecked Sendable`: a simulation has one thread.
 final class SimulatedMemory: SimulatedStorage, @unchecked Sendable {
@@ -58,11 +58,11 @@ final class SimulatedMemory: SimulatedStorage, @unchecked Sendable {
     private let trace: Trace
     private var mirror: Medium
     private var namings: [SimulatedDisk.Naming] = []
-    /// Whether what gets the path of the last naming takes the place of what has lost it.
+    /// Whether an object that gets the path of the last naming replaces the object that has lost the path.
     private var mayReplace = false
     /// The moment of the memory that the mirror shows.
     private var shown: Int64?
-    /// What the process has left, as soon as it is dead.
+    /// Memory that the process has left; nil while the process lives.
     private var left: MemoryMedium?
     private var interlude: SimulatedDisk.Interlude?
 
@@ -150,7 +150,7 @@ final class SimulatedMemory: SimulatedStorage, @unchecked Sendable {
         case .given(let path, let number):
             trace.add(path.parent?.string ?? "")
             trace.add(Trace.withoutChance(String(path.name)))
-            // A folder is made behind what has given way, and all else in its place.
+            // A folder is made after another object has lost the path. A file or link replaces the object at its path.
             note(
                 path.string, Int(number),
                 replaces: tree.node(number).map { $0.bytes != nil || $0.target != nil } ?? true)
@@ -190,7 +190,7 @@ final class SimulatedMemory: SimulatedStorage, @unchecked Sendable {
 }
 
 extension Medium {
-    /// The folder in the server's own with uploads that are not complete, and that folder where the store has none.
+    /// Objects for the folder of incomplete uploads, and for the server's own folder if the store has no own folder.
     private static let (incoming, ownFolder): (Object, Object) = (-1, -2)
 
     /// Whether a path is outside the server's own folder, or in the trash.
@@ -198,7 +198,7 @@ extension Medium {
         isInTrash(path) || !(path == own || path.hasPrefix(own + "/"))
     }
 
-    /// Shows what is in memory. What was there before stays what it was.
+    /// Shows the content of the memory. Files that are gone keep their last content.
     fileprivate mutating func show(_ look: MemoryLook) {
         version += 1
         directories = [:]
@@ -228,7 +228,7 @@ extension Medium {
         for (name, child) in children { show(tree, child, path.isEmpty ? name.string : path + "/" + name.string) }
     }
 
-    /// What a file or link is, or was last.
+    /// Records the present or last state of a file or link.
     fileprivate mutating func keep(_ node: MemoryTree.Node) {
         let (object, version) = (Object(node.number), node.version)
         if let text = node.target { links[object] = text }
