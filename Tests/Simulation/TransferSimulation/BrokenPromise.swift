@@ -8,7 +8,7 @@ extension Promises {
     struct Broken: Error, CustomStringConvertible {
         let description: String
 
-        /// The sentence without the paths and numbers of this run: two failures with the same kind are taken for one mistake.
+        /// The sentence without the paths and numbers of this run. Two failures of one kind count as one mistake.
         let kind: String
 
         init(_ words: Words) {
@@ -17,9 +17,9 @@ extension Promises {
         }
     }
 
-    /// A sentence about one run, and the same sentence without what differs between runs.
+    /// A sentence about one run, and a template of the sentence without the values that differ between runs.
     struct Words: ExpressibleByStringInterpolation {
-        /// Collects both while the compiler goes through the pieces of a literal.
+        /// Collects the sentence and its template from the pieces of a literal.
         struct StringInterpolation: StringInterpolationProtocol {
             fileprivate var text = ""
             fileprivate var template = ""
@@ -31,7 +31,7 @@ extension Promises {
                 template += literal
             }
 
-            /// Paths, numbers and states of this run.
+            /// Values of this run, such as paths, numbers and states. The template omits them.
             mutating func appendInterpolation(_ value: some Any) {
                 text += "\(value)"
                 template += "…"
@@ -43,7 +43,7 @@ extension Promises {
                 template += "\(code)"
             }
 
-            /// The code of a refusal belongs to the kind. Its message may have paths.
+            /// Only the code of a failure belongs to the kind, because the message may contain paths.
             mutating func appendInterpolation(_ error: Failure) {
                 text += "\(error)"
                 template += "\(error.code)"
@@ -66,7 +66,7 @@ extension Promises {
 }
 
 extension Simulation {
-    /// What a failure has in common with others of the same mistake. Errors that are no broken promise have kinds of their own.
+    /// Key that all failures with one cause share. Errors other than broken promises have kinds of their own.
     static func kind(of error: any Error) -> String {
         switch error {
         case let broken as Promises.Broken: return broken.kind
@@ -75,7 +75,7 @@ extension Simulation {
         default:
             let mirror = Mirror(reflecting: error)
             let isCase = mirror.displayStyle == .enum
-            // A case with associated values is its mirror's only child, one without is described by its name.
+            // A case with associated values is its mirror's only child. The description of any other case is its name.
             let name = isCase ? mirror.children.first?.label ?? "\(error)" : ""
             return "\(type(of: error)) \(name)".trimmed
         }

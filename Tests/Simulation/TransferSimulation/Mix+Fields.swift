@@ -1,6 +1,6 @@
 import TransferModel
 
-/// A value of a mix, as a recorded case has it.
+/// A value of a mix that can be written into a recorded case.
 protocol MixValue: SendableMetatype {
     var caseText: String { get }
 
@@ -12,7 +12,7 @@ extension Mix {
     struct Field: Sendable {
         let name: String
         let text: @Sendable (Mix) -> String
-        /// - Returns: whether the text is one of such a value.
+        /// - Returns: whether the text is a valid value of the property.
         let read: @Sendable (Substring, inout Mix) -> Bool
 
         fileprivate init<Value: MixValue>(_ name: String, _ path: any WritableKeyPath<Mix, Value> & Sendable) {
@@ -26,7 +26,8 @@ extension Mix {
         }
     }
 
-    /// All that a world reads of a mix. The weights and the length are not among them: they only choose the steps.
+    /// All properties of a mix that a world reads. The weights and the length are not among them: they only choose the
+    /// steps.
     static let fields = [
         Field("store", \.store),
         Field("names", \.names),
@@ -54,7 +55,7 @@ extension Mix {
 
 // MARK: Values
 
-/// A value that reads what it has written as its description.
+/// A value that is written as its description, and read from it.
 protocol DescribedMixValue: MixValue, LosslessStringConvertible {}
 
 extension DescribedMixValue {
@@ -69,7 +70,7 @@ extension UInt32: DescribedMixValue {}
 extension UInt64: DescribedMixValue {}
 extension String: DescribedMixValue {}
 
-/// A case of an enumeration is written by its name, so that others may come before it.
+/// A case of an enumeration is written by its name, so that new cases may be inserted before it.
 protocol NamedMixValue: MixValue, CaseIterable {}
 
 extension NamedMixValue {

@@ -1,59 +1,59 @@
 import TransferModel
 import TransferTestSupport
 
-/// What can happen in one run, and how often. Each run has a mix of its own: what is rare over all runs is frequent in some,
-/// and so are rare things together.
+/// What can happen in one run, and how often. Each run has its own mix: events that are rare over all runs are frequent
+/// in some of them, and so are combinations of rare events.
 ///
-/// All that a world reads of it is written into recorded cases (`Mix.fields`), which have to play the same when it changes: a
-/// new property gets the value with which nothing is new as its default.
+/// Recorded cases contain all properties that a world reads (`Mix.fields`), and must play in the same way after this
+/// type has changed: the default of a new property is the value that changes nothing.
 struct Mix: Sendable {
-    /// What servers store in.
+    /// Kind of store that servers use.
     var store = Simulation.StoreKind.directory
-    /// How often each kind of step comes.
+    /// How often each kind of step occurs.
     let weights: [(kind: Step.Kind, weight: Int)]
-    /// What goes wrong with the disk; nothing where it never fails.
+    /// Faults that the disk can have; empty if it never fails.
     var faults: [SimulatedDisk.Fault.Kind] = []
-    /// One in so many of the steps that make something durable has a fault, and of the others.
+    /// One in so many steps has a fault: of those that make something durable, and of the others.
     var faultRates: (durable: UInt32, other: UInt32) = (3, 24)
-    /// Calls that pass at most before a fault.
+    /// Most calls that pass before a fault.
     var faultWait: UInt32 = 4
-    /// One in so many of the steps that others can come between.
+    /// One in so many of the steps that other connections and programs can interrupt is interrupted.
     var interludeRate: UInt32 = 1
     var names = ["a"]
-    /// Whether there are paths in directories that nobody has made yet.
+    /// Whether there are paths in directories that do not exist yet.
     var hasFreshDirectories = false
     var conflicts: [ConflictPolicy] = [.keepBoth]
-    /// Bytes of uploads in one piece.
+    /// Sizes of uploads in one piece, in bytes.
     var sizes = [1]
-    /// Connections at once.
+    /// Number of connections at the same time.
     var sessions = 2
-    /// One in so many uploads has the content of another one; none for zero.
+    /// One in so many uploads has the content of another one; 0 if none has.
     var sharing: UInt32 = 0
-    /// Steps.
+    /// Number of steps in the run.
     let length: Int
     var givesReceipts = false
     var syncsAsAWhole = false
-    /// Whether there are mailboxes.
+    /// Whether the server has mailboxes in this run.
     var hasMail = false
-    /// Bytes that the server may store; nothing for no limit.
+    /// Bytes that the server may store; nil for no limit.
     var quota: UInt64?
     /// Bytes that the client which may not replace everything may store; nil for no limit.
     var guestQuota: UInt64?
     /// Whether another disk is mounted in the server's directory.
     var hasSecondDisk = false
-    /// Whether some uploads depend on what has their path.
+    /// Whether some uploads depend on the present file at their path.
     var hasConditions = false
     /// Whether changes of names belong to commands, as uploads do, and are made for clients with limits.
     var hasCommands = false
-    /// Whether what gives way to something goes to the trash.
+    /// Whether replaced files go to the trash.
     var keepsReplaced = false
 
     private static let names = ["a", "b", "c", "d/a", "d/b", "e/a", "e/f/a", "e/f/g/a"]
 
-    /// Around those that matter, none of them long for a simulation.
+    /// Sizes around the boundaries that matter, all of them small enough for a simulation.
     private static let sizes = [0, 1, 100, 4095, 4096, 5000, 9000]
 
-    /// What a recorded case begins with: it has its own steps.
+    /// The mix of a recorded case, which has its own steps.
     init() {
         (weights, length) = ([], 0)
     }
@@ -67,7 +67,7 @@ struct Mix: Sendable {
         for kind in Step.Kind.allCases {
             let factor =
                 isEven ? 2 : kind.isNeeded ? [2, 2, 4][Int(random.next() % 3)] : [0, 1, 2, 8][Int(random.next() % 4)]
-            // Long blocks take long.
+            // Long blocks take much time, so uploads in parts are rarer then.
             weights.append((kind, kind.weight(parts: parts) * (kind.isInParts && !parts ? min(1, factor) : factor)))
         }
         self.weights = weights.filter { $0.weight > 0 && (hasMail || !$0.kind.isMail) }
@@ -92,7 +92,7 @@ struct Mix: Sendable {
         keepsReplaced = random.next() % 4 > 0
     }
 
-    /// The same for another store. In memory nothing fails, there is no other disk, and nobody else changes anything.
+    /// The mix for another store. In memory nothing fails, there is no second disk, and other programs change nothing.
     func over(_ store: Simulation.StoreKind) -> Mix {
         var mix = self
         mix.store = store
@@ -100,7 +100,7 @@ struct Mix: Sendable {
         return mix
     }
 
-    /// Some of them, mostly few: at least one.
+    /// Chooses at least one element, and mostly few of them.
     private static func some<T>(_ all: [T], _ random: inout SplitMix64) -> [T] {
         if random.next() % 4 == 0 { return all }
         let count = 1 + Int(random.next() % UInt64(all.count)) * Int(random.next() % 3) / 2
@@ -109,7 +109,7 @@ struct Mix: Sendable {
 }
 
 extension Step.Kind {
-    /// Whether little happens without it.
+    /// Whether little happens in runs without this kind of step.
     fileprivate var isNeeded: Bool {
         switch self {
         case .begin, .append, .end, .publish, .acknowledge, .batch, .allParts: true
@@ -117,7 +117,7 @@ extension Step.Kind {
         }
     }
 
-    /// Whether it is about mailboxes.
+    /// Whether the step is about mailboxes.
     fileprivate var isMail: Bool {
         switch self {
         case .mail, .mailAgain, .settle, .expireMail, .introduce, .failLedger: true
@@ -125,7 +125,7 @@ extension Step.Kind {
         }
     }
 
-    /// Whether it brings whole blocks.
+    /// Whether the step belongs to uploads in whole blocks.
     fileprivate var isInParts: Bool {
         switch self {
         case .part, .finishParts, .survey, .allParts, .breakOff, .takeBack: true

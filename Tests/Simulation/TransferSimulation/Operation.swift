@@ -2,28 +2,28 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// What a server does that changes its state, or answers from it: each of them has happened in a run where it has succeeded
-/// at least once.
+/// An operation of a server that changes its state, or answers from it. An operation has happened in a run if it has
+/// succeeded there at least once.
 public enum Operation: String, CaseIterable, Sendable {
     // Uploads.
     case begin, append, seal, publish, acknowledge, sign, heal
-    /// What was begun is not wanted any more, or its connection ends.
+    /// The client does not want the upload any more, or its connection ends.
     case abort, suspend
     case part, sealParts, survey, takeBack
     case grow, takeBackAppend
     case lookup, compareFolders
     // Names, folders and attributes.
     case makeFolder, makeLink, makeHardLink, setAttributes, move, discard, restore, remove, emptyTrash, copy
-    /// What has been replaced is kept, and gives way where its room is needed.
+    /// The store keeps replaced content, and removes it when its space is needed.
     case keep, giveWay
     // Mailboxes.
     case mail, fetchMail, receiveMail, declineMail, expireMail, sweepMail, introduce
     // The server by itself.
     case resolveChanges, expire, scrub, adopt
-    /// Somebody takes a client's right to send away, or gives it back.
+    /// A client loses its right to send uploads, or gets it back.
     case restrict
 
-    /// What is done by a change of names.
+    /// The operation that makes a change of names.
     init(_ change: TreeChange) {
         if case .move(let path, _, _, _) = change, Medium.isInTrash(path.string) {
             self = .restore

@@ -1,10 +1,10 @@
-/// A promise that goes to other paths.
+/// Promises for files that are moved to other paths.
 extension Promises {
-    /// What was promised under a path, while nobody was told yet that it is under another one.
+    /// Content that was promised under a path, while no client knows yet that the content is moved to another path.
     struct Moving {
         let object: Medium.Object
         let published: [Published]
-        /// Where it may be, the newest last.
+        /// Paths at which the content may be, the newest last.
         var places: [String]
     }
 
@@ -12,14 +12,14 @@ extension Promises {
     struct Known {
         var path: String
         var earlier: Set<String>
-        /// Paths that the file has got once more since, as a second name. Where a server dies before it has settled the move, it takes
-        /// the file there for one that was not moved: the catalog knows one of its names.
+        /// Paths that the file has got again since, as a second name. If a server dies before it has settled the move,
+        /// it takes the file at one of these paths for a file that was not moved, because the catalog knows this name.
         var names: Set<String> = []
     }
 
-    /// A file has another path, which is not durable so far.
+    /// A file has been moved, and its new path is not durable so far.
     ///
-    /// - Parameter isKnown: whether the catalog knows it as it is.
+    /// - Parameter isKnown: whether the catalog knows the file in its present state.
     mutating func moved(_ object: Medium.Object, from path: String, to target: String, isKnown: Bool) {
         for changed in [path, target] { noteChange(of: changed) }
         movings.removeAll { $0.places.last == target && $0.object != object }
@@ -49,9 +49,10 @@ extension Promises {
         known[object] = Known(path: target, earlier: earlier, names: names)
     }
 
-    /// A client was told that a move is durable which has moved these files. Another name of one of them may be on its way, too.
+    /// A client received the answer that a move of these files is durable. Moves of their other names may still be
+    /// under way.
     ///
-    /// - Parameter place: where they are now, or the folder that they are in.
+    /// - Parameter place: present path of the files, or of the folder that contains them.
     mutating func answered(_ objects: Set<Medium.Object>, at place: String, _ medium: Medium) throws(Broken) {
         for moving in movings.filter({ objects.contains($0.object) }) {
             guard let target = moving.places.last, target == place || target.hasPrefix(place + "/") else { continue }
@@ -68,7 +69,7 @@ extension Promises {
         }
     }
 
-    /// Somebody wants a file to be gone: it may be, and may come back after a power cut.
+    /// A file is to be removed: it may be gone, and may come back after a power cut.
     mutating func removed(_ path: String, _ object: Medium.Object?) {
         noteChange(of: path)
         movings.removeAll { $0.places.last == path }
@@ -77,17 +78,17 @@ extension Promises {
         if let object { known[object] = nil }
     }
 
-    /// A file has got one more name: what is known of it there is right again.
+    /// A file has got one more name: if the catalog has an earlier entry for that path, the entry is right again.
     mutating func linked(_ object: Medium.Object, at path: String) {
         if known[object]?.earlier.remove(path) != nil { known[object]?.names.insert(path) }
     }
 
-    /// Others have changed what is there: the catalog may say what the server has stored there before.
+    /// Other programs have changed a path: the catalog may still say what the server stored there before.
     mutating func forgetEarlier(_ path: String) {
         for object in known.keys { known[object]?.earlier.remove(path) }
     }
 
-    /// Somebody else does something with what was moved.
+    /// An upload has taken a path to which a file was moved, so the catalog need not know that file any more.
     mutating func forgetKnown(at path: String) {
         known = known.filter { $0.value.path != path }
     }
@@ -106,7 +107,7 @@ extension Promises {
         }
     }
 
-    /// After a power cut it has one of the paths that it was to have.
+    /// After a power cut, each moved file has one of the paths that it was moved along.
     mutating func settleMovings(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
         for moving in movings {
             let place = moving.places.last { medium.seen(at: $0).map { Self.has($0, moving, contents) } ?? false }

@@ -1,16 +1,16 @@
 import TransferModel
 
-/// What was promised, and whether it is kept.
+/// The promises of the server, and checks that they are kept.
 struct Promises {
-    /// What may stand under a path.
+    /// Contents that may be at a path.
     struct Path {
-        /// What was published there, the oldest first that may still be found.
+        /// Contents that were published at the path and may still be found there, the oldest first.
         var published: [Published] = []
         /// Whether the first of them was acknowledged, so that one of them has to be there.
         var isPromised = false
     }
 
-    /// A content that has got a name, as the how many-th of all.
+    /// A content that has got a name, and the number of this publication among all.
     struct Published {
         let content: Int
         let number: Int
@@ -19,27 +19,27 @@ struct Promises {
     var paths: [String: Path] = [:] {
         didSet { version += 1 }
     }
-    /// What was promised and is on its way to another path.
+    /// Promised contents that are being moved to other paths.
     var movings: [Moving] = [] {
         didSet { version += 1 }
     }
-    /// What the catalog has to know since it was moved.
+    /// Moved files that the catalog has to know.
     var known: [Medium.Object: Known] = [:]
-    /// Grows with every change of what has to be there.
+    /// Number that grows with every change of the contents that have to be there.
     private(set) var version = 0
-    /// Names that contents have got so far.
+    /// Number of names that contents have got so far.
     var publications = 0
-    /// Contents that were ever published under a path, and those of them that others have changed since.
+    /// Contents that were ever published under a path, and those of them that other programs have changed since.
     var ever: [String: Set<Int>] = [:]
     var voided: [String: Set<Int>] = [:]
-    /// Changes that others have made so far, and the last one of each path.
+    /// Number of changes by other programs so far, and the number of the last one of each path.
     private(set) var changes = 0
     private var lastChanges: [String: Int] = [:]
-    /// Paths that each content was published under and that nobody else has touched since, with the changes that others had
-    /// made by then.
+    /// Paths under which each content was published and which no other program has touched since, with the number of
+    /// changes by other programs at the time.
     var places: [Int: [String: Int]] = [:]
 
-    /// A content has got a name.
+    /// Records that a content has got a name.
     mutating func published(_ content: Int, at path: String) {
         publications += 1
         movings.removeAll { $0.places.last == path }
@@ -49,9 +49,9 @@ struct Promises {
         places[content, default: [:]][path] = changes
     }
 
-    /// A content has given way to another one and is kept at a place in the trash, from where nobody publishes it.
+    /// Records that a replaced content is kept at a path in the trash, from where no client publishes it.
     ///
-    /// - Parameter isPromised: whether it has to stay there; otherwise it may.
+    /// - Parameter isPromised: whether the content has to stay there; otherwise it may.
     mutating func kept(_ content: Int, at place: String, isPromised: Bool) {
         publications += 1
         let isPromised = isPromised || paths[place]?.isPromised ?? false
@@ -60,7 +60,7 @@ struct Promises {
         voided[place]?.remove(content)
     }
 
-    /// It is kept at another place, where it was all the time.
+    /// Records that kept content is at another path, where it was all the time.
     mutating func kept(from place: String, at other: String) {
         guard let known = paths.removeValue(forKey: place) else { return }
         paths[other] = known
@@ -73,27 +73,27 @@ struct Promises {
     /// A durable acknowledgement was given for a content at a path.
     ///
     /// - Parameters:
-    ///   - changes: those that others had made when it was published, or found.
-    ///   - publications: names that contents had got by then.
-    /// - Throws: when it was never there.
+    ///   - changes: number of changes by other programs when the content was published or found.
+    ///   - publications: number of names that contents had got by then.
+    /// - Throws: if the content was never there.
     mutating func acknowledged(
         _ content: Int, at path: String, since changes: Int, upTo publications: Int
     ) throws(Broken) {
         guard ever[path]?.contains(content) ?? false else {
             throw Broken("content \(content) was acknowledged under \(path), where it never was")
         }
-        // Somebody else has changed it, or a newer one was acknowledged there.
+        // Another program has changed the path, or a newer content was acknowledged there.
         guard var known = paths[path],
             let index = known.published.lastIndex(where: { $0.content == content && $0.number <= publications }),
             !(voided[path]?.contains(content) ?? false), lastChanges[path] ?? 0 <= changes
         else { return }
-        // What came behind it has replaced it, and may be acknowledged later.
+        // Later contents have replaced this one, and may be acknowledged later.
         known.published.removeFirst(index)
         known.isPromised = true
         paths[path] = known
     }
 
-    /// Somebody else has changed what is there.
+    /// Another program has changed the file at a path.
     mutating func changed(_ path: String) {
         noteChange(of: path)
         movings.removeAll { $0.places.last == path }
@@ -103,7 +103,8 @@ struct Promises {
         forgetEarlier(path)
     }
 
-    /// The disk has lost what was acknowledged there. What has come behind it may be there, and is promised when it is acknowledged.
+    /// The disk has lost the acknowledged content of a path. A later content may be there, and is promised when it is
+    /// acknowledged.
     mutating func lost(at path: String) {
         paths[path]?.isPromised = false
     }
@@ -113,9 +114,9 @@ struct Promises {
         lastChanges[path] = changes
     }
 
-    /// Whether everything that was promised is on the medium that a power cut would leave now.
+    /// Checks that a power cut now would leave everything that was promised.
     ///
-    /// - Parameter content: what a number stands for.
+    /// - Parameter contents: the bytes of a content, by its number.
     func check(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
         try checkMovings(medium, contents)
         for (path, known) in paths where known.isPromised {
@@ -131,7 +132,7 @@ struct Promises {
         }
     }
 
-    /// What is found after the power was cut is what there is now.
+    /// After a power cut, only the contents that are found can be there.
     mutating func settle(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
         try settleMovings(medium, contents)
         for (path, known) in paths {
@@ -149,12 +150,13 @@ struct Promises {
         }
     }
 
-    /// Paths that a content has now, by what every program sees.
+    /// Paths at which every program sees a content now.
     func places(of content: Int, _ medium: Medium, _ contents: (Int) -> [UInt8]) -> [String] {
         (places[content] ?? [:]).keys.filter { medium.seen(at: $0) == contents(content) }.sorted()
     }
 
-    /// Whether others have changed a path since a content was published under another one: it may have become free.
+    /// Whether other programs have changed a path since a content was published under another path: the first path may
+    /// have become free.
     func hasChanged(_ path: String, since other: String, had content: Int) -> Bool {
         lastChanges[path] ?? 0 > places[content]?[other] ?? 0
     }

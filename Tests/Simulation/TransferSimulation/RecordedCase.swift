@@ -1,5 +1,5 @@
-/// A run of the simulator as text: what it begins with, and each step. It plays the same when the mixes that seeds have change,
-/// or the kinds of steps, so it is kept where a seed would become another run.
+/// A run of the simulator as text: its mix and each step. A recorded case plays in the same way after the mixes that
+/// seeds have, or the kinds of steps, have changed; the seed alone would then stand for another run.
 ///
 ///     # What was acknowledged under a may be gone from the disk.
 ///     seed=40461
@@ -8,21 +8,22 @@
 ///     begin(12, 700, 3)
 ///     publish(1, 0, 44)
 ///
-/// Lines that begin with `#` are comments. A value that is missing is that of `Mix.init()`.
+/// Lines that begin with `#` are comments. A missing value is that of `Mix.init()`.
 public struct RecordedCase: Equatable, Sendable, CustomStringConvertible {
-    /// A text that is no case.
+    /// A text that is not a recorded case.
     public struct Malformed: Error, CustomStringConvertible, Sendable {
-        /// What cannot be read, and why.
+        /// The part that cannot be read, and why.
         public let description: String
     }
 
-    /// What it shows, a line each.
+    /// Description of the failure, one entry per line.
     public let comments: [String]
 
-    /// What the world draws its random numbers from.
+    /// Seed of the world's random numbers.
     public let seed: UInt64
 
-    /// All that happens, but for what others do between the calls of a step, which follows from that step.
+    /// All steps, except for those of other connections and programs between the calls of a step, which follow from
+    /// that step.
     public let steps: [Step]
 
     let mix: Mix
@@ -31,7 +32,7 @@ public struct RecordedCase: Equatable, Sendable, CustomStringConvertible {
         (self.comments, self.seed, self.mix, self.steps) = (comments, seed, mix, steps)
     }
 
-    /// Reads what `description` writes.
+    /// Reads the text that `description` writes.
     ///
     /// - Throws: `Malformed`, with the line that cannot be read.
     public init(parsing text: String) throws(Malformed) {
@@ -57,7 +58,7 @@ public struct RecordedCase: Equatable, Sendable, CustomStringConvertible {
             }
         }
         guard let seed else { throw Malformed(description: "a case needs a line seed=NUMBER") }
-        // A world takes one of each by a number of a step.
+        // A world chooses one of each by the number of a step, or divides by the rate.
         guard !mix.names.isEmpty, !mix.conflicts.isEmpty, !mix.sizes.isEmpty, mix.sessions > 0, mix.interludeRate > 0,
             mix.faultRates.durable > 0, mix.faultRates.other > 0, mix.faultWait > 0
         else { throw Malformed(description: "a case needs a name, a policy, a size, and rates above zero") }
@@ -73,12 +74,12 @@ public struct RecordedCase: Equatable, Sendable, CustomStringConvertible {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// Whether both have the same text.
+    /// Whether both cases have the same text.
     public static func == (one: RecordedCase, other: RecordedCase) -> Bool { one.description == other.description }
 }
 
 extension Step {
-    /// Reads what `description` writes: the name of a kind, and three numbers.
+    /// Reads the text that `description` writes: the name of a kind, and three numbers.
     init?(parsing text: Substring) {
         guard let open = text.firstIndex(of: "("), text.last == ")", let kind = Kind(caseText: text[..<open]) else {
             return nil
@@ -91,7 +92,7 @@ extension Step {
 }
 
 extension Substring {
-    /// Without blanks at both ends.
+    /// The text without blanks at both ends.
     fileprivate var trimming: Substring {
         var text = drop { $0.isWhitespace }
         while text.last?.isWhitespace ?? false { text.removeLast() }

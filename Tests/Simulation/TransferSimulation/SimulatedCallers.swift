@@ -2,10 +2,10 @@ import TransferAccess
 package import TransferIntake
 
 extension Caller {
-    /// Two clients: one may replace everything, the other one only what it has stored itself.
+    /// Two clients: the first may replace everything, the second only files that it has stored itself.
     package static let simulated = simulated(guestQuota: nil)
 
-    /// - Parameter guestQuota: bytes that the second one may store; nil for no limit.
+    /// - Parameter guestQuota: bytes that the second client may store; nil for no limit.
     static func simulated(guestQuota: UInt64?) -> [Caller] {
         [
             Caller(Grant(.token("owner"), name: "owner"), UploadScope(), peer: ""),
@@ -17,7 +17,7 @@ extension Caller {
 extension Grant {
     /// - Parameters:
     ///   - quota: bytes that the client may store; nil for no limit.
-    ///   - maySend: whether it may send at all.
+    ///   - maySend: whether the client may send uploads.
     static func guest(quota: UInt64?, maySend: Bool = true) -> Grant {
         var options = AccessOptions()
         options.rights = maySend ? .noRemove : .readOnly

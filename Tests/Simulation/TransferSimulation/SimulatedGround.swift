@@ -7,10 +7,10 @@ package import TransferStore
 import TransferSystem
 import TransferTestSupport
 
-/// The intake of a server on a simulated disk, with a catalog in memory, and what was promised with it: for whoever drives the
-/// rest of a server by himself, and has contents that the simulation knows nothing of.
+/// The intake of a server on a simulated disk, with a catalog in memory and the promises of the server. It serves tests
+/// that drive the rest of a server themselves, with contents that the simulation does not know.
 package final class SimulatedGround {
-    /// A server that stands on it.
+    /// A server on the simulated disk.
     package struct Server {
         package let store: FileStore
         package let intake: Intake
@@ -27,7 +27,7 @@ package final class SimulatedGround {
     private var contents: [[UInt8]] = []
     private var numbers: [[UInt8]: Int] = [:]
 
-    /// Nothing while none runs.
+    /// The server that runs; nil if none has started.
     package private(set) var server: Server?
 
     package init(seed: UInt64) throws {
@@ -48,18 +48,18 @@ package final class SimulatedGround {
 
     // MARK: Servers
 
-    /// Whether the process of the server has died in a call to the disk: nothing that it does has any effect, and nobody hears
-    /// of it.
+    /// Whether the process of the server has died in a call to the disk: nothing that it does has any effect, and no
+    /// client receives its answers.
     package var isDead: Bool { disk.isDead }
 
-    /// The process dies. Its connections are to be ended, before another one is started.
+    /// Ends the process. The caller ends the connections before it starts another server.
     package func kill() {
         disk.die()
     }
 
-    /// Starts the next server on what the last one has left.
+    /// Starts the next server on the state that the last one has left.
     ///
-    /// - Parameter cuttingPower: whether only that is left which was synced, and some of the rest.
+    /// - Parameter cuttingPower: whether the disk keeps only synced changes, and some of the others.
     package func start(cuttingPower: Bool = false) throws {
         if let server {
             kill()
@@ -96,17 +96,17 @@ package final class SimulatedGround {
 
     // MARK: Faults
 
-    /// Has one of the next calls to the disk fail.
+    /// Makes one of the next calls to the disk fail.
     ///
     /// - Parameters:
-    ///   - kind: one of `SimulatedDisk.Fault.Kind`, by number.
-    ///   - wait: calls of its kind that pass before.
+    ///   - kind: number of a `SimulatedDisk.Fault.Kind`.
+    ///   - wait: calls that the fault could meet and that pass before it.
     package func failDisk(_ kind: UInt32, after wait: UInt32) {
         let kinds = SimulatedDisk.Fault.Kind.allCases
         disk.arm(SimulatedDisk.Fault(kind: kinds[Int(kind) % kinds.count], wait: wait))
     }
 
-    /// Has one of the next calls to the catalog fail.
+    /// Makes one of the next calls to the catalog fail.
     package func failRecords(after calls: UInt32) {
         records.fail(calls, after: calls)
     }
@@ -118,10 +118,10 @@ package final class SimulatedGround {
 
     // MARK: Promises
 
-    /// Looks at every name that has changed.
+    /// Checks every name that has changed.
     ///
     /// - Parameters:
-    ///   - removes: whether somebody has asked for something to be removed.
+    ///   - removes: whether a client has asked for a removal.
     ///   - isWhole: whether a content may have a name.
     package func noteNames(removes: Bool, _ isWhole: ([UInt8]) -> Bool) throws {
         for naming in disk.takeNamings() {
@@ -135,7 +135,7 @@ package final class SimulatedGround {
         }
     }
 
-    /// Somebody was told that a content is durably stored.
+    /// Records that a client has received the acknowledgement of a durably stored content.
     package func acknowledged(_ digest: Digest, size: UInt64, at path: String) throws {
         let found = contents.indices.last { index in
             contents[index].count == size && Self.digest(of: contents[index], digest.algorithm.function) == digest
@@ -144,7 +144,7 @@ package final class SimulatedGround {
         try promises.acknowledged(found, at: path, since: promises.changes, upTo: promises.publications)
     }
 
-    /// Whether all that was promised is on the disk that a power cut would leave now.
+    /// Checks that a power cut now would leave everything that was promised.
     package func check() throws {
         try promises.check(disk.medium) { contents[$0] }
     }

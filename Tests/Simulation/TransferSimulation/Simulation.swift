@@ -5,23 +5,24 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// Runs of the intake in a simulated world, each with its seed.
+/// Runs the intake in a simulated world, from one seed for each run.
 public struct Simulation: Sendable {
     /// A run in which a promise was broken.
     public struct FailedRun: Error, CustomStringConvertible, Sendable {
-        /// Of the run.
+        /// Seed of the failed run.
         public let seed: UInt64
 
-        /// The promise that is broken.
+        /// The promise that was broken.
         public let reason: String
 
-        /// The promise without paths and numbers: failures of one mistake have the same, and a shorter run counts only with it.
+        /// The promise without paths and numbers. Failures with one cause share it, and a shorter run counts only if it
+        /// fails with it.
         public let kind: String
 
-        /// The fewest steps that were found with a failure of this kind; nil if they were not looked for.
+        /// The fewest steps that were found with a failure of this kind; nil if the simulation did not look for them.
         public let recorded: RecordedCase?
 
-        /// What `RecordedCase` reads; without the steps, a comment alone.
+        /// The text that `RecordedCase` reads; without the steps, only a comment.
         public var description: String { recorded?.description ?? Self.comment(seed, reason) + "\n" }
 
         fileprivate static func comment(_ seed: UInt64, _ reason: String) -> String {
@@ -29,27 +30,27 @@ public struct Simulation: Sendable {
         }
     }
 
-    /// What a run came to.
+    /// Numbers about one or more runs.
     public struct Figures: Sendable {
-        /// Seeds.
+        /// Number of seeds that were played.
         public var runs: UInt64 = 0
-        /// What has happened in them, also between the calls to the disk that another step makes.
+        /// Number of steps, including those between the calls to the disk that another step makes.
         public var steps: UInt64 = 0
-        /// Calls to disks.
+        /// Number of calls to disks.
         public var calls: UInt64 = 0
-        /// What servers have done.
+        /// Operations in which servers have succeeded.
         public var done: Set<Operation> = []
         /// Kinds of steps that were taken.
         public var kinds: Set<Step.Kind> = []
-        /// Uploads that were acknowledged.
+        /// Number of uploads that were acknowledged.
         public var acknowledgements: UInt64 = 0
-        /// Stands for all that has happened: runs of the same seeds have the same.
+        /// Digest of everything that has happened: runs of the same seeds have the same digest.
         public var trace: UInt64 = 0
 
-        /// Of no runs.
+        /// Creates the figures of no runs.
         public init() {}
 
-        /// Adds those of other runs.
+        /// Adds the figures of other runs.
         public mutating func add(_ other: Figures) {
             runs += other.runs
             steps += other.steps
@@ -61,43 +62,43 @@ public struct Simulation: Sendable {
         }
     }
 
-    /// What the servers of a run store in.
+    /// Kind of store that the servers of a run use.
     public enum StoreKind: String, CaseIterable, Sendable {
         /// `FileStore`, on a simulated disk.
         case directory
-        /// `MemoryStore`.
+        /// `MemoryStore`, in simulated memory.
         case memory
 
         var isOnDisk: Bool { self == .directory }
     }
 
-    /// Runs in which a shorter failure is looked for.
+    /// Most runs in the search for a shorter failure.
     private static let mostAttempts = 400
 
-    /// A mistake in the disk below: syncs of directories are said to be made, and are not.
+    /// A planted mistake of the disk: syncs of directories are reported without being made.
     private let forgetsDirectories: Bool
 
-    /// A mistake in the server: what it is about to do with names is not noted.
+    /// A planted mistake of the server: the catalog does not keep intended changes of names.
     private let forgetsIntended: Bool
 
-    /// Whether the shortest run with a failure is made once more, and every call to the disk printed.
+    /// Whether to repeat the shortest run with a failure and print each call to the disk.
     private let tells: Bool
 
-    /// Whether descriptors are counted.
+    /// Whether descriptors are counted, because no other code of the process opens or closes any.
     private let isAlone: Bool
 
-    /// Whether the fewest steps are looked for with which a failure happens.
+    /// Whether to look for the fewest steps with which a failure occurs.
     private let shrinks: Bool
 
     private let store: StoreKind
 
     /// - Parameters:
-    ///   - store: what the servers of seeds store in; a recorded case says it itself.
-    ///   - forgetsDirectories: a planted mistake of the disk: syncs of directories are said to be made, and are not.
-    ///   - forgetsIntended: a planted mistake of the server: what it is about to do with names is not noted.
-    ///   - tells: whether the shortest run with a failure is made once more, and every call to the disk printed.
-    ///   - isAlone: whether nothing else in this process opens or closes anything meanwhile.
-    ///   - shrinks: whether the fewest steps are looked for with which a failure happens.
+    ///   - store: kind of store for runs of seeds; a recorded case has its own.
+    ///   - forgetsDirectories: a planted mistake of the disk: syncs of directories are reported without being made.
+    ///   - forgetsIntended: a planted mistake of the server: the catalog does not keep intended changes of names.
+    ///   - tells: whether to repeat the shortest run with a failure and print each call to the disk.
+    ///   - isAlone: whether no other code of this process opens or closes descriptors during a run.
+    ///   - shrinks: whether to look for the fewest steps with which a failure occurs.
     public init(
         store: StoreKind = .directory, forgetsDirectories: Bool = false, forgetsIntended: Bool = false,
         tells: Bool = false, isAlone: Bool = false,
@@ -125,7 +126,7 @@ public struct Simulation: Sendable {
         }
     }
 
-    /// Plays a case as it is recorded; no fewer steps are looked for.
+    /// Plays a recorded case, without looking for fewer steps.
     ///
     /// - Throws: `FailedRun`.
     public func play(_ recorded: RecordedCase) throws(FailedRun) -> Figures {
@@ -136,7 +137,7 @@ public struct Simulation: Sendable {
         }
     }
 
-    /// All that a seed stands for at present.
+    /// The run that a seed stands for at present.
     public static func recorded(seed: UInt64, _ store: StoreKind = .directory) -> RecordedCase {
         var (random, ofMix) = (SplitMix64(seed: seed), SplitMix64(seed: ~seed))
         let mix = Mix(&ofMix, parts: Limits.blockSize <= 4 << 10)
@@ -166,10 +167,10 @@ public struct Simulation: Sendable {
         }
     }
 
-    /// Leaves out steps without which a failure of the same kind still happens: first long stretches, then single steps, and
-    /// these until none can be left out. A failure of another kind is another mistake.
+    /// Leaves out steps without which a failure of the same kind still occurs: first long stretches, then single steps,
+    /// until no single step can be left out. A failure of another kind has another cause.
     ///
-    /// - Parameter failure: what a shorter run fails with; nil if it does not.
+    /// - Parameter failure: the failure of a shorter run; nil if that run succeeds.
     static func shrink(
         _ run: RecordedCase, _ kind: String, failure: (RecordedCase) -> (any Error)?
     ) -> RecordedCase {
@@ -206,8 +207,8 @@ extension Simulation.Figures {
 // MARK: The end of a run
 
 extension World {
-    /// Nothing fails any more: whoever has no acknowledgement can have it, a server that starts again finds what it promised,
-    /// and nothing is left of anybody.
+    /// Ends a run without further faults: every client without an acknowledgement can get one, a server that starts
+    /// again finds everything that it has promised, and no upload is left over.
     func finish() throws {
         mend()
         everybodyLeaves()
@@ -224,16 +225,17 @@ extension World {
         try stop()
     }
 
-    /// The kernel may still tell of what was lost before, and of each file once: then it has to come once more.
+    /// The kernel may still report earlier losses, once for each file. The client then has to send the upload once
+    /// more.
     private func bringToItsEnd(_ index: Int) throws {
         for _ in 0..<3 {
             try bring(index)
             guard uploads[index].refusal?.code == .storageFailed else { break }
         }
-        // Nobody else works on anything any more. What stands in a directory that could not be synced is refused for good.
+        // No other connection is at work any more. An upload in a directory that could not be synced stays refused.
         guard let refusal = uploads[index].refusal, [.busy, .storageFailed].contains(refusal.code),
             !refusal.message.contains("remove the directory"),
-            // Whose file it is in a copy of the directory is only known when that can be read from the disk.
+            // In a copy of the directory, the owner of a file is known only when the disk can be read.
             !refusal.message.contains("until the server's machine is started again")
         else { return }
         throw Promises.Broken("upload \(index) can never be brought: \(refusal)")
@@ -243,7 +245,7 @@ extension World {
         let number = UInt32(uploads[index].caller)
         guard let session = session(number) else { return }
         uploads[index].refusal = nil
-        // Content without a byte travels whole.
+        // Empty content is not sent in parts.
         if uploads[index].isInParts, !contents[uploads[index].content].isEmpty {
             try sendAllParts(index, on: session)
         } else {

@@ -1,9 +1,9 @@
 import TransferTestSupport
 
-/// One thing that happens. What exactly follows from its numbers and the state of the world, so that steps can be left out
-/// and the others still mean something.
+/// One event in a run. Its numbers and the state of the world determine the details, so that the other steps keep a
+/// meaning when some are left out.
 public struct Step: Equatable, Sendable, CustomStringConvertible {
-    /// What happens.
+    /// Kind of the event.
     public enum Kind: UInt32, CaseIterable, Sendable {
         case begin, append, end, publish, acknowledge
         case batch, resend, overtake, askAgain
@@ -23,7 +23,7 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
     let b: UInt32
     let c: UInt32
 
-    /// As a failure shows it.
+    /// The step as a recorded case contains it.
     public var description: String { "\(kind)(\(a), \(b), \(c))" }
 
     static func steps(of mix: Mix, _ random: inout SplitMix64) -> [Step] {
@@ -38,8 +38,8 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
             b: UInt32(truncatingIfNeeded: words.1), c: UInt32(truncatingIfNeeded: words.1 >> 32))
     }
 
-    /// What can happen in the middle of another step, on the way of which others may do all that takes no lock which the
-    /// other one holds.
+    /// Kinds of steps that can occur in the middle of another step. During a step, other connections may do everything
+    /// that needs no lock which the step holds.
     private static let between: [Kind] = [
         .begin, .append, .append, .end, .end, .publish, .publish, .publish, .acknowledge, .batch, .batch, .batch,
         .batch,
@@ -47,12 +47,12 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
         .change,
     ]
 
-    /// The same, about an upload in parts.
+    /// Kinds of steps that can occur in the middle of another step, for an upload in parts.
     private static let betweenParts: [Kind] = [.part, .part, .part, .part, .end, .finishParts, .survey, .vanish]
 
-    /// Steps of others that come between the calls of this one; the same whenever it is asked.
+    /// Steps of other connections between the calls of this step. They follow from the numbers of this step alone.
     ///
-    /// - Parameter parts: whether they are about an upload in parts.
+    /// - Parameter parts: whether this step is about an upload in parts.
     func stepsBetween(parts: Bool) -> [Step] {
         var random = SplitMix64(seed: UInt64(c) << 32 | UInt64(b))
         let kinds = parts && random.next() % 2 == 0 ? Self.betweenParts : Self.between

@@ -2,10 +2,10 @@ import Glibc
 import TransferPorts
 import TransferStore
 
-/// What happened in a run, as one number: two runs are the same when these are. Numbers of descriptors are left out, which
-/// others in the process use, too, and names of temporary directories.
+/// Digest of everything that happened in a run: two runs are the same if their digests are. The digest omits the
+/// numbers of descriptors, which other code in the process uses, too, and the names of temporary directories.
 final class Trace {
-    /// FNV-1a, 64 bits.
+    /// FNV-1a with 64 bits.
     private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
 
     func add(_ number: Int) {
@@ -16,7 +16,7 @@ final class Trace {
         for byte in text.utf8 { add(Int(byte)) }
     }
 
-    /// - Parameter result: as the call returned it.
+    /// - Parameter result: the return value of the call.
     func add(_ call: DiskCall, _ result: Int) {
         switch call {
         case .open(let directory, let name, let flags):
@@ -70,9 +70,10 @@ final class Trace {
         if directory != AT_FDCWD { add(Self.withoutChance(name)) }
     }
 
-    /// Some names have digits that are made anew in each run: those of content that is for others at their end, for each attempt
-    /// (`RelativePath.mail(_:)`), and that of a second name on its way to a path that it takes from a file
-    /// (`StagedFile.scratchName`). All ids of the simulation have zeros behind their first digit.
+    /// Removes random digits, which differ between runs, from a name. Mail content has random digits at the end of the
+    /// name, for each attempt (`RelativePath.mail(_:)`), and so has the temporary second name of a file that takes a
+    /// path from another file (`StagedFile.scratchName`). All ids of the simulation have zeros behind their first
+    /// digit.
     static func withoutChance(_ name: String) -> String {
         let sizeOfID = 32
         let id = name.utf8.prefix(sizeOfID)

@@ -1,8 +1,8 @@
 import TransferIntake
 import TransferSystem
 
-/// Time in a simulation. It goes on whenever somebody looks, so that no two moments are the same, and the same in every run
-/// of a seed.
+/// Time in a simulation. The clock advances with every look, so that no two moments are the same, and it shows the same
+/// times in every run of a seed.
 final class VirtualClock: Sendable {
     /// Nanoseconds since 1970.
     private let now = Locked<Int64>(1_700_000_000_000_000_000)

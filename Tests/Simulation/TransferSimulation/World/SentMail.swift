@@ -4,18 +4,18 @@ import TransferPorts
 import TransferStore
 
 extension World {
-    /// What somebody sends to others.
+    /// An upload to the mailboxes of other clients.
     struct SentMail {
         let id: UploadID
         let content: Int
         let recipients: [String]
         let isInParts: Bool
         let caller: Int
-        /// Whether its sender was told that it is in the mailboxes.
+        /// Whether the sender has received the answer that the mail is in the mailboxes.
         var isPromised = false
-        /// Why it was refused last.
+        /// Reason of the last refusal.
         var refusal: Failure?
-        /// Attempts so far.
+        /// Number of attempts so far.
         var attempts = 0
     }
 
@@ -24,21 +24,21 @@ extension World {
         let recipient: String
     }
 
-    /// A delivery as it stands in the ledger.
+    /// A delivery as the ledger records it.
     struct MailRow: Equatable {
         let state: DeliveryState
         let changed: Int64
         let path: String
         let size: Int
         let digest: [UInt8]
-        /// Attempts to send it that had begun by then.
+        /// Attempts to send the mail that had begun by then.
         var attempts = 0
     }
 
-    /// What recipients have said, by what they said it of.
+    /// States that a recipient has reported for one delivery.
     struct Said {
         var states: Set<DeliveryState> = []
-        /// What the server has confirmed last.
+        /// State that the server has confirmed last.
         var confirmed: DeliveryState?
     }
 

@@ -4,20 +4,20 @@ import TransferStore
 import TransferSystem
 
 extension World {
-    /// A connection.
+    /// A connection of a client.
     final class Session {
         let intake: IntakeSession
         let caller: Int
-        /// Connections are counted.
+        /// Number of the connection, in the order in which connections began.
         let number: Int
         var current: Current?
-        /// What is all there and not published.
+        /// Attempts that are complete and not published.
         var sealed: [Attempt] = []
-        /// Whether some of what is all there is for somebody.
+        /// Whether some of the complete uploads are mail.
         var hasMail = false
-        /// When the uploads were published that it has yet to be told of.
+        /// Moments at which uploads were published whose answers the client has yet to receive.
         var published: [Int: PublishedMoment] = [:]
-        /// Whether its client has gone, and what it has sent is still on its way.
+        /// Whether the client has gone while its content is still on its way.
         var isGone: Bool { client.isGone.withLock { $0 } }
         private let client = Client()
 

@@ -4,103 +4,105 @@ import TransferPorts
 import TransferStore
 
 extension World {
-    /// What somebody wants to upload.
+    /// An upload that a client wants to make.
     struct Upload {
         let id: UploadID
         let content: Int
         var path: String
         var conflict: ConflictPolicy
-        /// Whether its sender says how long it is.
+        /// Whether the sender declares the size.
         var isSized: Bool
-        /// Whether its sender declares a digest at its end.
+        /// Whether the sender declares a digest at the end.
         let declares: Bool
         let mayEnd: Bool
         let isInParts: Bool
         let caller: Int
-        /// What has to have its path when it gets it; nil for anything.
+        /// Requirement on the present file at the path; nil if the upload has no requirement.
         var condition: Condition?
-        /// What it was told last, and under which server.
+        /// Last answer that the sender received, with the server that gave it.
         var answer: Answer?
-        /// The server that has published it last: what an earlier one has published may be nobody's after its end.
+        /// Server that has published the upload last. A file that an earlier server has published may have no owner
+        /// after the end of that server.
         var publishedUnder: Int?
-        /// The server that has failed to publish it last: its content may stand under its path.
+        /// Server that has last failed to publish the upload, so that the content may be at the path.
         var failedUnder: Int?
-        /// Whether it is sealed somewhere and has no outcome yet.
+        /// Whether the upload is sealed in a session and has no outcome yet.
         var isOnItsWay = false
-        /// When it was told that it is stored, as the world counts.
+        /// Moment at which the sender received the acknowledgement.
         var answered = 0
-        /// Whether it was acknowledged by what a power cut may let the catalog forget: the content is there, and comes once more.
+        /// Whether the acknowledgement relied on a commit that a power cut may take from the catalog: the content is
+        /// stored, and is sent again.
         var mayBeForgotten = false
-        /// Whether its content has got a name since the server has acknowledged it: nobody has been told of that file.
+        /// Whether the content has got a name since the acknowledgement. No answer has reported that file.
         var hasNewFile = false
-        /// When it was published last.
+        /// Moment of the last publication.
         var published: PublishedMoment?
-        /// Why it was refused last.
+        /// Reason of the last refusal.
         var refusal: Failure?
-        /// The server that all of its parts came to so far, where nobody has looked for what was there before: nothing is
-        /// there then but what was sent.
+        /// Server that has received all parts so far, if the sender has not asked what was there before: in that case
+        /// only the sent parts are there.
         var partsUnder: Int?
         var hasParts = false
-        /// Whether one of them was refused since its sender has last compared what is there with what it has.
+        /// Whether a part was refused since the sender has last compared the blocks on the server with its own.
         var hasRefusedPart = false
-        /// What is known of its parts under this server.
+        /// State of the parts under the present server.
         var parts = Parts()
-        /// Blocks that were told to be there: they outlive the process, so that its sender need not have them any more.
+        /// Blocks that the server has reported as stored. They outlive the process, so the sender need not keep them.
         var verified: Set<Int> = []
-        /// How many parts of it have begun.
+        /// Number of parts that have begun.
         var claimed = 0
-        /// What its sender knows of an append upload.
+        /// State of an append upload, as the sender knows it.
         var appendUpload: AppendUpload?
     }
 
-    /// What the sender of an upload makes it depend on.
+    /// Requirement that a sender sets for the path of an upload.
     enum Condition {
-        /// That nothing has the path.
+        /// No file has the path.
         case free
-        /// That the path has what it had when the sender looked.
+        /// The path has the same file as when the sender looked.
         case unchanged
     }
 
-    /// What the sender of an upload knows that grows at its end.
+    /// State of an append upload, as its sender knows it.
     struct AppendUpload {
-        /// Bytes that are said to be durable.
+        /// Bytes that the server has reported as durable.
         var told = 0
-        /// Whether anything was told of it.
+        /// Whether the server has reported anything about the upload.
         var isBegun = false
-        /// Whether it may have gone: it was to be published, or the disk has failed.
+        /// Whether the upload may be gone, because it was to be published or the disk has failed.
         var mayBeGone = false
-        /// Syncs that had failed when somebody last worked on it.
+        /// Number of failed syncs when a session last worked on the upload.
         var failedSyncs: Int?
     }
 
-    /// When something was published.
+    /// Moment at which an upload was published.
     struct PublishedMoment {
-        /// Changes that others had made before.
+        /// Number of changes by other programs before the publication.
         var changes = 0
-        /// Names that contents had got by the end of it.
+        /// Number of names that contents had got by the end of the publication.
         var publications = 0
     }
 
-    /// All that somebody has sent of an upload.
+    /// One attempt of a client to send an upload.
     struct Attempt {
         let upload: Int
-        /// When it began, as the world counts.
+        /// Moment at which the attempt began, as the world counts.
         let begun: Int
-        /// What it has demanded to be at its path; nil where it has demanded nothing.
+        /// Object that the sender demands at the path; nil without a demand.
         var demanded: Demand?
     }
 
-    /// What has to be at a path.
+    /// Object that must be at a path.
     enum Demand: Equatable {
         case nothing
         case object(Medium.Object)
     }
 
-    /// A file that a command has stored, and does not replace.
+    /// A file that a command has stored and must not replace.
     struct CommandFile: Equatable {
         let caller: Int
         let server: Int
-        /// When its content was changed last; nanoseconds since 1970.
+        /// Last change of the content; nanoseconds since 1970.
         let modified: Int64?
     }
 
@@ -108,23 +110,24 @@ extension World {
         let code: ResultCode
         let path: String
         let server: Int
-        /// What stood at the path then.
+        /// Version of the file at the path at that time.
         let version: ContentVersion?
     }
 
-    /// An upload whose content is coming.
+    /// An upload whose content a client is sending.
     struct Current {
         let open: OpenUpload
         let attempt: Attempt
-        /// What is to come of its content.
+        /// Range of the content that the client sends.
         let whole: Range<Int>
-        /// What is still to come of it.
+        /// Range that is still to be sent.
         var range: Range<Int>
-        /// Whether what arrives is compared with its digest before it counts.
+        /// Whether the server compares received content with its digest before the content counts.
         var isCompared = false
-        /// What a part may write.
+        /// Claim on the range that a part may write.
         var claim: Claim?
-        /// Whether the digest of all of it has to be declared: something may be there that nobody has compared.
+        /// Whether the sender must declare a digest of the whole content, because the server may have parts that no
+        /// client has compared.
         var isUncompared = false
 
         var upload: Int { attempt.upload }

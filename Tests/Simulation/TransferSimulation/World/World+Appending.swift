@@ -4,13 +4,15 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// Append uploads, request by request. What their senders were told of them never becomes less, whatever fails.
+/// Append uploads, one request at a time. The length that a sender has received in an answer never shrinks, whatever
+/// fails.
 extension World {
-    /// One request, of somebody who asks first how far his upload is.
+    /// One request of a client that first asks how long its upload is.
     func grow(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let index = appending(step, for: session)
-        // Only a sync that fails excuses what is lost: a full disk takes nothing back that was told. It may have been another one's.
+        // Only a failed sync excuses lost bytes: a full disk takes back no bytes that were reported. The failed sync
+        // may have been for another upload.
         let earlier = uploads[index].appendUpload.flatMap(\.failedSyncs) ?? failedSyncs
         defer {
             if failedSyncs > earlier || disk.isDead { uploads[index].appendUpload?.mayBeGone = true }
@@ -22,7 +24,7 @@ extension World {
         try append(index, at: place, step, on: session)
     }
 
-    /// One that its sender goes on with, or a new one.
+    /// An upload that its sender continues, or a new one.
     private func appending(_ step: Step, for session: Session) -> Int {
         let open = uploads.indices.filter {
             uploads[$0].appendUpload != nil && uploads[$0].caller == session.caller
@@ -37,10 +39,10 @@ extension World {
         return made
     }
 
-    /// Where an upload is to be gone on with.
+    /// Where an upload continues, and whether it exists.
     private typealias Place = (offset: Int, isThere: Bool)
 
-    /// - Returns: nothing for one that is over, or of which nothing can be said now.
+    /// - Returns: nil if the upload is over, or if the server cannot answer now.
     private func askAppend(_ index: Int, on session: Session) throws -> Place? {
         guard let appendUpload = uploads[index].appendUpload else { return nil }
         do throws(Failure) {
@@ -61,7 +63,7 @@ extension World {
             switch error.code {
             case .notFound: throw Promises.Broken("upload \(index) grows no more, and its sender was told of it")
             case .sizeMismatch: throw Promises.Broken("upload \(index) has less than its sender was told")
-            // It is just being completed, or the disk has failed.
+            // The upload is being completed, or the disk has failed.
             default: return nil
             }
         }
@@ -78,7 +80,7 @@ extension World {
             if try session.intake.takeBack(append: uploads[index].id) { done.insert(.takeBackAppend) }
         } catch {}
         uploads[index].appendUpload = AppendUpload()
-        // A disk that fails keeps what was to go.
+        // A removal on a failing disk may leave the part.
         uploads[index].appendUpload?.mayBeGone = true
     }
 
@@ -99,7 +101,7 @@ extension World {
         let begun = session.intake.begin(intent, mayEnd: true)
         try noteNames()
         if let outcome = begun.outcome {
-            // With a final answer the upload is over, and its sender does not ask for its part any more.
+            // After a final answer the upload is over, and its sender does not ask for its part any more.
             if outcome.code.class != .server { uploads[index].appendUpload?.mayBeGone = true }
             return try told(outcome, index, isOfNow: true)
         }
@@ -107,8 +109,9 @@ extension World {
         try bring(Array(content[offset..<end]), begun.upload, attempt, step, isLast: isLast, on: session)
     }
 
-    /// Whether a power cut may bring back the sheet of an upload that had the id before. A server makes up the id of each append upload, so
-    /// none has that of another; here ids come again. With the sheet of the first, the bytes of the second would count as synced.
+    /// Whether a power cut may bring back the sheet of an earlier upload with the same id. A server makes up the id of
+    /// each append upload, so ids never repeat; here they do. With the old sheet, bytes of the new upload would count
+    /// as synced.
     private func mayHaveOldSheet(_ id: UploadID) -> Bool {
         disk.medium.possibleObjects(at: ".transfer/incoming/\(id).sheet").contains { $0 != nil }
     }

@@ -4,26 +4,26 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// Names, folders and attributes that callers change, and what goes to the trash.
+/// Changes of names, folders and attributes by callers, including moves to the trash.
 extension World {
-    /// Folders that changes make, beside those of uploads.
+    /// Folders that changes make, in addition to those of uploads.
     private static let folders = ["d", "e", "m", "m/n"]
 
-    /// Some changes in one batch.
+    /// Makes several changes in one batch.
     func rearrange(_ step: Step) throws {
         var random = SplitMix64(seed: UInt64(step.c) << 32 | UInt64(step.b))
         var changes: [TreeChange] = []
         for _ in 0..<1 + random.next() % 4 {
             guard let change = try change(&random) else { continue }
             changes.append(change)
-            // Whether what is behind it finds two names of one file is not known here.
+            // The generator does not know whether later changes would find two names of one file.
             if case .hardLink = change { break }
         }
         try perform(
             step, step.c >> 26 % 4 == 0 ? changes.map { compared($0, isOther: step.c >> 28 % 2 == 0) } : changes)
     }
 
-    /// The same for a caller that has looked at what it moves, which may be something else by now.
+    /// A move by a caller that has looked at the source, which may be another file by now.
     private func compared(_ change: TreeChange, isOther: Bool) -> TreeChange {
         guard case .move(let path, let target, let replaces, _) = change else { return change }
         let version = isOther ? FileVersion.none : (try? store?.object(at: path))?.version.told
@@ -70,7 +70,7 @@ extension World {
         try perform(step, [.discard(path, isRecursive: step.c >> 20 % 8 > 0)])
     }
 
-    /// Something comes back from the trash, to where it was or to another path.
+    /// Moves a file or folder from the trash to its former path or to another one.
     func restore(_ step: Step) throws {
         guard let trashed = disk.medium.trashedPaths.keys.sorted().randomElement(step.b),
             let place = RelativePath(stored: trashed)
@@ -124,8 +124,8 @@ extension World {
         }
     }
 
-    /// Files of which the catalog says nothing but that they are where they are not: a server was killed when something had taken their
-    /// paths and they were in the trash, and had not recorded it (docs/design/store.md, The trash).
+    /// Files that the catalog records only under paths where they are not. A server was killed after other files had
+    /// taken their paths and while they were in the trash, and had not recorded that (docs/design/store.md, The trash).
     private func findMisplaced() -> Set<Medium.Object> {
         let names = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { a, _ in a }
         let paths = Dictionary(grouping: names.keys) { names[$0] }
@@ -136,7 +136,7 @@ extension World {
             })
     }
 
-    /// What a connection puts into the trash goes to one of its parts, which are numbered.
+    /// A numbered part of the trash, for everything that one connection discards.
     func newTrash() -> TrashPart {
         TrashPart(utc: { 0 }) { [unowned self] _ in
             trashBatches += 1
@@ -150,7 +150,8 @@ extension World {
         return Set(moves.filter { isBelow($0.path, path) && isBelow($0.target, target) }.map(\.object))
     }
 
-    /// What a change of this step has done to a name, beside moving something: a file has got another name, or has given way.
+    /// Records the effect of a change of this step on a name, other than a move: a file has got another name, or has
+    /// given way.
     func noteChanging(_ naming: SimulatedDisk.Naming) {
         guard naming.moves.isEmpty, !naming.isRenamed else { return }
         for change in changing where change.path.string == naming.path {
@@ -163,13 +164,13 @@ extension World {
                     foreign[naming.path, default: []].formUnion(foreign[name] ?? [])
                 }
                 arrivals[naming.path] = promises.changes + 1
-                // What the disk has lost under one name it has lost under the other one.
+                // The disk loses a content under all names of the file.
                 rotten[naming.path] = disk.medium.seenPaths.first { $0.value == object && rotten[$0.key] != nil }
                     .flatMap { rotten[$0.key] }
                 if rotten[naming.path] != nil { promises.changed(naming.path) }
                 promises.linked(object, at: naming.path)
                 if naming.replacedObject != object { giveWay(naming) }
-            // A folder takes the place of a file, and of two names of one file one goes.
+            // A folder takes the place of a file, or one of two names of a file goes.
             case .folder where naming.object == nil, .move where naming.object == nil: giveWay(naming)
             case .hardLink, .folder, .set, .move, .discard, .link: continue
             }
@@ -182,17 +183,18 @@ extension World {
         forgetAnswers(at: naming.path)
     }
 
-    /// The catalog forgets uploads whose files are moved or give way: their senders bring them anew.
+    /// The catalog forgets uploads whose files are moved or give way, so their senders send them again.
     private func forgetAnswers(at path: String) {
         for index in uploads.indices where uploads[index].answer?.path == path { uploads[index].answer = nil }
     }
 
-    /// What the catalog could not record is known until its file is changed: its sender brings it anew then.
+    /// The server knows an upload that the catalog could not record until the file is changed. Its sender sends it
+    /// again then.
     private func forgetUnrecorded(at path: String) {
         if records.hasFailed { forgetAnswers(at: path) }
     }
 
-    /// A file has another path.
+    /// Records that a file has another path.
     func note(_ move: SimulatedDisk.Move) {
         moves.append(move)
         arrivals[move.target] = promises.changes + 1
@@ -201,21 +203,22 @@ extension World {
         rotten[move.target] = rotten.removeValue(forKey: move.path)
         touched[move.target] = touched.removeValue(forKey: move.path)
         foreign[move.target, default: []].formUnion(foreign[move.path] ?? [])
-        // The command that has moved a file last has put it there.
+        // The command that moved a file last is the one that put the file there.
         if commandFiles[move.object]?.caller != changer?.caller { commandFiles[move.object] = nil }
         for path in [move.path, move.target] { forgetAnswers(at: path) }
         let number = UInt64(move.object)
-        // What says that it was elsewhere may have come to its path meanwhile, with another file that was moved there behind it.
+        // The record of a misplaced file may have moved to the path of the file meanwhile, together with another file
+        // that had the recorded path.
         let isMisplaced = misplaced.contains(move.object) && promises.known[move.object] == nil
         let isSaid = records.says(number, at: move.path) || records.says(number, at: move.target)
-        // Who is about to be recorded says where it was when it was stored.
+        // An upload that is about to be recorded is recorded under the path where it was stored.
         let isComing = (sessions.compactMap(\.self) + ghosts).contains { $0.intake.pipeline.isWaiting }
         promises.moved(move.object, from: move.path, to: move.target, isKnown: isSaid && !isMisplaced && !isComing)
         // The target may have had the same content before the disk lost it.
         if rotten[move.target] != nil { promises.changed(move.target) }
     }
 
-    /// Somebody removes something for good, or empties a part of the trash.
+    /// A client removes a file or folder for good, or empties a part of the trash.
     func remove(_ step: Step) throws {
         guard busy == nil, let intake, let store else { return }
         let places = disk.medium.seenNames + disk.medium.seenDirectories
@@ -236,14 +239,15 @@ extension World {
         } catch {
             trace.add(Int(error.code.rawValue))
         }
-        // One that fails leaves what is rotten there.
+        // A failed removal leaves rotten files in place.
         for name in rotten.keys.sorted() where disk.medium.object(at: name) == nil { rotten[name] = nil }
         durableDirectories = durableDirectories.filter { $0 != path.string && !$0.hasPrefix(path.string + "/") }
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
     }
 
-    /// The removal ends here, as in the server: what it had opened is closed before the commit, unless the remover keeps it.
+    /// The removal object ends here, as in the server: its descriptors are closed before the commit, unless the remover
+    /// keeps them.
     @inline(never)
     private func removeAll(of path: RelativePath, _ removals: StoredRemovals) throws(Failure) {
         let removal = try removals.begin(path, isRecursive: true)
@@ -251,7 +255,7 @@ extension World {
         while try !removals.goOn(removal, gone: &gone) {}
     }
 
-    /// A server that has started knows what was moved under the path that it has, and under no other.
+    /// After a start, the catalog must have each moved file under its present path, and under no other.
     func checkKnown() throws(Promises.Broken) {
         guard !records.hasFailed, !disk.isDead else { return }
         for (object, known) in promises.known.sorted(by: { $0.key < $1.key }) {
@@ -266,7 +270,8 @@ extension World {
             guard names.union([place]).contains(where: { records.says(UInt64(object), at: $0) }) else {
                 throw Promises.Broken("\(place) was moved there, and the catalog does not know it")
             }
-            // Where another file stands by now, it is what was stored there before, and went along with that file.
+            // If another file has the earlier path by now, the record says what was stored there before, and went along
+            // with that file.
             for other in places where disk.medium.object(at: other) == nil && records.says(UInt64(object), at: other) {
                 throw Promises.Broken("the catalog has \(place) still under \(other), where it was before it was moved")
             }

@@ -3,7 +3,7 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// What is asked of the medium after every step.
+/// Checks of the medium after every step.
 extension World {
     /// - Throws: `Promises.Broken`.
     func check() throws {
@@ -28,13 +28,13 @@ extension World {
         checked = (disk.medium.version, promises.version)
     }
 
-    /// A sync that has failed leaves doubt.
+    /// After a failed sync the server must be in doubt.
     private func checkDoubt() throws {
         guard disk.medium.hasFailedSync, !disk.isDead, let store, !store.isInDoubt else { return }
         throw Promises.Broken("a sync has failed, and the server does not doubt")
     }
 
-    /// What is there, and what is sealed, is counted.
+    /// The quota must count all stored and sealed bytes.
     private func checkRoom() throws {
         guard let quota = store?.quota, !isMiscounted, !disk.hasKeptSomething, !disk.isDead, busy == nil else { return }
         let sealed = (sessions.compactMap(\.self) + ghosts).flatMap(\.sealed).map(\.upload)
@@ -46,11 +46,11 @@ extension World {
         }
     }
 
-    /// Everybody leaves, and the server starts again: what it has counted is what the next one finds. Parts are found by the
-    /// pages that they take.
+    /// Ends all connections and restarts the server: its count of bytes must match that of the server before. A
+    /// starting server counts parts by their pages.
     func rest() throws {
         everybodyLeaves()
-        // What is under way counts with what was promised.
+        // Content that is being received counts with its declared size.
         intake?.multiparts.letGo(desertedUpTo: .max)
         try check()
         let used = store?.quota?.used
@@ -59,7 +59,7 @@ extension World {
         let (parts, inParts) = (disk.medium.parts.count, disk.medium.bytesOfParts)
         try restart()
         guard !isMiscounted, !hasLinked, let used, let store, let now = store.quota?.used else { return }
-        // What a start removes of parts, because nothing can go on with them, was counted until then.
+        // Parts that a start removes because no client can continue them were counted until then.
         let counted = Int(used) - stray - max(0, inParts - disk.medium.bytesOfParts)
         guard abs(counted - Int(now)) <= parts * Limits.blockSize.roundedUpToPage else {
             throw Promises.Broken("\(counted) bytes were counted, and \(now) are there")
@@ -68,6 +68,6 @@ extension World {
 }
 
 extension Int {
-    /// Whole pages, as a file system in memory counts them.
+    /// Size in whole pages, as a file system in memory counts it.
     fileprivate var roundedUpToPage: Int { (self + 4095) / 4096 * 4096 }
 }

@@ -1,24 +1,24 @@
 import TransferIntake
 import TransferModel
 
-/// Who may write which bytes of an upload in parts, as callers can know it: a newer connection takes from an older one what it
-/// writes, and what it asks about.
+/// Which connection may write which bytes of an upload in parts, as far as clients can know: a newer connection takes
+/// over from an older one the bytes that it writes or asks about.
 extension World {
-    /// What a part that is coming may write.
+    /// The bytes that a part may write while a client sends it.
     final class Claim {
         let upload: Int
         let range: Range<Int>
-        /// The number of its connection.
+        /// Number of the connection that sends the part.
         let connection: Int
-        /// Blocks that a newer connection has brought.
+        /// Whether a newer connection has brought blocks in the range already.
         let isLate: Bool
-        /// Whether some bytes were written, and where they are collected.
+        /// Whether bytes were written, and the upload that collects them.
         var isHeld = false
         weak var multipart: MultipartUpload?
-        /// Whether another one may have taken it over, or has.
+        /// Whether another part may have taken over the bytes, and whether one has.
         var mayBeLost = false
         var isLost = false
-        /// Whether one came that should take it over, and whose first bytes could not be written.
+        /// Whether another part should have taken over the bytes and its first bytes could not be written.
         var isInDispute = false
 
         init(_ upload: Int, _ range: Range<Int>, connection: Int, isLate: Bool) {
@@ -26,23 +26,24 @@ extension World {
         }
     }
 
-    /// What is known of the parts of an upload under one server.
+    /// State of the parts of an upload under one server.
     struct Parts {
-        /// Where they are collected.
+        /// The upload that collects the parts.
         weak var multipart: MultipartUpload?
-        /// Parts that were told to be there and of whose blocks nobody has touched any since, and who has brought each.
+        /// Parts that the server has reported as staged, with their connections, if no other part has touched their
+        /// blocks since.
         var staged: [(range: Range<Int>, connection: Int)] = []
-        /// The newest connection that has worked on it.
+        /// The newest connection that has worked on the upload.
         var newest = 0
     }
 
-    /// The bytes of the blocks that these are in.
+    /// The range of all blocks that overlap a range.
     private func blocks(around range: Range<Int>) -> Range<Int> {
         let end = (range.upperBound + Self.block - 1) / Self.block
         return range.lowerBound / Self.block * Self.block..<end * Self.block
     }
 
-    /// Forgets what is known of parts that this server has let go.
+    /// Forgets the state of parts that this server has released.
     private func refresh(_ index: Int) {
         let multipart = intake?.multiparts[uploads[index].id]
         guard multipart == nil || multipart !== uploads[index].parts.multipart else { return }
@@ -50,7 +51,7 @@ extension World {
         uploads[index].parts.multipart = multipart
     }
 
-    /// A part has begun.
+    /// Records that a part has begun.
     func claim(_ range: Range<Int>, of index: Int, on session: Session) -> Claim {
         refresh(index)
         let claim = Claim(
@@ -59,7 +60,7 @@ extension World {
                 $0.range.overlaps(range) && $0.connection > session.number
             })
         for other in claims where other.upload == index && other.range.overlaps(range) { other.mayBeLost = true }
-        // Of a block that was complete, no piece stays when one comes again.
+        // When a part of a complete block comes again, the whole block counts as missing.
         let touched = blocks(around: range)
         uploads[index].claimed += 1
         uploads[index].verified.subtract(touched.lowerBound / Self.block..<touched.upperBound / Self.block)
@@ -69,7 +70,7 @@ extension World {
         return claim
     }
 
-    /// Some bytes of a part were taken.
+    /// Records that bytes of a part were written.
     func wrote(_ claim: Claim) throws(Promises.Broken) {
         guard !disk.isDead else { return }
         guard !claim.isLost else {
@@ -90,7 +91,7 @@ extension World {
         }
     }
 
-    /// A part was refused.
+    /// Records that a part was refused.
     func refused(_ claim: Claim, _ code: ResultCode) throws(Promises.Broken) {
         forget(claim)
         uploads[claim.upload].hasRefusedPart = true
@@ -105,9 +106,10 @@ extension World {
         }
     }
 
-    /// All of a part is there, as its sender was told.
+    /// Records that the sender has received the answer that all of a part is staged.
     ///
-    /// - Parameter isUndisturbed: whether nobody came between: who takes an upload over leaves what is complete.
+    /// - Parameter isUndisturbed: whether no other step ran in between. A connection that takes over an upload leaves
+    ///   complete blocks in place.
     func staged(_ claim: Claim, isUndisturbed: Bool) throws(Promises.Broken) {
         forget(claim)
         guard !disk.isDead else { return }
@@ -123,7 +125,7 @@ extension World {
         uploads[claim.upload].verified.formUnion(whole.lowerBound / Self.block..<whole.upperBound / Self.block)
     }
 
-    /// No more of a part comes. What somebody else has taken over does not count then.
+    /// Ends a part. The blocks that another connection has taken over must not count then.
     func end(_ claim: Claim, _ body: () -> Void) {
         let multipart = intake?.multiparts[uploads[claim.upload].id]
         let before = multipart?.verified ?? 0
@@ -134,15 +136,15 @@ extension World {
         }
     }
 
-    /// Forgets blocks that nobody has to find again: the part has gone while the server ran, because it was published, taken
-    /// back or given up, or the disk has failed.
+    /// Forgets blocks that the server need not keep: the part has gone while the server ran, because it was published,
+    /// taken back or given up, or because the disk has failed.
     func forgetVerified() {
         for index in uploads.indices where !uploads[index].verified.isEmpty {
             if disk.hasRefused || !disk.medium.hasPart(uploads[index].id) { uploads[index].verified = [] }
         }
     }
 
-    /// What a survey has found of an upload, while no connection claimed any of its bytes.
+    /// Checks the result of a survey during which no connection claimed any bytes of the upload.
     func found(_ known: Set<UInt64>, of index: Int) throws(Promises.Broken) {
         guard mix.store.isOnDisk, !disk.isDead, !disk.hasRefused else { return }
         let lost = uploads[index].verified.subtracting(known.map { Int($0) })
@@ -155,19 +157,19 @@ extension World {
 
     private func forget(_ claim: Claim) { claims.removeAll { $0 === claim } }
 
-    /// Somebody asks for all of an upload, or ends it.
+    /// Records that a connection asks for all of an upload, or ends it.
     func touchAll(of index: Int, by session: Session) {
         refresh(index)
         for other in claims where other.upload == index { other.mayBeLost = true }
         uploads[index].parts.newest = max(uploads[index].parts.newest, session.number)
     }
 
-    /// He has it.
+    /// Records that the connection has taken over all of the upload.
     func tookAll(of index: Int) {
         for other in claims where other.upload == index && other.isHeld { other.isLost = true }
     }
 
-    /// Whether every byte was told to be there.
+    /// Whether the server has reported every byte as staged.
     func isComplete(_ index: Int) -> Bool {
         refresh(index)
         let size = contents[uploads[index].content].count

@@ -5,7 +5,7 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// The mark of a directory, which no copy of it keeps.
+/// The mark of a directory, which a copy of the directory does not keep.
 final class SimulatedHome: Sendable {
     private let made = Locked<DirectoryHome?>(nil)
 
@@ -15,7 +15,7 @@ final class SimulatedHome: Sendable {
     }
 }
 
-/// The directory on another disk: files have other numbers there, and the times of modification that they had.
+/// The server's directory on another disk: files have other numbers there, and their old times of modification.
 extension World {
     var mark: DirectoryMark {
         DirectoryMark(read: { [home] in home.current }) { [home, clock] in
@@ -26,8 +26,8 @@ extension World {
         }
     }
 
-    /// All that the disk has after a power cut is copied to another one, and a server goes on there. Often nothing happens before
-    /// it has looked at all of that.
+    /// Copies the directory after a power cut to another disk, and starts a server there. Often no other step runs
+    /// before that server has examined the whole copy.
     func migrate(_ step: Step) throws {
         hasMigrated = true
         home.current = nil
@@ -47,7 +47,7 @@ extension World {
         }
     }
 
-    /// Whether the file that an upload has stored is there, copied and otherwise as the catalog says.
+    /// Whether the copied file of an upload is in place, and matches the catalog except for the number of the file.
     private func isCopy(_ index: Int) -> Bool {
         guard let answer = uploads[index].answer, let entry = records[uploads[index].id], entry.path == answer.path,
             let version = disk.medium.version(at: answer.path), let known = entry.version, let digest = entry.digest,
@@ -57,7 +57,7 @@ extension World {
             && SimulatedGround.digest(of: content, digest.algorithm.function) == digest
     }
 
-    /// A thread beside all others looks at some more of the copy.
+    /// Lets the background thread examine some more of the copy.
     func adopt() {
         guard let intake, intake.adoption.isOpen, busy == nil, !disk.isDead else { return }
         let before = intake.adoption.progress?.adopted ?? 0

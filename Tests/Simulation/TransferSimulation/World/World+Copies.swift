@@ -5,10 +5,10 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// Copies of what is stored, which a server makes by itself.
+/// Copies of stored files, which the server makes without receiving the content again.
 extension World {
-    /// Somebody has a file copied, as `FileCopy` of the server does that: the copy gets its name as an upload does, and then its
-    /// place in the catalog.
+    /// Copies a file for a client, as `FileCopy` of the server does: the copy gets its name as an upload does, and then
+    /// its entry in the catalog.
     func copyStored(_ step: Step) throws {
         guard busy == nil, let session = session(step.a), let intake, let store, !disk.isDead else { return }
         let paths = disk.medium.seenPaths.keys.sorted()
@@ -39,7 +39,7 @@ extension World {
         try promises.acknowledged(number, at: place.string, since: moment.changes, upTo: moment.publications)
     }
 
-    /// - Returns: where the copy, or the same content, is; nil where the name was left.
+    /// - Returns: path of the copy, or of a file with the same content; nil if the present file keeps the name.
     private func copy(
         _ content: [UInt8], to path: RelativePath, replaces: Bool, for caller: Caller, through intake: Intake,
         to store: any ServerStore

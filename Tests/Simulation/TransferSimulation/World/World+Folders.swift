@@ -3,20 +3,21 @@ import TransferCodec
 import TransferIntake
 import TransferModel
 
-/// Questions about whole folders, beside those about each upload.
+/// Comparisons of whole folders, in addition to lookups of single uploads.
 extension World {
-    /// Asks about every folder that a caller has known uploads in, by digests that hold and by others.
+    /// Compares each folder in which a caller has known uploads, with a digest that is right and with one that is
+    /// wrong.
     ///
     /// - Parameters:
-    ///   - known: what a lookup has just found, with the number of the upload here.
-    ///   - strange: uploads of the caller of which it has found nothing.
+    ///   - known: uploads that a lookup has just found, each with its index in the world.
+    ///   - strange: uploads of the caller that the lookup has not found.
     func compareFolders(_ session: Session, _ known: [(index: Int, path: RelativePath)], strange: [Int]) throws {
         let folders = Dictionary(grouping: known) { PathKey($0.path.parent?.string ?? "") }
         for (folder, known) in folders.sorted(by: { $0.key < $1.key }) {
             guard let path = shown(folder.string, session) else { continue }
-            // What was moved there is nobody's upload any more.
+            // A file that was moved there belongs to no upload any more.
             guard !records.hasStranger(in: folder.string, but: Set(uploads.map(\.id))) else { continue }
-            // Of each file the newest upload stands for it.
+            // The newest upload of each file stands for the file.
             var newest: [PathKey: Int] = [:]
             for (index, path) in known {
                 let key = PathKey(path.string)
@@ -25,7 +26,7 @@ extension World {
                     continue
                 }
             }
-            // In the order of their names.
+            // The digest takes uploads in the order of their names.
             let indices = newest.sorted { $0.key < $1.key }.map { (index: $1, name: Self.name($0.string)) }
             let isKnown = try compareSettled(session, path, indices)
             if isKnown { done.insert(.compareFolders) }
@@ -44,7 +45,7 @@ extension World {
         records.place(of: uploads[index].id) ?? 0 > records.place(of: uploads[other].id) ?? 0
     }
 
-    /// How the caller calls a folder; nothing for one that is not below its own.
+    /// Path of a folder as the caller sees it; nil if the folder is not below the caller's own folder.
     private func shown(_ folder: String, _ session: Session) -> String? {
         guard let path = try? RelativePath(folder) else {
             return session.intake.caller.grant.options.folder == nil ? "" : nil
@@ -57,8 +58,8 @@ extension World {
         path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
     }
 
-    /// What came a moment ago is found by its folder once the server has brought its catalog in order, which it does not do for
-    /// every question.
+    /// A comparison finds a recent upload only after the server has brought the index of the catalog up to date, which
+    /// it does not do for every query.
     private func compareSettled(
         _ session: Session, _ folder: String, _ uploads: [(index: Int, name: String)]
     ) throws -> Bool {
@@ -73,7 +74,7 @@ extension World {
     ) throws -> Bool {
         guard let intake else { return false }
         let digester = UploadListDigester()
-        // The ids here are the server's.
+        // The world has the ids of the server, and the digest needs those of the caller.
         for (index, name) in uploads { digester.add(session.intake.caller.outer(self.uploads[index].id), name) }
         let comparison = try FolderComparison(intake, session.intake.caller, path: folder, .xxh128, digester.finish())
         while true {

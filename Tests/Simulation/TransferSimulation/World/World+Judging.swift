@@ -6,11 +6,11 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// What is promised.
+/// Checks of the answers and publications of the server.
 extension World {
     func addContent(_ size: Int) -> Int {
         var content = SplitMix64.bytes(seed: random.next(), size)
-        // Short ones may be those of others by chance.
+        // Short contents may equal those of other programs by chance.
         while !content.isEmpty, foreign.values.contains(where: { $0.contains(content) }) {
             content = SplitMix64.bytes(seed: random.next(), size)
         }
@@ -20,7 +20,7 @@ extension World {
         return contents.count - 1
     }
 
-    /// - Returns: nothing for what is no whole upload's.
+    /// - Returns: nil for content that is not a whole upload.
     func number(of content: [UInt8]) -> Int? {
         beginnings[Array(content.prefix(16))]?.first { contents[$0] == content }
     }
@@ -33,15 +33,15 @@ extension World {
         return digester.finish().digest
     }
 
-    /// The caller is told how an upload ended.
+    /// Records the outcome of an upload, as the caller receives it.
     ///
     /// - Parameters:
-    ///   - isOfNow: whether the server has just looked whether it is stored.
-    ///   - published: when what it is told of was published; the last time, where nothing says when.
+    ///   - isOfNow: whether the server has just checked that the upload is stored.
+    ///   - published: moment of the publication that the answer reports; nil for the last publication.
     func told(
         _ outcome: UploadOutcome, _ index: Int, isOfNow: Bool = false, at published: PublishedMoment? = nil
     ) throws(Promises.Broken) {
-        // Nobody hears what a dead process says.
+        // No client receives the answer of a dead process.
         guard !disk.isDead else { return }
         moment += 1
         if case .refused(let error, _) = outcome { uploads[index].refusal = error }
@@ -49,11 +49,11 @@ extension World {
         trace.add(Int(outcome.code.rawValue))
         if options.tells { print("    upload \(index): \(outcome.code) \(outcome.path?.string ?? outcome.message)") }
         uploads[index].isOnItsWay = false
-        // What is over has no place any more for parts that are still coming.
+        // An upload that is over takes no more parts, even those that are still on their way.
         for claim in claims where claim.upload == index { claim.mayBeLost = true }
         switch outcome {
         case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow, at: published)
-        // What is in doubt may be anybody's.
+        // A file in doubt may be that of any client.
         case .skipped
         where uploads[index].publishedUnder == servers && uploads[index].failedUnder != servers && !records.hasFailed
             && store?.isInDoubt == false && stands(index, at: uploads[index].path):
@@ -74,7 +74,7 @@ extension World {
         if isOfNow, disk.medium.seen(at: path) != contents[upload.content], rotten[path] ?? true {
             throw Promises.Broken("upload \(index) is said to be stored under \(path), and is not")
         }
-        // Another client may have moved a rotten file there since it was published.
+        // Another client may have moved a rotten file there since the publication.
         if isOfNow || arrivals[path] ?? 0 <= (published ?? upload.published)?.changes ?? .max {
             try checkRot(path, index)
         }
@@ -95,23 +95,25 @@ extension World {
             upload.content, at: path, since: published.changes, upTo: published.publications)
     }
 
-    /// What others have written may be the same by chance: both may be empty. That it stays is not promised then, because what
-    /// has replaced it since cannot be told from what it has replaced.
+    /// Content of another program may equal that of an upload by chance, for example if both are empty. The content is
+    /// then not promised to stay, because a later replacement cannot be distinguished from the content that it has
+    /// replaced.
     func admitForeign(_ content: Int, at path: String) {
         guard foreign[path]?.contains(contents[content]) ?? false, !promises.had(content, at: path) else { return }
         copied.insert(content)
         promises.published(content, at: path)
     }
 
-    /// Whoever asks again gets the same answer, as long as nobody has changed what it is about.
+    /// A repeated query gets the same answer, as long as the file has not been changed.
     private func compare(_ earlier: Answer, _ answer: Answer, _ index: Int) throws(Promises.Broken) {
-        // What could not be recorded is not known to the next server.
+        // The next server does not know an outcome that could not be recorded.
         guard earlier.path == answer.path || records.hasFailed && earlier.server != servers else {
             throw Promises.Broken(
                 "upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
         }
-        // A guest who puts content that is in doubt in place of the same does not become its owner, and learns that later.
-        // Whoever cannot be looked up comes anew, also because the file was touched when it lost another name.
+        // A guest that replaces content in doubt by the same content does not become its owner, and learns that later.
+        // An upload that cannot be looked up is sent again, also because its file was touched when it lost another
+        // name.
         guard
             earlier.code == answer.code || records.hasFailed || earlier.server != servers || uploads[index].caller != 0
                 || earlier.version != answer.version
@@ -120,7 +122,8 @@ extension World {
         }
     }
 
-    /// Whether a path has the content of an upload, of which there is no other, and nobody has touched it.
+    /// Whether a path has the content of an upload, no other upload shares the content, and no other program has
+    /// touched the file.
     func stands(_ index: Int, at path: String) -> Bool {
         let content = uploads[index].content
         return !isShared(content) && touched[path] != content
@@ -139,7 +142,7 @@ extension World {
         copied.contains(content) || uploads.count { $0.content == content } > 1
     }
 
-    /// Looks at every name that has changed: nothing half-written may have one, and nothing two.
+    /// Checks every name that has changed: no half-written file may have a name, and no content may have two.
     func noteNames() throws(Promises.Broken) {
         let medium = disk.medium
         let namings = disk.takeNamings()
@@ -149,9 +152,10 @@ extension World {
             noteChanging(naming)
             if try noteKeeping(naming, before: namings[(index + 1)...]) { continue }
             guard let object = naming.object else {
-                // A folder that others make there is not taken for the one that has gone.
+                // A folder that other programs make there does not count as the one that has gone.
                 forgetDurable(naming.path)
-                // An upload that was stored beside a folder or link, and that nobody recorded, gets this name if it comes again.
+                // An upload that was stored beside a folder or link, and was not recorded, gets this name if it is sent
+                // again.
                 if let gone = naming.replacedObject, medium.seen(of: gone) == nil {
                     promises.noteChange(of: naming.path)
                 }
@@ -159,18 +163,19 @@ extension World {
             }
             for move in naming.moves { note(move) }
             guard !medium.isLink(object) else {
-                // One that is moved says so above.
+                // The moves above include a link that was moved.
                 if naming.moves.isEmpty { promises.removed(naming.path, nil) }
                 continue
             }
             if !naming.moves.isEmpty, medium.seen(of: object) != nil { continue }
             guard let seen = medium.seen(of: object) else {
-                // A directory that the server makes is not taken for one that others have removed, nor what is below it.
+                // A directory that the server makes does not count as one that other programs have removed, and neither
+                // does a directory below it.
                 removedDirectories.removeAll { $0 == naming.path || $0.hasPrefix(naming.path + "/") }
                 forgetDurable(naming.path)
                 continue
             }
-            // A second name of what others have written.
+            // The object is a second name of a file that another program wrote.
             guard !medium.isForeign(object) else {
                 note(foreign: seen, at: naming.path)
                 continue
@@ -185,7 +190,7 @@ extension World {
             guard others.isEmpty || isShared(content) else {
                 throw Promises.Broken("content \(content) is stored as \(others[0]), and as \(naming.path)")
             }
-            // What the catalog says of the file that gave way stays, as what was stored there before.
+            // Records of the replaced file stay, as those of an upload that was stored there before.
             promises.forgetKnown(at: naming.path)
             promises.published(content, at: naming.path)
             for index in uploads.indices where uploads[index].content == content { uploads[index].hasNewFile = true }
@@ -199,18 +204,19 @@ extension World {
         durableDirectories = durableDirectories.filter { $0 != path && !$0.hasPrefix(path + "/") }
     }
 
-    /// Looks at the names that a connection's uploads have got: none by an attempt that had begun before the upload was told
-    /// to be stored, and none in place of what a newer connection has stored, when its own client has gone.
+    /// Checks the names that the uploads of a connection have got. An attempt that began before the upload was
+    /// acknowledged must get none, and an attempt of a client that has gone must not replace a file of a newer
+    /// connection.
     func judge(_ attempts: [Attempt], of session: Session, since start: Int) throws(Promises.Broken) {
         for attempt in attempts {
             let upload = uploads[attempt.upload]
-            // Where it comes once more in the same batch, it is that which was stored.
+            // If the upload occurs again in the same batch, the later attempt is the one that was stored.
             guard !attempts.contains(where: { $0.upload == attempt.upload && $0.begun > attempt.begun }) else {
                 continue
             }
             for naming in log[start...] where naming.content == upload.content && !isShared(upload.content) {
-                // Whoever could not be looked up when he began comes anew, and in doubt he takes the place of what is there.
-                // What somebody else has changed since is stored again.
+                // An upload that could not be looked up when the attempt began is sent again, and replaces the present
+                // file if that is in doubt. An upload whose file another program has changed since is stored again.
                 if attempt.begun < upload.answered, let answer = upload.answer, answer.server == servers,
                     naming.path != answer.path || naming.replaced == contents[upload.content],
                     stands(attempt.upload, at: answer.path), !records.hasFailed

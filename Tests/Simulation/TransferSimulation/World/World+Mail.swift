@@ -7,12 +7,12 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// Uploads that are for somebody, and those whom they are for.
+/// Mail, which is an upload for recipients, and the recipients.
 extension World {
     /// Nanoseconds that a delivery waits for its recipient at most.
     static let mailAge: Int64 = 3 * 3600 * 1_000_000_000
 
-    /// What a mailbox may hold: little enough to be full at times.
+    /// Limits of a mailbox, low enough to be reached at times.
     static let mailLimits = MailLimits(count: 12, bytes: 60_000)
 
     private static let audiences = [
@@ -48,7 +48,8 @@ extension World {
         if step.c >> 25 % 4 == 0 { try acknowledge(session) }
     }
 
-    /// Somebody sends again what he has sent, over whatever connection, also while it is still on its way.
+    /// A sender sends its mail again, over any connection of the client, even while an earlier attempt is still under
+    /// way.
     func mailAgain(_ step: Step) throws {
         guard mailroom != nil, let session = session(step.a), session.current == nil else { return }
         let own = mails.indices.filter { mails[$0].caller == session.caller }
@@ -58,7 +59,7 @@ extension World {
         if step.c >> 2 % 2 == 0 { try acknowledge(session) }
     }
 
-    /// - Parameter pieces: after how many of its pieces it stops, where it has so many.
+    /// - Parameter pieces: number of pieces after which the sender stops, if the mail has more.
     func send(_ index: Int, on session: Session, upTo pieces: UInt32, mayEnd: Bool = false) throws {
         mails[index].attempts += 1
         let (id, size) = (mails[index].id, contents[mails[index].content].count)
@@ -110,7 +111,7 @@ extension World {
         if session.intake.hasMuchVerified { try publish(session) }
     }
 
-    /// Its sender is told what became of it.
+    /// Records the outcome of a mail, as the sender receives it.
     func toldOfMail(_ outcome: UploadOutcome, _ id: UploadID) throws(Promises.Broken) {
         guard !disk.isDead, !isUnheard, let index = mails.firstIndex(where: { $0.id == id }) else { return }
         trace.add(Int(outcome.code.rawValue))
@@ -129,7 +130,7 @@ extension World {
 
     // MARK: Receiving
 
-    /// A recipient looks what waits, reads some of it, and says what became of it; or somebody else does.
+    /// A recipient lists its mail, fetches some of it, and settles it; or another client tries to settle it.
     func settle(_ step: Step) throws {
         guard let mailroom, let intake else { return }
         let name = SimulatedPeople.names[Int(step.a) % SimulatedPeople.names.count]
@@ -147,17 +148,17 @@ extension World {
                 said[MailKey(id: delivery.mail.id, recipient: name), default: Said()].states.insert(state)
             }
             let ended = try mailroom.settle(some.map(\.mail.id), by: name, as: state).ended
-            // As the request lane does it.
+            // The request lane does the same.
             if let ended { intake.mail.free(ended.freed) }
             guard ended != nil, !disk.isDead else { return }
             done.insert(state == .declined ? .declineMail : .receiveMail)
             for delivery in some {
                 let key = MailKey(id: delivery.mail.id, recipient: name)
-                // What has ended otherwise stays so.
+                // A delivery that has ended in another state stays in it.
                 if state == .delivered { said[key]?.confirmed = .delivered }
             }
         } catch {
-            // It says it again some time.
+            // The recipient reports the state again some time.
         }
     }
 
@@ -170,12 +171,13 @@ extension World {
         throw Promises.Broken("\(name) has settled \(ended.deliveries.count) deliveries for somebody else")
     }
 
-    /// Somebody says which key sealed uploads for it are to have. What it was told to be kept is there after any restart.
+    /// A recipient sets the key for uploads that are sealed for it. A key that the server has confirmed must survive
+    /// each restart.
     func introduce(_ step: Step) throws {
         guard let mailroom, let ledger, !disk.isDead else { return }
         let name = SimulatedPeople.names[Int(step.a) % SimulatedPeople.names.count]
         do throws(RecordsError) {
-            // Whoever says anything is remembered, for which the server reads all that it has kept.
+            // The server remembers each client that makes a request, and reads everything that it has kept to do so.
             try mailroom.remember([name])
             if let key = sealingKeys[name], mailroom.sealingKey(of: name) != key, !ledger.hasFailed, !disk.isDead {
                 throw RecordsError(.damaged, "")
@@ -198,7 +200,7 @@ extension World {
         if let ended = try? intake?.mail.expire(after: Self.mailAge), !ended.isEmpty { done.insert(.expireMail) }
     }
 
-    /// As a server does it when it starts.
+    /// Sweeps the mailboxes, as a starting server does.
     func sweepMail() throws {
         guard mailroom != nil, !disk.isDead else { return }
         let failures = disk.failures
@@ -209,7 +211,7 @@ extension World {
         guard orphanBytes == 0 else { throw Promises.Broken("content that nobody waits for is left behind a start") }
     }
 
-    /// Bytes of content that nobody can have any more.
+    /// Bytes of mail content that no recipient can receive any more.
     var orphanBytes: Int {
         guard let ledger, let found = try? ledger.rows() else { return 0 }
         let open = Set(found.filter(\.row.state.isOpen).map(\.row.path))

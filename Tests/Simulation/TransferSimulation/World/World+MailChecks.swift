@@ -4,9 +4,9 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// What is asked of the mailboxes after every step.
+/// Checks of the mailboxes after every step.
 extension World {
-    /// - Throws: `Promises.Broken`, and what the ledger does.
+    /// - Throws: `Promises.Broken`, and errors of the ledger.
     func checkMail() throws {
         guard let ledger, !disk.isDead else { return }
         guard checkedMail?.ledger != ledger.version || checkedMail?.medium != disk.medium.version else { return }
@@ -20,12 +20,12 @@ extension World {
             }
             try check(row, key)
         }
-        // What was seen of a commit that nobody was told of counts for nothing when it is lost.
+        // Rows of a commit that no caller knows to have succeeded do not count once the commit is lost.
         if ledger.hasReverted {
             rows = rows.filter { !$0.value.state.isOpen && said[$0.key]?.confirmed == $0.value.state }
         }
         for (key, row) in found {
-            // Then a row may be what it was before that commit, also one that was removed.
+            // After that, a row may be what it was before the lost commit, even if the row had been removed.
             try compare(rows[key] ?? (ledger.hasReverted ? earlierRows[key]?[row.state] : nil), row, key)
         }
         ledger.hasReverted = false
@@ -43,7 +43,7 @@ extension World {
         checkedMail = (disk.medium.version, ledger.version)
     }
 
-    /// Whatever is open has its content, on the disk that a power cut would leave.
+    /// An open delivery must have its content on the disk that a power cut would leave.
     private func check(_ row: MailRow, _ key: MailKey) throws(Promises.Broken) {
         guard let mail = mails.first(where: { $0.id == key.id }), mail.recipients.contains(key.recipient) else {
             throw Promises.Broken("\(key.recipient) is to have what nobody has sent to him")
@@ -61,7 +61,7 @@ extension World {
         }
     }
 
-    /// Deliveries end when somebody has said so, or in time, and only once.
+    /// A delivery ends only when its recipient reports so, or by its age, and only once.
     private func compare(_ old: MailRow?, _ new: MailRow, _ key: MailKey) throws(Promises.Broken) {
         let said = said[key] ?? Said()
         if said.confirmed == .delivered, new.state != .delivered {
@@ -74,7 +74,7 @@ extension World {
             if old.state == .delivered, new.changed - old.changed < 2 * Self.mailAge {
                 throw Promises.Broken("\(key.recipient) is to have again what he has received")
             }
-            // What was on its way already counts as sent again.
+            // An attempt that was under way already counts as sending the mail again.
             guard new.attempts > 1 || old.state == .fetched else {
                 throw Promises.Broken("what has ended for \(key.recipient) waits again, and nobody has sent it")
             }
@@ -88,13 +88,13 @@ extension World {
         }
     }
 
-    /// What was acknowledged is there for each recipient, or has ended.
+    /// An acknowledged mail is in the mailbox of each recipient, or its delivery has ended.
     private func checkPromises(_ found: [MailKey: MailRow]) throws(Promises.Broken) {
         for (index, mail) in mails.enumerated() where mail.isPromised {
             for name in mail.recipients {
                 let key = MailKey(id: mail.id, recipient: name)
                 guard found[key] == nil else { continue }
-                // It has ended long ago, and is forgotten.
+                // The delivery has ended long ago, and the ledger has forgotten it.
                 guard let last = rows[key] ?? forgotten[key], !last.state.isOpen, mayExpire || forgotten[key] != nil
                 else {
                     throw Promises.Broken("mail \(index) was acknowledged, and is in no mailbox of \(name)")
@@ -125,7 +125,7 @@ extension World {
         }
     }
 
-    /// Nothing fails any more: all can be sent again, all is received, and then nothing is left.
+    /// Ends a run without further faults: all mail can be sent again, all mail is received, and no delivery is left.
     func finishMail() throws {
         guard let mailroom, let session = session(0) else { return }
         for index in mails.indices where mails[index].caller == session.caller && !mails[index].isPromised {
@@ -135,7 +135,7 @@ extension World {
                 try publish(session)
                 try acknowledge(session)
             }
-            // What stands in a folder that could not be synced is refused for good.
+            // Mail in a folder that could not be synced stays refused.
             if let refusal = mails[index].refusal, !mails[index].isPromised,
                 [.busy, .storageFailed].contains(refusal.code), !refusal.message.contains("remove the directory")
             {

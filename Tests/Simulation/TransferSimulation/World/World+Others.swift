@@ -6,7 +6,7 @@ import TransferPorts
 import TransferTestSupport
 
 extension World {
-    /// The client of a connection goes, and what it has sent is still on its way.
+    /// The client of a connection goes, while its content is still on its way.
     func fade(_ number: UInt32) throws {
         let index = Int(number) % mix.sessions
         guard let session = sessions[index], session !== busy else { return }
@@ -17,7 +17,7 @@ extension World {
         try noteNames()
     }
 
-    /// More of what a client has sent that is gone.
+    /// Lets the server receive more content of a client that has gone.
     func haunt(_ step: Step) throws {
         guard let session = ghosts.randomElement(step.a), session !== busy else { return }
         isUnheard = true
@@ -38,7 +38,7 @@ extension World {
         }
     }
 
-    /// Somebody changes what is stored, behind the server's back.
+    /// Another program changes stored files behind the server's back.
     func change(_ step: Step) throws {
         switch step.b % 8 {
         case 0 where step.c >> 4 % 2 == 0: return try remakeDirectory(step)
@@ -50,14 +50,15 @@ extension World {
         let paths = disk.medium.seenPaths.keys.sorted()
         guard let name = paths.randomElement(step.a) else { return }
         let size = disk.medium.seen(at: name)?.count ?? 0
-        // What has another name, also in the trash, stays beside what is written; where it goes later, it counts no more.
+        // A file with another name, even in the trash, stays beside the new content. When it goes later, it does not
+        // count any more.
         if hasLinked || hasAnotherName(name) { isMiscounted = true }
         rotten[name] = nil
         unlink(path + "/" + name)
         promises.changed(name)
         strayBytes += size
         guard step.b % 2 == 1 else { return disk.change { $0.forget(name) } }
-        // No longer, so that the server never counts less than there is.
+        // The new content is no longer than the old one, so that the server never counts less than the disk has.
         let content = SplitMix64.bytes(seed: UInt64(step.c), min(size, Int(step.b % 50) + 1))
         guard number(of: content) == nil, write(content, to: name) else { return disk.change { $0.forget(name) } }
         note(foreign: content, at: name)
@@ -70,7 +71,7 @@ extension World {
         return lstat("\(path)/\(name)", &status) == 0 && status.st_nlink > 1
     }
 
-    /// Others have written something, or the disk has lost something.
+    /// Records content that another program has written, or that the disk has damaged.
     func note(foreign content: [UInt8], at name: String) {
         foreign[name, default: []].insert(content)
     }
@@ -79,18 +80,19 @@ extension World {
         for (below, object) in disk.medium.seenPaths where below.hasPrefix(name + "/") {
             promises.changed(below)
             rotten[below] = nil
-            // As in `change`: one that is about to give way has a second name in the trash.
+            // As in `change`: a file that is about to give way has a second name in the trash.
             if hasLinked || hasAnotherName(below) { isMiscounted = true }
             strayBytes += disk.medium.seen(of: object)?.count ?? 0
         }
         disk.change { $0.forget(name) }
-        // What was stored beside the directory gets its name if it comes again.
+        // An upload that was stored beside the directory gets its name if it is sent again.
         promises.noteChange(of: name)
         TemporaryDirectory.remove(path + "/" + name)
         removedDirectories.append(name)
     }
 
-    /// Somebody removes a directory with those in it; the server makes it again, and somebody else those that were in it.
+    /// Another program removes a directory with all its content. The server makes the directory again, and another
+    /// program makes the directories that were in it.
     private func remakeDirectory(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil, busy == nil else { return }
         if disk.medium.object(at: "e") != nil { removeDirectory("e") }
@@ -107,12 +109,12 @@ extension World {
         }
     }
 
-    /// Somebody removes a directory with all that is in it, or makes one and does not sync that.
+    /// Another program removes a directory with all its content, or makes one without a sync.
     private func changeDirectories(_ step: Step) throws {
         let names = disk.medium.seenDirectories.filter { $0 != Medium.mount || !mix.hasSecondDisk }
         if step.c % 2 == 0, let name = names.randomElement(step.a) { removeDirectory(name) }
         guard step.c >> 1 % 2 == 0 else { return }
-        // One that is made again is taken for the old one (`DurableDirectories`).
+        // The server takes a directory that is made again for the old one (`DurableDirectories`).
         let missing = ["d", "e", "e/f", "e/f/g"].filter { name in
             disk.medium.object(at: name) == nil
                 && !removedDirectories.contains { name == $0 || name.hasPrefix($0 + "/") }
@@ -121,7 +123,7 @@ extension World {
         if mkdir(path + "/" + name, 0o755) == 0 { disk.change { [path] in $0.makeDirectory(name, in: path) } }
     }
 
-    /// Somebody puts the content of an upload somewhere, too, and does not sync that.
+    /// Another program writes the content of an upload to a further path, without a sync.
     private func copy(_ step: Step) throws {
         guard let upload = uploads.randomElement(step.a) else { return }
         let name = step.c % 2 == 0 ? upload.path : mix.names[Int(step.c >> 1) % mix.names.count]
@@ -129,7 +131,7 @@ extension World {
         copied.insert(upload.content)
         isMiscounted = true
         promises.changed(name)
-        // It may go from there to the trash, and from the trash to another path.
+        // The copy may go from there to the trash, and from the trash to another path.
         note(foreign: contents[upload.content], at: name)
         disk.change { [path, contents] in $0.replace(name, in: path, by: contents[upload.content], synced: false) }
         promises.published(upload.content, at: name)
@@ -143,7 +145,8 @@ extension World {
         return true
     }
 
-    /// The disk loses what a file had, and nobody has changed it; later the server is told.
+    /// The disk loses the content of a file, although no program has changed it. A later step reports the file to the
+    /// server.
     func rot(_ step: Step) throws {
         if let name = rotten.keys.sorted().randomElement(step.a), rotten[name] == false {
             rotten[name] = tellRotten(name)
@@ -159,21 +162,21 @@ extension World {
         guard number >= 0 else { return }
         content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, 1) }
         close(number)
-        // All names of the file have lost it.
+        // All names of the file have lost the content.
         let names = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { a, _ in a }.filter { $0.value == object }
         for name in names.keys.sorted() {
             note(foreign: content, at: name)
             promises.changed(name)
             rotten[name] = false
         }
-        // A name that it has lost to another file, and that a power cut would give back to it.
+        // Another file has taken over a name of this file, and a power cut would give the name back.
         for path in promises.paths.keys.sorted() where names[path] == nil {
             if disk.medium.possibleObjects(at: path).contains(object) { promises.lost(at: path) }
         }
         disk.change { $0.rot(name, to: content) }
     }
 
-    /// - Returns: whether the server has something to compare it with.
+    /// - Returns: whether the server now knows that the file is rotten.
     private func tellRotten(_ name: String) -> Bool {
         guard let version = disk.medium.version(at: name),
             let entry = records.stored(at: name).last(where: { $0.version == version }),

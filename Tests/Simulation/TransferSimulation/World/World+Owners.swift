@@ -4,9 +4,9 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// Whose a stored file is, how much of a client there may be, and what a client has made its uploads depend on.
+/// Owners of stored files, quotas of clients, and conditions that clients set for their uploads.
 extension World {
-    /// The client without the right to remove may not send any more, or may again.
+    /// Takes the right to send from the client without the right to remove, or gives it back.
     func restrict() {
         guestMaySend.toggle()
         let grant = Grant.guest(quota: mix.guestQuota, maySend: guestMaySend)
@@ -17,22 +17,23 @@ extension World {
         done.insert(.restrict)
     }
 
-    /// An upload that depends on what has its path has replaced that, and nothing else. Of several attempts in one batch nobody knows
-    /// which one was published.
+    /// Checks that an upload with a condition has replaced the object that its sender demanded, and no other. If a
+    /// batch has several attempts, the world does not know which one was published.
     func check(_ attempts: [Attempt], replace replaced: Medium.Object?) throws(Promises.Broken) {
         let found = replaced.map { Demand.object($0) } ?? .nothing
         guard attempts.allSatisfy({ $0.demanded.map { $0 != found } ?? false }) else { return }
         throw Promises.Broken("upload \(attempts[0].upload) took the place of something else than it has demanded")
     }
 
-    /// A command of this client has stored a file so that it does not replace it.
+    /// Records that a command of this client has stored a file, which the command must not replace.
     func remember(fileOf session: Session, _ object: Medium.Object?) {
         guard let object else { return }
         commandFiles[object] = CommandFile(
             caller: session.caller, server: servers, modified: disk.medium.files[object]?.modified)
     }
 
-    /// What gives way to a change of this step was not stored by the same command, or has another name outside the trash.
+    /// Checks that an object that gives way to a change of this step was not stored by the same command, or has another
+    /// name outside the trash.
     func checkCommand(_ naming: SimulatedDisk.Naming) throws(Promises.Broken) {
         guard let changer, let object = naming.replacedObject, let new = naming.object, new != object,
             !naming.moves.isEmpty || disk.medium.seen(of: new) == nil
@@ -43,9 +44,9 @@ extension World {
         throw Promises.Broken("a command has replaced \(naming.path), which it has stored itself")
     }
 
-    /// A client without the right to remove has replaced nothing that another client has stored.
+    /// Checks that a client without the right to remove has replaced no file that another client has stored.
     ///
-    /// - Parameter replaced: what had the path before.
+    /// - Parameter replaced: content that the path had before.
     func checkOwner(_ index: Int, _ replaced: [UInt8]?) throws(Promises.Broken) {
         let upload = uploads[index]
         guard !callers[upload.caller].mayReplaceAll, let other = replaced.flatMap(number), other != upload.content,
@@ -56,8 +57,8 @@ extension World {
         throw Promises.Broken("upload \(index) of a client that may not replace took the place of another's file")
     }
 
-    /// What a client with a quota has stored, and is told to be stored, is no more than it may be. What could not be recorded
-    /// counts for no client; and a server that starts finds parts by the pages that they take, and lets them be filled.
+    /// Checks that a client with a quota has no more acknowledged bytes than the quota allows. Uploads that could not
+    /// be recorded count for no client. A starting server counts parts by their pages, and lets clients fill them.
     func checkGuest() throws(Promises.Broken) {
         guard let limit = mix.guestQuota, !disk.isDead, busy == nil, !records.hasFailed, !isRecordDue else { return }
         var (stored, rest) = ([String: Int](), 0)

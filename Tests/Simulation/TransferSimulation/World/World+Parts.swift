@@ -5,9 +5,9 @@ import TransferStore
 import TransferTestSupport
 
 extension World {
-    /// An upload in parts that its caller goes on with, or a new one.
+    /// An upload in parts that its caller continues, or a new one.
     private func inParts(_ step: Step, for session: Session) -> Int {
-        // Others work on what is just being looked at.
+        // Other connections often work on the upload that the interrupted step is about.
         if let shared = busyUpload, busy !== session, uploads[shared].caller == session.caller, step.c >> 28 % 4 != 0 {
             return shared
         }
@@ -22,7 +22,7 @@ extension World {
         return made
     }
 
-    /// Some whole blocks or a piece of one, to their end or not.
+    /// Sends some whole blocks or a piece of one, completely or not.
     func sendPart(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let index = inParts(step, for: session)
@@ -35,14 +35,14 @@ extension World {
         }
         var range = first * Self.block..<min(size, last * Self.block)
         if step.c >> 26 % 3 == 0 { range = piece(of: range, step.c >> 8) }
-        // Most often within a block, sometimes at its end.
+        // The sender mostly stops within a block, and sometimes at its end.
         let most = step.c >> 16 % 3 == 0 ? range.count * Int(step.c >> 20 % 8 + 1) / 8 : nil
         try sendPart(
             index, range, number: step.a, on: session, stopsAfter: most,
             isDamaged: step.c >> 18 % (busyUpload == nil ? 4 : 2) == 0)
     }
 
-    /// Some of the first block, to its end or not.
+    /// A piece of the first block, which may reach its end.
     private func piece(of blocks: Range<Int>, _ number: UInt32) -> Range<Int> {
         let (start, end) = (blocks.lowerBound, min(blocks.upperBound, blocks.lowerBound + Self.block))
         let units = (end - start + Limits.pieceSize - 1) / Limits.pieceSize
@@ -51,7 +51,7 @@ extension World {
         return start + first * Limits.pieceSize..<min(end, start + last * Limits.pieceSize)
     }
 
-    /// What an earlier, longer attempt would have left behind the end.
+    /// Sends a part that an earlier, longer attempt would have left behind the end.
     private func sendStrayPart(_ index: Int, at offset: Int, number: UInt32, on session: Session) throws {
         uploads[index].hasParts = true
         uploads[index].partsUnder = nil
@@ -70,7 +70,7 @@ extension World {
         }
     }
 
-    /// - Parameter most: bytes after which it stops: the rest comes later, or never.
+    /// - Parameter most: bytes after which the sender stops. The rest comes later, or never.
     func sendPart(
         _ index: Int, _ range: Range<Int>, number: UInt32, on session: Session, stopsAfter most: Int? = nil,
         isDamaged: Bool = false
@@ -106,7 +106,7 @@ extension World {
                 DeclaredEnd(size: UInt64(current.whole.count), digest: digest(of: content, current.whole)))
         } catch {
             _ = session.intake.refuse(current.open, error)
-            // Others bring something of it, too.
+            // If other steps ran in between, other connections may have completed blocks.
             if claim.isLost, steps == stepsBetween,
                 intake?.multiparts[uploads[current.upload].id]?.verified ?? 0 > verified
             {
@@ -118,7 +118,7 @@ extension World {
         try staged(claim, isUndisturbed: steps == stepsBetween)
     }
 
-    /// A part is cut off on its way, and its sender thinks that all is there.
+    /// A part is cut off on its way, and its sender believes that the server has all of it.
     func breakOff(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil, session !== busy else { return }
         let index = plan(step, parts: true)
@@ -131,7 +131,7 @@ extension World {
         try finishParts(index, on: next)
     }
 
-    /// Its sender does not want it any more, and begins anew some time.
+    /// The sender gives up an upload in parts, and may send it again later.
     func takeBack(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let own = uploads.indices.filter {
@@ -155,14 +155,14 @@ extension World {
         try finishParts(index, on: session)
     }
 
-    /// - Parameter isCompared: whether its sender knows what is there.
+    /// - Parameter isCompared: whether the sender knows which blocks the server has.
     func finishParts(_ index: Int, on session: Session, isCompared: Bool = false) throws {
         let attempt = Attempt(upload: index, begun: moment)
         let begun = session.intake.begin(whole(index), mayEnd: false)
         try noteNames()
         if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
         session.current = Current(open: begun.upload, attempt: attempt, whole: 0..<0, range: 0..<0)
-        // Where a part was refused, what was found there before may stand in its place.
+        // In place of a refused part, the server may have bytes that it found there before.
         session.current?.isUncompared =
             uploads[index].hasRefusedPart || !isCompared && uploads[index].partsUnder != servers
         try end(session)
@@ -171,7 +171,7 @@ extension World {
     func sendAllParts(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let index = inParts(step, for: session)
-        // What has come of it has left memory, and has to be read.
+        // The parts that the server has received have left memory, so it has to read them.
         if step.c >> 24 % 4 == 0, busy == nil {
             everybodyLeaves()
             wait(7200)
@@ -190,7 +190,7 @@ extension World {
         if step.c >> 5 % 2 == 0 { try acknowledge(session) }
     }
 
-    /// All that is missing, as far as it is known, and the end.
+    /// Sends all blocks that are missing, as far as the sender knows, and the end.
     func sendAllParts(_ index: Int, on session: Session) throws {
         guard let known = try survey(index, on: session) else { return }
         let size = contents[uploads[index].content].count
@@ -204,7 +204,7 @@ extension World {
         try finishParts(index, on: session, isCompared: true)
     }
 
-    /// All of a block in pieces, the last one first.
+    /// A whole block in pieces, the last one first.
     private func pieces(of block: Range<Int>) -> [Range<Int>] {
         let length = 20 * Limits.pieceSize
         return stride(from: block.lowerBound, to: block.upperBound, by: length).reversed().map { start in
@@ -230,7 +230,7 @@ extension World {
         try letOthersIn(step, session) { _ = try survey(index, on: session) }
     }
 
-    /// - Returns: the blocks that are said to be there.
+    /// - Returns: blocks that the server reports as stored; nil if the upload has ended.
     func survey(_ index: Int, on session: Session) throws -> Set<UInt64>? {
         uploads[index].hasParts = true
         uploads[index].partsUnder = nil
@@ -254,7 +254,7 @@ extension World {
                     let start = Int(block.index) * Self.block
                     guard start < contents[content].count else { continue }
                     let range = start..<min(start + Self.block, contents[content].count)
-                    // It may be what somebody else has left there; then its digest says so.
+                    // The block may be one that another client has left there. Its digest differs in that case.
                     if digest(of: content, range).bytes != block.digest { known.remove(block.index) }
                 }
             }

@@ -6,9 +6,9 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// Uploads on their way to their acknowledgements.
+/// Publication and acknowledgement of uploads.
 extension World {
-    /// Sometimes others come between its calls to the disk.
+    /// Publishes the uploads of a session. In some steps, other connections act between its calls to the disk.
     func publish(_ step: Step) throws {
         guard let session = session(step.a) else { return }
         try letOthersIn(step, session) { try publish(session) }
@@ -17,7 +17,7 @@ extension World {
     func publish(_ session: Session) throws {
         guard session === busy || mayPublish(session) else { return }
         let (start, failures, keptBefore) = (log.count, disk.failures, kept)
-        // Of folders of the trash that are there already it may have to wait for whoever has made them.
+        // With existing folders of the trash, this session might have to wait for the connection that has made them.
         if busy != nil, mix.keepsReplaced { session.intake.trash = newTrash() }
         var moment = PublishedMoment(changes: promises.changes)
         let report = session.intake.publish()
@@ -29,14 +29,14 @@ extension World {
         let attempts = session.sealed
         moment.publications = promises.publications
         session.sealed = []
-        // Where the last step fails, what is there under its name is nobody's.
+        // If the last step of a publication fails, the file under the name has no owner.
         if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].failedUnder = servers } }
         if disk.failures == failures, !disk.isDead {
             for naming in log[start...] { durableDirectories.formUnion(Self.parents(of: naming.path)) }
             if kept > keptBefore { durableDirectories.insert(Medium.trash) }
         }
         try judge(attempts, of: session, since: start)
-        // One that came twice may be published the first time and refused the second time.
+        // An upload that was sent twice may be published the first time and refused the second time.
         var refusals = report.ended.reduce(into: [:]) { $0[$1.upload.intent.id, default: 0] += 1 }
         for attempt in attempts.reversed() {
             guard refusals[uploads[attempt.upload].id, default: 0] == 0 else {
@@ -50,11 +50,11 @@ extension World {
         try tell(report.ended, on: session)
     }
 
-    /// Whoever comes between the calls of another one must not wait for him: nothing may be found that is stored already, nor a
-    /// directory that the other one may have made.
+    /// A session that acts between the calls of another one must not wait for it. It must find no file that is stored
+    /// already, and no directory that the other session may have made.
     func mayPublish(_ session: Session) -> Bool {
         guard let busy else { return true }
-        // Their folder may be what the other one makes.
+        // The folder for mail may be one that the other session is making.
         guard !session.hasMail, mayKeep(session) else { return false }
         return session.sealed.allSatisfy { attempt in
             let content = uploads[attempt.upload].content
@@ -71,9 +71,10 @@ extension World {
         return parts.indices.dropFirst().map { parts[..<$0].joined(separator: "/") }
     }
 
-    /// Makes calls for somebody, and lets others come between them, where the step says so.
+    /// Runs calls of a session, and lets other connections act between these calls if the step says so.
     func letOthersIn(_ step: Step, _ session: Session, _ body: () throws -> Void) throws {
-        // In a copied directory a file that is asked for is read, and its names are synced: whoever is between would wait for the sync.
+        // In a copied directory, a lookup reads files and syncs their names. Another session would have to wait for
+        // that sync.
         guard busy == nil, step.c % mix.interludeRate == 0, intake?.adoption.isOpen != true else { return try body() }
         busy = session
         disk.arm(
@@ -130,13 +131,13 @@ extension World {
         end(claim) { _ = session.intake.abort(current.open) }
     }
 
-    /// Whether the file is another one than the catalog says, also where only one of its names has gone.
+    /// Whether the file differs from the version in the catalog, for example because the file has lost a name.
     func isTouched(_ name: String, since id: UploadID) -> Bool {
         guard let entry = records[id] else { return false }
         return disk.medium.version(at: name) != entry.version
     }
 
-    /// Whether an upload is published once more and not recorded yet.
+    /// Whether an upload was published again and is not recorded yet.
     private func isPublished(_ index: Int) -> Bool {
         (sessions.compactMap(\.self) + ghosts).contains {
             $0.published[index] != nil && $0.intake.pipeline.isWaiting
@@ -147,7 +148,7 @@ extension World {
         guard let session = session(step.a) else { return }
         let own = uploads.indices.filter { uploads[$0].caller == session.caller }
         var found: [Acknowledgement?] = []
-        // In a copy of a directory a server answers some at a time, and clients ask for the rest.
+        // In a copied directory, a server answers for some uploads at a time, and clients ask again for the rest.
         while found.count < own.count {
             found += session.intake.lookup(own[found.count...].map { uploads[$0].id }, .xxh128)
         }
@@ -163,7 +164,7 @@ extension World {
                 throw Promises.Broken("upload \(index) was acknowledged, and nobody knows of it any more")
             }
         }
-        // To compare is for clients that send.
+        // Only clients that may send can compare folders.
         guard session.caller == 0 || guestMaySend else { return }
         let known = zip(own, found).compactMap { index, found in found.map { (index: index, path: $0.path) } }
         let strange = zip(own, found).filter { $1 == nil }.map(\.0)

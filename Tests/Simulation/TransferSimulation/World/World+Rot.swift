@@ -3,15 +3,16 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// Files that the disk has lost, and what the server knows of them.
+/// Files that the disk has damaged, and the knowledge of the server about them.
 extension World {
-    /// Whether a session has found or stored something that it is about to record: it says then that the file is well.
+    /// Whether a session is about to record an upload that it has found or stored. The record says that the file is
+    /// intact.
     var isRecordDue: Bool {
         (sessions.compactMap(\.self) + ghosts).contains { $0.intake.pipeline.isWaiting }
     }
 
     /// A program beside the server reads every file and compares it with the catalog, as `transfer verify` does
-    /// (`Scrub.conclude`). The disk may just have lost something.
+    /// (`Scrub.conclude`). The disk may have damaged a file just before.
     func scrub(_ step: Step) throws {
         if step.b % 2 == 0, mix.store.isOnDisk { try rot(step) }
         guard busy == nil, !disk.isDead, intake != nil, !isRecordDue else { return }
@@ -35,7 +36,7 @@ extension World {
         }
     }
 
-    /// The server was told that a file is rotten.
+    /// Records that the server knows a file to be rotten.
     func noteKnownRot(_ path: String) {
         guard let object = disk.medium.object(at: path), let content = disk.medium.seen(of: object) else { return }
         knownRot[object] = content
@@ -44,7 +45,8 @@ extension World {
         }
     }
 
-    /// Nobody is told that content is stored which the server knows to be lost, under whatever name.
+    /// No client may receive the answer that content is stored if the server knows that the content is lost, under any
+    /// name of the file.
     func checkRot(_ path: String, _ index: Int) throws(Promises.Broken) {
         guard let object = disk.medium.object(at: path), let content = knownRot[object],
             disk.medium.seen(of: object) == content
@@ -52,16 +54,17 @@ extension World {
         throw Promises.Broken("upload \(index) is said to be stored under \(path), which is known to be rotten")
     }
 
-    /// What the server was told to be rotten, and is, is known to be rotten under each of its names.
+    /// Checks that the server knows a rotten file, once it was reported, under each of the names of the file.
     func checkRot() throws(Promises.Broken) {
         guard !knownRot.isEmpty, !disk.isDead, busy == nil else { return }
         knownRot = knownRot.filter { disk.medium.seen(of: $0.key) == $0.value }
-        // Where it could not record a change, or does not know what came of one, it knows the file by another name.
+        // After a change that the server could not record, or whose outcome it does not know, it has another name for
+        // the file.
         guard !knownRot.isEmpty, !records.hasFailed, !records.hasNotes else { return }
         let paths = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { first, _ in first }
         for (path, object) in paths.sorted(by: { $0.key < $1.key }) where knownRot[object] != nil {
-            // Of a name that the catalog does not know, or not as the file is now, the server says nothing: its time may have been
-            // set under another name.
+            // The server says nothing about a name that the catalog does not know, or knows for another version: the
+            // time of the file may have been set under another name.
             guard let version = disk.medium.version(at: path), records.knows(path, version),
                 !records.isRotten(version)
             else { continue }

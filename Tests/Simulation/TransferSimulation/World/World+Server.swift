@@ -7,19 +7,19 @@ import TransferStore
 import TransferSystem
 import TransferTestSupport
 
-/// The server: its starts and its ends.
+/// Starts and ends of the server.
 extension World {
-    /// Nanoseconds that unfinished uploads are kept for: longer than a run takes, so that none goes with a start.
+    /// Nanoseconds for which the server keeps unfinished uploads. A run is shorter, so that no start removes any.
     private static let week: Int64 = 7 * 86_400_000_000_000
 
-    /// What is older than a day goes; sometimes all that has begun is so old by then.
+    /// Removes unfinished uploads that are older than a day. In some steps, all uploads that have begun are older.
     func expire(_ step: Step) {
         guard let intake, !disk.isDead else { return }
         if step.b % 2 == 0 { wait(86_400) }
         intake.keepUnfinished = Self.week / 7
         let removed = try? intake.expire(leftovers: false).removed
         intake.keepUnfinished = Self.week
-        // One that fails may have removed some.
+        // A failed removal may have removed some uploads.
         guard removed.map({ $0.count > 0 }) ?? true else { return }
         done.insert(.expire)
         for index in uploads.indices where intake.multiparts[uploads[index].id] == nil {
@@ -29,7 +29,8 @@ extension World {
         }
     }
 
-    /// A server starts, sometimes on a disk that fails just then: it may die of that, and the next one starts.
+    /// Starts a server, sometimes on a disk that fails at that time. If the server dies of the failure, another one
+    /// starts.
     func start() throws {
         if let fault = faultAtStart {
             disk.arm(fault)
@@ -53,7 +54,7 @@ extension World {
         return .init(kind: kind, wait: UInt32(random.next() % 40))
     }
 
-    /// - Throws: `Promises.Broken`, and what the store does.
+    /// - Throws: `Promises.Broken`, and errors of the store.
     private func open() throws {
         var limits = SpaceLimits()
         limits.quota = mix.quota
@@ -78,7 +79,8 @@ extension World {
         intake.forgetUnfinished()
         (strayBytes, isMiscounted, overwriters, removedDirectories) = (0, false, [:], [])
         durableDirectories = []
-        // What was about to be replaced has a name in the trash left, and counts for both until it is counted anew.
+        // A file that was about to be replaced still has a name in the trash, and counts under both names until the
+        // next count.
         if disk.medium.hasSecondNames { hasLinked = true }
         moment += 1
         if disk.medium.hasFailedSync, !store.isInDoubt, !disk.isDead {
@@ -92,7 +94,7 @@ extension World {
         disk = disk.renewed(old, boot: number, seed: random.next())
     }
 
-    /// The last server is over.
+    /// Ends the last server of a run.
     func stop() throws {
         kill()
         busy = nil
@@ -112,7 +114,7 @@ extension World {
         return count
     }
 
-    /// Everything of the process is gone. What it still does on its way takes no effect.
+    /// Ends the process. Calls that are still under way have no effect.
     private func kill() {
         disk.die()
         for session in sessions.compactMap(\.self) + ghosts {
@@ -125,7 +127,7 @@ extension World {
         mailroom?.close()
         mailroom = nil
         sessions = Array(repeating: nil, count: mix.sessions)
-        // A child of this process that has not begun its program yet holds the lock, too.
+        // A child of this process that has not started its program yet holds the lock, too.
         store?.unlock()
         (store, intake) = (nil, nil)
         for index in uploads.indices {
@@ -134,7 +136,7 @@ extension World {
         }
     }
 
-    /// The process is killed, and another one started on what it has left.
+    /// Kills the process, and starts another one on the state that the first has left.
     func restart() throws {
         kill()
         renewDisk(disk.medium)
@@ -144,9 +146,9 @@ extension World {
         try noteNames()
     }
 
-    /// The power fails, and the server is started on what is left.
+    /// Cuts the power, and starts a server on the state that is left.
     ///
-    /// - Parameter isCopied: whether that is first copied to another disk.
+    /// - Parameter isCopied: whether that state is first copied to another disk.
     func cutPower(isCopied: Bool = false) throws {
         let old = path
         kill()
@@ -160,7 +162,7 @@ extension World {
         try ledger?.cutPower()
         renewDisk(medium)
         try promises.settle(medium) { contents[$0] }
-        // Of content that was rotten nothing is promised, and its name is free again.
+        // Rotten content is not promised, and its name is free again.
         for name in before where medium.object(at: name) == nil { promises.noteChange(of: name) }
         for (name, _) in medium.seenPaths where !medium.isForeign(name) {
             guard medium.seen(at: name).map({ number(of: $0) != nil }) ?? true else {
@@ -170,7 +172,8 @@ extension World {
         for (name, _) in medium.seenPaths where medium.isForeign(name) {
             if let content = medium.seen(at: name) { note(foreign: content, at: name) }
         }
-        // Taking a second name away touches the file, so that the acknowledgement no longer holds and it may come once more.
+        // The removal of a second name touches the file, so that the acknowledgement no longer holds and the upload may
+        // be sent again.
         for (name, content) in medium.seenWithOwnNames { touched[name] = number(of: content) }
         rotten = rotten.filter { medium.isForeign($0.key) }
         TemporaryDirectory.remove(old)

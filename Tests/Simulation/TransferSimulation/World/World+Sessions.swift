@@ -3,7 +3,7 @@ import TransferIntake
 import TransferPorts
 import TransferStore
 
-/// The connections.
+/// The connections of clients to the server.
 extension World {
     func session(_ number: UInt32) -> Session? {
         let index = Int(number) % mix.sessions
@@ -21,7 +21,7 @@ extension World {
         return session
     }
 
-    /// The connection ends: as the front end lets it end.
+    /// Ends a connection, as a front end does.
     func vanish(_ number: UInt32) throws {
         let index = Int(number) % mix.sessions
         guard let session = sessions[index], session !== busy else { return }
@@ -30,7 +30,7 @@ extension World {
         try noteNames()
     }
 
-    /// What is coming over a connection comes no more.
+    /// Suspends the upload that a session is receiving.
     func suspend(_ session: Session) {
         guard let current = session.current else { return }
         session.current = nil

@@ -6,9 +6,9 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// What happens in each step.
+/// Performs the steps of a run, and checks the promises after each one.
 extension World {
-    /// - Throws: `Promises.Broken`, and whatever keeps a server from starting.
+    /// - Throws: `Promises.Broken`, and errors that keep a server from starting.
     func take(_ step: Step) throws {
         if options.tells { print("  \(step)") }
         let isFaulty = arm(for: step)
@@ -21,9 +21,9 @@ extension World {
         if disk.isDead { try restart() }
     }
 
-    /// Often something fails in a step that makes something durable, and sometimes in others.
+    /// Arms a fault in many of the steps that make something durable, and in some of the others.
     ///
-    /// - Returns: whether it was armed here.
+    /// - Returns: whether this call has armed a fault.
     func arm(for step: Step) -> Bool {
         let makesDurable = [.publish, .allParts, .resend, .batch, .rearrange, .discard, .restore].contains(step.kind)
         let rate = makesDurable ? mix.faultRates.durable : mix.faultRates.other
@@ -94,7 +94,7 @@ extension World {
 }
 
 extension Collection where Index == Int {
-    /// The one that a number stands for; nothing where there is none.
+    /// The element that a number chooses; nil if the collection is empty.
     func randomElement(_ number: UInt32) -> Element? {
         isEmpty ? nil : self[startIndex + Int(number) % count]
     }

@@ -4,13 +4,14 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// What gives way to an upload or a change, and is in the trash from then on: until somebody removes it there, brings it back, or it
-/// gives way to what needs its room.
+/// Files that give way to an upload or a change. They are in the trash from then on, until a client removes or restores
+/// them, or until they give way to content that needs their space.
 extension World {
-    /// Looks at a name that has changed: what has lost it to something else must have one in the trash before.
+    /// Checks a name that has changed: a file that has lost its name to another object must have a name in the trash
+    /// before.
     ///
-    /// - Parameter later: names that have changed behind it.
-    /// - Returns: whether it is a name in the trash, which nothing else is to be said of.
+    /// - Parameter later: names that have changed after this one.
+    /// - Returns: whether the name is in the trash and needs no other check.
     func noteKeeping(
         _ naming: SimulatedDisk.Naming, before later: ArraySlice<SimulatedDisk.Naming>
     ) throws(Promises.Broken) -> Bool {
@@ -22,10 +23,11 @@ extension World {
         if let object = naming.object {
             guard disk.medium.seen(of: object) != nil || disk.medium.isLink(object) else { return false }
             keptLinks[object, default: []].insert(naming.path)
-            // What has given way leaves its name to what is kept behind it.
+            // A file that has given way in the trash leaves its name to a file that is kept later.
             for (path, gone) in lostFromTrash where path == naming.path { promises.removed(path, gone) }
             noteOrigin(of: naming.path)
-            // It may be restored from here, also where a server died before the file gave way, and whoever made the file.
+            // A client may restore the file from here, even if a server died before the file gave way, and whichever
+            // program wrote it.
             if let content = disk.medium.seen(of: object).flatMap(number) {
                 promises.kept(content, at: naming.path, isPromised: false)
             }
@@ -33,32 +35,32 @@ extension World {
         }
         guard let gone = naming.replacedObject, disk.medium.seen(of: gone) != nil else { return false }
         if keptLinks[gone]?.remove(naming.path) != nil { lostWhileKept.insert(gone) }
-        // Of two who were about to replace it, one has.
+        // Two connections were about to replace the file, and one of them has replaced it.
         if let other = placeKept(of: gone), promises.paths[naming.path]?.isPromised ?? false, isDurable(other) {
             promises.kept(from: naming.path, at: other)
             return false
         }
-        // Somebody who removes it has said so before.
+        // A removal by a client has ended the promise before.
         let isMoving = promises.movings.contains { $0.places.last == naming.path }
         if isMoving || promises.paths[naming.path]?.isPromised ?? false { lostFromTrash.append((naming.path, gone)) }
-        // What has given way there is known under no name that it has still: the catalog knew it in the trash.
+        // A file that has given way in the trash is known under no other name: the catalog knew it in the trash.
         if promises.known[gone]?.path == naming.path { promises.known[gone] = nil }
         return false
     }
 
-    /// What others have done to a file, or the disk has lost of it, is so under its name in the trash as well.
+    /// Changes of a file by other programs, and damage by the disk, also apply under the name of the file in the trash.
     private func noteOrigin(of place: String) {
         let origin = place.split(separator: "/").dropFirst(3).joined(separator: "/")
         (rotten[place], touched[place]) = (rotten[origin], touched[origin])
         foreign[place, default: []].formUnion(foreign[origin] ?? [])
     }
 
-    /// A place in the trash that a file has beside its own name.
+    /// Path in the trash that a file has in addition to its own name.
     private func placeKept(of object: Medium.Object) -> String? {
         (keptLinks[object] ?? []).sorted().last { disk.medium.object(at: $0) == object }
     }
 
-    /// Whether a power cut leaves a file where it is.
+    /// Whether a power cut leaves a file at its path.
     private func isDurable(_ path: String) -> Bool {
         disk.medium.possibilities(at: path).allSatisfy { if case .content = $0 { true } else { false } }
     }
@@ -69,32 +71,35 @@ extension World {
         guard mix.keepsReplaced, let object = naming.object, let old = naming.replacedObject, old != object,
             let seen = disk.medium.seen(of: old)
         else { return }
-        // Where a file seems to be what was acknowledged it is not looked at twice.
+        // The server does not examine a file twice if it seems to have the acknowledged content.
         guard rotten[naming.path] == nil, let content = number(of: seen), !disk.medium.isForeign(old) else { return }
-        // What comes once more need not be kept, and may have a name in the trash that is not durable.
+        // A file that is replaced by the same content need not be kept, and may have a name in the trash that is not
+        // durable.
         let isOther = disk.medium.seen(of: object) != seen
-        // What is kept may give way at once, where its client has no room for it.
+        // A kept file may give way at once if its client has no room for it.
         let goes = { (place: String) in later.contains { $0.path == place && $0.replacedObject == old } }
         if let place = placeKept(of: old) ?? keptLinks[old]?.sorted().last(where: goes) {
             done.insert(.keep)
             kept += 1
             return promises.kept(content, at: place, isPromised: isOther)
         }
-        // What another client needs room for in between gives way before the file has lost its own name.
+        // If another client needs the room meanwhile, the name in the trash gives way before the file has lost its own
+        // name.
         let hasGivenWay = givenWay.isRaised && lostWhileKept.contains(old)
-        // Nothing on another disk is kept.
+        // The server does not keep files of another disk.
         guard !isOther || hasGivenWay || disk.medium.away.contains(old) else {
             throw Promises.Broken("\(naming.path) has given way, and is not kept")
         }
     }
 
-    /// Whether nothing of a session replaces anything, or the trash is known to be durable: otherwise it would wait for whoever makes it.
+    /// Whether no upload of a session replaces a file, or the trash is known to be durable. Otherwise the session would
+    /// wait for the connection that makes the trash.
     func mayKeep(_ session: Session) -> Bool {
         guard mix.keepsReplaced, !durableDirectories.contains(Medium.trash) else { return true }
         return session.sealed.allSatisfy { uploads[$0.upload].conflict != .overwrite }
     }
 
-    /// What is gone from the trash without anybody having asked for that has given way, where room was needed.
+    /// Checks that files which left the trash without a request have given way because their room was needed.
     func checkTrash() throws(Promises.Broken) {
         let hasGivenWay = givenWay.lower()
         defer { (lostFromTrash, lostWhileKept) = ([], []) }
@@ -108,7 +113,7 @@ extension World {
     }
 }
 
-/// Set by whoever hears of something, from any thread.
+/// A flag that any thread may raise.
 final class SharedFlag: Sendable {
     private let isUp = Atomic(false)
 
@@ -116,6 +121,6 @@ final class SharedFlag: Sendable {
 
     func raise() { isUp.store(true, ordering: .relaxed) }
 
-    /// - Returns: whether it was up.
+    /// - Returns: whether the flag was raised.
     func lower() -> Bool { isUp.exchange(false, ordering: .relaxed) }
 }

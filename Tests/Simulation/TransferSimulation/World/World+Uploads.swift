@@ -6,11 +6,11 @@ import TransferPorts
 import TransferStore
 import TransferTestSupport
 
-/// Uploads on their way in.
+/// Uploads whose content clients send to the server.
 extension World {
     static let block = Limits.blockSize
 
-    /// - Parameter parts: whether it is to come in parts.
+    /// - Parameter parts: whether the client sends the upload in parts.
     func plan(_ step: Step, parts: Bool) -> Int {
         let bits = step.c
         var content: Int
@@ -45,7 +45,7 @@ extension World {
         return uploads.count - 1
     }
 
-    /// One of the few, or one in a directory that was made just now, or has to be.
+    /// One of the few names of the mix, or a path in a directory that is new or does not exist yet.
     func path(for step: Step) -> String {
         guard mix.hasFreshDirectories, step.b >> 22 % 4 == 0 else {
             return mix.names[Int(step.b) % mix.names.count]
@@ -54,7 +54,7 @@ extension World {
         return "n\(freshDirectories)/" + (step.b >> 26 % 2 == 0 ? "a" : "m/a")
     }
 
-    /// Some small ones, one after the other.
+    /// Sends some small uploads, one after the other.
     func batch(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         for number in 0..<3 + step.c >> 20 % 4 {
@@ -64,14 +64,14 @@ extension World {
         if busy != nil || step.c >> 2 % 2 == 0 { try publish(session) }
     }
 
-    /// All of it at once.
+    /// Sends a whole upload at once.
     func bring(_ index: Int, on session: Session) throws {
         try begin(index, on: session)
         try append(.max, to: session)
         try end(session)
     }
 
-    /// Somebody sends some of the last uploads again as others, to the same paths, and one more.
+    /// Sends some of the last uploads again with new ids to the same paths, and one more upload.
     func resend(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let stored = uploads.filter { !$0.isInParts && $0.caller == session.caller && $0.answer != nil }
@@ -90,7 +90,8 @@ extension World {
         if step.c >> 2 % 2 == 0 { try publish(session) }
     }
 
-    /// A client goes with all of an upload on its way, and comes again with another one for the same path, which is faster.
+    /// A client goes while a whole upload is on its way, and comes back with another upload for the same path, which
+    /// overtakes the first one.
     func overtake(_ step: Step) throws {
         guard let old = session(step.a), old.current == nil else { return }
         let first = plan(step, parts: false)
@@ -111,7 +112,7 @@ extension World {
         try begin(plan(step, parts: false), on: session)
     }
 
-    /// Somebody comes again with what he has brought, or is just bringing over another connection.
+    /// Sends an upload again that the client has sent before, or is sending over another connection.
     func askAgain(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let own = uploads.indices.filter { uploads[$0].caller == session.caller && !uploads[$0].isInParts }
@@ -120,7 +121,7 @@ extension World {
         if step.c >> 1 % 8 == 0 { try misuse(index, on: session) } else { try begin(index, on: session) }
     }
 
-    /// Somebody sends other content under an id that was acknowledged.
+    /// Sends other content under an id that was acknowledged.
     func misuse(_ index: Int, on session: Session) throws {
         let id = uploads[index].id
         guard uploads[index].answer != nil, session.intake.lookup([id], .xxh128)[0] != nil else { return }
@@ -136,7 +137,7 @@ extension World {
             }
             let outcome = try session.intake.finish(begun.upload, DeclaredEnd())
             guard !disk.isDead, case .acknowledged? = outcome else {
-                // It was forgotten meanwhile.
+                // The server has forgotten the upload meanwhile.
                 return leave(session)
             }
         } catch {
@@ -161,9 +162,9 @@ extension World {
         session.current = Current(open: begun.upload, attempt: attempt, whole: 0..<size, range: 0..<size)
     }
 
-    /// Makes an upload depend on what has its path now.
+    /// Lets an upload depend on the present file at its path.
     ///
-    /// - Returns: what that is; nil for an upload that depends on nothing.
+    /// - Returns: the object that the upload demands; nil for an upload that depends on no object.
     private func demand(of open: OpenUpload, _ upload: Upload) -> Demand? {
         switch upload.condition {
         case nil: return nil
@@ -184,7 +185,7 @@ extension World {
         try append(Int(step.b % 6000) + 1, to: session, isDamaged: step.c % 8 == 0)
     }
 
-    /// - Parameter isDamaged: whether it arrives otherwise than it was sent, if anybody can tell.
+    /// - Parameter isDamaged: whether a byte changes on the way, if a digest allows the server to notice.
     func append(_ count: Int, to session: Session, isDamaged: Bool = false) throws {
         guard var current = session.current, !current.range.isEmpty else { return }
         let piece = current.range.prefix(count)
@@ -204,7 +205,7 @@ extension World {
         if let claim = current.claim { try wrote(claim) }
     }
 
-    /// Now and then its sender is mistaken about what it has sent.
+    /// Ends an upload. Sometimes the sender has not sent everything, or declares a wrong digest.
     func end(_ step: Step) throws {
         guard let session = session(step.a), let current = session.current else { return }
         if !current.range.isEmpty, step.c % 16 != 0 { try append(.max, to: session, isDamaged: step.c % 16 == 2) }
@@ -221,7 +222,7 @@ extension World {
             end.size = UInt64(contents[upload.content].count)
             end.digest = isMistaken ? Digest(.xxh128, [UInt8](repeating: 0, count: 16)) : digest(of: upload.content)
         } else if !current.range.isEmpty, !upload.isSized {
-            // Without any word of what was to come, nobody could tell.
+            // Without a declared size or digest, the server could not notice that content is missing.
             current.open.suspend()
             return
         }
@@ -235,7 +236,7 @@ extension World {
             if upload.isInParts { tookAll(of: current.upload) }
             uploads[current.upload].isOnItsWay = true
             session.sealed.append(current.attempt)
-            // As those who call do it.
+            // The callers of the intake do the same.
             if session.intake.hasMuchVerified { try publish(session) }
         case .success(let outcome?): try told(outcome, current.upload)
         case .failure(let error):

@@ -12,15 +12,15 @@ import TransferStore
 import TransferSystem
 import TransferTestSupport
 
-/// A server's intake with its store on a simulated disk or in memory, callers that come and go, and what they were promised.
+/// The intake of a server with its store on a simulated disk or in memory, its callers, and the promises of the server.
 final class World {
     struct Options {
         let mix: Mix
-        /// Whether nothing else in this process opens or closes anything meanwhile.
+        /// Whether no other code of this process opens or closes descriptors during the run.
         var countsDescriptors = false
-        /// A planted mistake.
+        /// A planted mistake of the disk: syncs of directories are reported without being made.
         var forgetsDirectories = false
-        /// Another one.
+        /// A planted mistake of the server: the catalog does not keep intended changes of names.
         var forgetsIntended = false
         /// Whether steps, and calls to the disk, are printed.
         var tells = false
@@ -29,29 +29,29 @@ final class World {
     let options: Options
     var mix: Mix { options.mix }
     let directory: TemporaryDirectory
-    /// Where the directory is, as a mark in it says; nil where it has none, or that of another disk.
+    /// Place of the directory, as a mark in it says; nil if the directory has no mark, or that of another disk.
     let home = SimulatedHome()
-    /// Whether it was ever copied: a server that need not look for that costs no call.
+    /// Whether the directory was ever copied. A server that need not look for a copy makes no calls to do so.
     var hasMigrated = false
-    /// Power cuts so far, each of which leaves another directory.
+    /// Number of power cuts so far, each of which leaves another directory.
     var number = 0
     var path: String
-    /// A disk, or memory in its place.
+    /// A simulated disk, or memory in its place.
     var disk: any SimulatedStorage
     let records: SimulatedCatalog
-    /// Nothing in a world without mailboxes.
+    /// Ledger of the mailboxes; nil in a world without mailboxes.
     let ledger: SimulatedLedger?
     var mailroom: Mailroom?
     var mails: [SentMail] = []
-    /// What was last found in the ledger.
+    /// Rows that the ledger had at the last check.
     var rows: [MailKey: MailRow] = [:]
-    /// What each row was, in each of its states so far.
+    /// Last row of each delivery in each state that the delivery has had.
     var earlierRows: [MailKey: [DeliveryState: MailRow]] = [:]
-    /// What had ended, and is in it no more.
+    /// Rows of deliveries that had ended and are no longer in the ledger.
     var forgotten: [MailKey: MailRow] = [:]
-    /// What recipients have said.
+    /// States that recipients have reported for their deliveries.
     var said: [MailKey: Said] = [:]
-    /// Whether somebody has just looked what has waited for too long.
+    /// Whether a step has just looked for deliveries that have waited for too long.
     var mayExpire = false
     var checkedMail: (medium: Int, ledger: Int)?
     let signer: ServerIdentity?
@@ -60,98 +60,101 @@ final class World {
     var sessions: [Session?]
     /// Connections whose clients have gone.
     var ghosts: [Session] = []
-    /// Whose calls others may come between now.
+    /// Session between whose calls other connections may act now.
     var busy: Session?
-    /// The upload in parts that they are about.
+    /// The upload in parts that these calls are about.
     var busyUpload: Int?
-    /// Steps of others that came between.
+    /// Number of steps between the calls of another step.
     var stepsBetween = 0
-    /// What went wrong when others came between.
+    /// Error of a step between the calls of another step.
     var trouble: (any Error)?
     var connections = 0
-    /// Grows with whatever happens.
+    /// Number that grows with each answer and each start of a server.
     var moment = 0
-    /// Servers so far.
+    /// Number of servers so far.
     var servers = 0
     var random: SplitMix64
     let clock = VirtualClock()
     var uploads: [Upload] = []
     var contents: [[UInt8]] = []
-    /// Contents by their beginnings, which say enough of most of them and are looked up fast.
+    /// Contents by their first bytes, which distinguish most contents and are fast to look up.
     var beginnings: [[UInt8]: [Int]] = [:]
     var promises = Promises()
-    /// Bytes that others have taken away, and that the server still counts.
+    /// Bytes that other programs have removed and that the server still counts.
     var strayBytes = 0
-    /// Whether what the server says now reaches nobody, because its connection has gone.
+    /// Whether answers of the server reach no client now, because the client of the connection has gone.
     var isUnheard = false
-    /// Whether nobody knows what a server has to count.
+    /// Whether the world does not know how many bytes a server has to count.
     var isMiscounted = false
-    /// Paths that the newest of all connections has replaced something under, and its number.
+    /// Paths under which connections have replaced a file, with the number of the newest of these connections.
     var overwriters: [String: Int] = [:]
-    /// Paths of files that the disk has lost, and whether the server was told.
+    /// Paths of files that the disk has damaged, and whether the server knows about the damage.
     var rotten: [String: Bool] = [:]
-    /// Contents of files of which the server was told that the disk has lost them.
+    /// Contents of damaged files that were reported to the server.
     var knownRot: [Medium.Object: [UInt8]] = [:]
     var callers: [Caller]
-    /// Whether the second client may send; it may be told that it may not in the middle of an upload.
+    /// Whether the second client may send. The client may lose this right in the middle of an upload.
     var guestMaySend = true
-    /// What servers have done, and what has happened.
+    /// Operations in which servers have succeeded, and kinds of steps that were taken.
     var done: Set<Operation> = []
     var kinds: Set<Step.Kind> = []
-    /// Keys that people were told to be kept, by their names.
+    /// Keys that the server has confirmed, by the names of the recipients.
     var sealingKeys: [String: [UInt8]] = [:]
-    /// Directories that others have removed under this server.
+    /// Directories that other programs have removed under this server.
     var removedDirectories: [String] = []
     /// Directories that this server has made durable.
     var durableDirectories: Set<String> = []
-    /// Contents that others have put somewhere, too.
+    /// Contents that may be stored several times, because files were copied, moved or linked.
     var copied: Set<Int> = []
-    /// Contents of files that a server touches when it takes a second name away, by their paths.
+    /// Contents of files that a server touches when it removes a second name, by path.
     var touched: [String: Int] = [:]
-    /// What others have written or copied, and what the disk has made of something, by their paths.
+    /// Contents that other programs have written or copied, and those that the disk has damaged, by path.
     var foreign: [String: Set<[UInt8]>] = [:]
-    /// Files that commands have stored so that they do not replace them, with what the content was changed last and the server.
+    /// Files that commands have stored and must not replace, with the last change of the content and the server.
     var commandFiles: [Medium.Object: CommandFile] = [:]
-    /// Every name of a whole upload so far.
+    /// Every name that a whole upload has got so far.
     var log:
         [(path: String, content: Int, object: Medium.Object?, replaced: [UInt8]?, replacedObject: Medium.Object?)] = []
-    /// Descriptors of this process before the first server.
+    /// Number of open descriptors of this process before the first server.
     let descriptors: Int
     /// Numbers of receipts that were given.
     var receiptNumbers: Set<UInt64> = []
-    /// What the parts that are coming may write.
+    /// Claims of the parts that clients are sending.
     var claims: [Claim] = []
-    /// Parts of the trash so far.
+    /// Number of parts of the trash so far.
     var trashBatches: UInt32 = 0
-    /// Places in the trash that files have got beside their own names, which something else is about to take, or has taken.
+    /// Paths in the trash that files have in addition to their own names, which another object is about to take or has
+    /// taken.
     var keptLinks: [Medium.Object: Set<String>] = [:]
-    /// How many files have given way and are kept, so far.
+    /// Number of files so far that have given way and are kept.
     var kept = 0
-    /// Whether the server has said in this step that the trash has given way, and what has lost its name there since it was looked.
+    /// Whether the server has reported in this step that the trash has given way, and the files that have lost their
+    /// names in the trash since the last check.
     let givenWay = SharedFlag()
     var lostFromTrash: [(path: String, object: Medium.Object)] = []
-    /// Files that were kept in this step and have lost their names in the trash again, while they had their own names still.
+    /// Files that were kept in this step and have lost their names in the trash again, while they still had their own
+    /// names.
     var lostWhileKept: Set<Medium.Object> = []
-    /// Whether any file has got a second name: a server counts that at its start, and not when it is made.
+    /// Whether any file has got a second name. A server counts second names when it starts, and not when they are made.
     var hasLinked = false
-    /// Directories that nobody had made before, so far.
+    /// Number of new directories in paths so far.
     var freshDirectories = 0
-    /// Changes of names that are made in this step, and what has moved in it so far.
+    /// Changes of names in this step, and the moves that they have made so far.
     var changing: [TreeChange] = []
     var moves: [SimulatedDisk.Move] = []
-    /// Files that the catalog had only under paths of others when these changes began.
+    /// Files that the catalog had only under the paths of other files when these changes began.
     var misplaced: Set<Medium.Object> = []
-    /// The connection whose command makes them, where they belong to one.
+    /// Session whose command makes the changes; nil if they belong to no command.
     var changer: Session?
-    /// When something was moved to a path for the last time, in changes as promises count them.
+    /// Time of the last move to each path, counted in changes as the promises count them.
     var arrivals: [String: Int] = [:]
-    /// What was checked last: nothing has to be checked that has not changed since.
+    /// Versions at the last check: a state that has not changed since needs no new check.
     var checked: (medium: Int, promises: Int)?
     let trace = Trace()
-    /// Calls to disks that are no more.
+    /// Number of calls to earlier disks.
     var earlierCalls: UInt64 = 0
 
-    /// Syncs that have failed on disks that are no more.
+    /// Number of failed syncs on earlier disks.
     var earlierFailedSyncs = 0
 
     var calls: UInt64 { earlierCalls + disk.calls }
