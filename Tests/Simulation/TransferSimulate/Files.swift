@@ -1,7 +1,7 @@
 import Glibc
 import TransferSimulation
 
-/// Recorded cases on the disk, a file each.
+/// Recorded cases on disk, one in each file.
 enum Files {
     struct Failed: Error, CustomStringConvertible {
         let path: String
@@ -15,7 +15,7 @@ enum Files {
         }
     }
 
-    /// The paths of all cases of a directory, by name.
+    /// Paths of all cases in a directory, sorted by name.
     static func cases(in directory: String) throws(Failed) -> [String] {
         guard let stream = opendir(directory) else { throw Failed(directory) }
         defer { closedir(stream) }
@@ -26,7 +26,7 @@ enum Files {
             }
             if name.hasSuffix(".txt") { found.append("\(directory)/\(name)") }
         }
-        // A misspelt directory is not to look as if all were well.
+        // A misspelt directory must not look like a success.
         guard !found.isEmpty else { throw Failed(directory, "no case in it") }
         return found.sorted()
     }
@@ -47,7 +47,7 @@ enum Files {
         guard fclose(file) == 0, isWritten else { throw Failed(path) }
     }
 
-    /// A name that says what a case shows: the seed, and the beginning of the kind of failure.
+    /// File name that says what a case shows: the seed, and the first words of the kind of failure.
     static func name(of failure: Simulation.FailedRun) -> String {
         let mostWords = 8
         let words = failure.kind.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }

@@ -1,9 +1,11 @@
 import Glibc
 import TransferSimulation
 
-/// Plays one seed after the other until the time is over, so many have run, or a promise is broken; or recorded cases.
+/// Plays seed after seed until the time is over, the number of runs is reached, or a promise is broken; or plays
+/// recorded cases.
 ///
-/// Exits with 1 if a promise was broken, with 64 if the arguments are wrong, with 70 if a run does not end.
+/// Exits with 1 if a promise was broken, with 64 if the arguments are wrong, with 70 if a run does not end, and with 74
+/// if a case cannot be read or written.
 @main enum Main {
     private static let usage = """
         usage: transfer-simulate [OPTION...]
@@ -27,7 +29,7 @@ import TransferSimulation
             print(usage, terminator: "")
             exit(64)
         }
-        // Dictionaries have one order for all runs of a seed then.
+        // Deterministic hashing gives dictionaries the same order in all runs of a seed.
         if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
             setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
             var vector = CommandLine.arguments.map { strdup($0) } + [nil]
@@ -104,14 +106,14 @@ import TransferSimulation
         return kinds.isEmpty
     }
 
-    /// Prints at once, also where the output goes to a file: the next seed may end the process.
+    /// Prints at once, even into a file, because the next seed may end the process.
     private static func say(_ text: String, terminator: String = "\n") {
         print(text, terminator: terminator)
         fflush(nil)
     }
 }
 
-/// What stands on the command line.
+/// Flags of the command line, with their values.
 private struct Options {
     var numbers: [String: UInt64] = [:]
     var texts: [String: String] = [:]
@@ -138,12 +140,12 @@ private struct Options {
             default: return nil
             }
         }
-        // Only what was shrunk can be recorded.
+        // Only a failure that was shrunk can be recorded.
         if isQuick, texts["--record"] != nil { return nil }
     }
 }
 
-/// How long a run takes, by the clock on the wall and by that of the process.
+/// Limits the duration of all runs, by wall clock and by processor time.
 private struct Watch {
     private static let secondsBetweenLines = 10
 
@@ -168,7 +170,7 @@ private struct Watch {
         return spent.tv_sec >= mostProcessor
     }
 
-    /// Whether it is time for a line about how far the run is; each time is answered once.
+    /// Whether a line about progress is due. Each due time counts once.
     var wantsLine: Bool {
         mutating get {
             guard time(nil) >= nextLine else { return false }
@@ -178,9 +180,9 @@ private struct Watch {
     }
 }
 
-/// Failures, counted by their kinds.
+/// Failures, grouped and counted by kind.
 private struct Kinds {
-    /// Seeds or files that are named of each kind.
+    /// Most seeds or files that the table names for each kind.
     private static let named = 5
 
     private var found: [String: (count: Int, first: [String])] = [:]

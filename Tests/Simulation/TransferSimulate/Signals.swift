@@ -1,17 +1,19 @@
 import Glibc
 import Synchronization
 
-/// Ends the process when a run does not end, and says which one. A run has one thread, so a lock that it waits for stays held.
+/// Ends the process when a run does not end, and prints the seed of that run. A run has one thread, so a lock that the
+/// thread waits for stays held.
 enum Hang {
-    /// Seconds for a run with all attempts to shorten it. They take seconds on a quiet machine, so that a busy one has time enough.
+    /// Seconds that a run may take, including all attempts to shorten it. A quiet machine needs a few seconds, so this
+    /// is enough for a busy one.
     private static let limit: UInt32 = 600
 
-    /// The same status as sysexits.h has for an internal error.
+    /// Exit status of sysexits.h for an internal error.
     private static let status: Int32 = 70
 
     private static let seed = Atomic<UInt64>(0)
 
-    /// To be called once.
+    /// Call this once, before the first run.
     static func watch() {
         signal(SIGALRM) { _ in Hang.end() }
     }
@@ -21,7 +23,7 @@ enum Hang {
         alarm(limit)
     }
 
-    /// Runs in a signal handler, so nothing here asks for memory.
+    /// This runs in a signal handler, so it must not allocate memory.
     private static func end() {
         let digits = 20
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: digits) { text in
@@ -40,13 +42,13 @@ enum Hang {
     }
 }
 
-/// SIGINT and SIGTERM end the process behind the run that is being played, so that its directory in memory goes with it.
+/// SIGINT and SIGTERM end the process after the present run, so that the run can remove its directory in memory.
 enum Stop {
     private static let isWanted = Atomic<Bool>(false)
 
     static var isAsked: Bool { isWanted.load(ordering: .relaxed) }
 
-    /// To be called once.
+    /// Call this once, before the first run.
     static func watch() {
         for number in [SIGINT, SIGTERM] {
             signal(number) { _ in Stop.isWanted.store(true, ordering: .relaxed) }
