@@ -5,7 +5,8 @@ import TransferTestSupport
 @testable import TransferSimulation
 
 @Suite struct MediumTests {
-    /// Somebody removes a directory with what is in it, and makes one of the same name: nothing of the first can be found.
+    /// A directory that gets the name of a removed one contains no file of the removed directory, even after a power
+    /// cut.
     @Test func aDirectoryThatIsMadeAgainIsEmpty() throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         var medium = Medium(root: directory.path, clock: VirtualClock())
@@ -21,7 +22,7 @@ import TransferTestSupport
         #expect(medium.possibilities(at: "d/a").allSatisfy { $0 == .nothing })
     }
 
-    /// What is synced as a whole is one disk: what was written on the other one may be gone after a power cut.
+    /// A sync of a whole disk covers only that disk: a power cut may take content that was written to the other one.
     @Test(arguments: [false, true]) func aSyncOfOneDiskLeavesTheOtherOne(ofSecond: Bool) throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         var medium = Medium(root: directory.path, clock: VirtualClock())
@@ -36,7 +37,7 @@ import TransferTestSupport
         #expect((medium.possibilities(at: "v/a") == [.content([2])]) == ofSecond)
     }
 
-    /// Neither a second name nor a rename leads from one disk to the other, and a folder with a disk on it stays.
+    /// Links and renames do not lead from one disk to the other, and the folder on which a disk is mounted stays.
     @Test func noNameLeadsToTheOtherDisk() throws {
         let directory = try TemporaryDirectory(prefersMemory: true)
         var medium = Medium(root: directory.path, clock: VirtualClock())

@@ -8,9 +8,10 @@ import TransferTestSupport
 
 @testable import TransferSimulation
 
-/// What the product can do is what the simulator does: whoever adds the one has to say here where the other is.
+/// The simulator does what the product can do. An addition to the product needs an entry here that says how it is
+/// simulated.
 @Suite struct OperationTests {
-    /// How something that the product can do is simulated, or why it need not be.
+    /// How an ability of the product is simulated, or why it need not be simulated.
     enum Simulated {
         case by([TransferSimulation.Operation])
         case not(because: String)
@@ -19,7 +20,7 @@ import TransferTestSupport
 
         var operations: [TransferSimulation.Operation] { if case .by(let operations) = self { operations } else { [] } }
 
-        /// Whether there is something to say.
+        /// Whether the entry names operations or gives a reason.
         var isStated: Bool {
             switch self {
             case .by(let operations): !operations.isEmpty
@@ -30,7 +31,7 @@ import TransferTestSupport
 
     // MARK: What is really done
 
-    /// Runs that break a promise say nothing here: that is another test's.
+    /// A run that breaks a promise does not count here, because another test reports it.
     private static let reached: Simulation.Figures = {
         var figures = Simulation.Figures()
         for seed in 100_000..<100_400 as Range<UInt64> {
@@ -104,7 +105,7 @@ import TransferTestSupport
 
     // MARK: Entry points
 
-    /// What can be called of the intake and of the mailroom from outside, by the file that declares it, and how it is simulated.
+    /// Functions of the intake and of the mailroom that other targets can call, by file, and how they are simulated.
     private static let entries: [String: Simulated] = [
         "Adoption begin": .by(.adopt), "Adoption step": .by(.adopt),
         "Adoption stop": .not(because: "a simulated server only ends by death, which leaves more behind"),
@@ -143,7 +144,7 @@ import TransferTestSupport
         "KnownUploads close": .not(because: "a simulated server only ends by death, which leaves more behind"),
     ]
 
-    /// What reads, or computes, and leaves everything as it is.
+    /// Functions that only read or compute, and change no state.
     private static let readers: Set<String> = [
         "Caller allowed", "Caller pathForChanging", "Caller inner", "Caller pathForMaking", "Caller maximumUpload",
         "Caller outer",

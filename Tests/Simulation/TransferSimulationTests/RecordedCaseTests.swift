@@ -8,7 +8,7 @@ import TransferSystem
 @testable import TransferSimulation
 
 @Suite struct RecordedCaseTests {
-    /// Mixes are all different, so that some of the seeds have each form of each value.
+    /// The mixes of seeds differ, so that each form of each value occurs for some of the seeds.
     @Test(arguments: 0..<40 as Range<UInt64>, Simulation.StoreKind.allCases)
     func whatIsWrittenIsReadAgain(_ seed: UInt64, over store: Simulation.StoreKind) throws {
         let whole = Simulation.recorded(seed: seed, store)
@@ -20,7 +20,7 @@ import TransferSystem
         #expect(read.steps == recorded.steps)
     }
 
-    /// In another process, with one order for all dictionaries.
+    /// The seeds play in another process, in which all dictionaries have one order.
     @Test func aWrittenRunPlaysAsItsSeed() async {
         #expect(OneOrder.isSet)
         await #expect(processExitsWith: .success) {
@@ -32,7 +32,7 @@ import TransferSystem
         }
     }
 
-    /// A property that a case does not have would be another one with the next change of `Mix`.
+    /// A property that a case does not contain would have another value after the next change of `Mix`.
     @Test func aCaseHasAllThatAWorldReads() {
         let properties = Mirror(reflecting: Mix()).children.compactMap(\.label)
         let written = Set(Mix.fields.map { $0.name.split(separator: ".")[0] }.map(String.init))
@@ -92,7 +92,7 @@ import TransferSystem
         #expect(Simulation.kind(of: Failure(.busy, "a")) == Simulation.kind(of: Failure(.busy, "b")))
     }
 
-    /// Without a power cut these steps fail, too, and it is another mistake.
+    /// Without a power cut these steps fail, too, but for another cause.
     @Test func aShorterRunCountsOnlyWithTheSameKind() {
         let kinds: [Step.Kind] = [.begin, .kill, .publish, .rest, .powerCut, .wait, .kill]
         let steps = kinds.map { Step(kind: $0, a: 0, b: 0, c: 0) }

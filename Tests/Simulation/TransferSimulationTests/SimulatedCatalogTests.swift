@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferSimulation
 
-/// What the simulated catalog keeps across faults and power cuts: no less than SQLite does, and no more.
+/// Across faults and power cuts, the simulated catalog keeps no less than SQLite does, and no more.
 @Suite struct SimulatedCatalogTests {
     private static let cuts = 0..<64 as Range<UInt64>
 
@@ -16,9 +16,9 @@ import TransferTestSupport
             id: UploadID(high: 1, low: number), state: .committed, path: "\(number)", size: 1, begun: 1, committed: 1)
     }
 
-    /// Ids that are left after a server has done something and the power was cut.
+    /// Ids that the catalog has after calls of a server and a power cut.
     ///
-    /// - Parameter seed: chooses what the power cut takes.
+    /// - Parameter seed: chooses the commits that the power cut takes.
     private static func left(
         _ seed: UInt64, _ body: (Catalog, SimulatedCatalog) throws -> Void
     ) throws -> Set<UInt64> {
@@ -28,7 +28,7 @@ import TransferTestSupport
         var random = SplitMix64(seed: seed)
         try simulated.cutPower(&random)
         let ids = Set((0..<8).filter { simulated[UploadID(high: 1, low: $0)] != nil })
-        // The next server finds the same.
+        // The next server finds the same ids.
         let next = try simulated.open()
         for id in 0..<8 as Range<UInt64> {
             #expect(try (next.entries(for: [UploadID(high: 1, low: id)])[0] != nil) == ids.contains(id))
@@ -49,7 +49,8 @@ import TransferTestSupport
         }
     }
 
-    /// A server that was told of a failure does not know what is on disk, and never has a later commit without an earlier one.
+    /// A server that receives a failure does not know what is on disk. The disk never has a later commit without an
+    /// earlier one.
     @Test func aCommitWhoseSyncFailedIsThereOrNot() throws {
         let kinds = try Self.cuts.map { seed in
             try Self.left(seed) { catalog, simulated in
@@ -62,7 +63,7 @@ import TransferTestSupport
         #expect(Set(kinds) == [[0], [0, 1]])
     }
 
-    /// What is behind it is durable with what it has recorded.
+    /// The sync of a later commit also makes the earlier commit durable.
     @Test func aLaterSyncCoversWhatHadFailed() throws {
         for seed in Self.cuts {
             let left = try Self.left(seed) { catalog, simulated in
@@ -86,7 +87,7 @@ import TransferTestSupport
         }
     }
 
-    /// What is recorded without a sync is taken or not, the newest first.
+    /// A power cut may take records that were made without a sync, the newest first.
     @Test func whatIsUnfinishedMayBeTaken() throws {
         let counts = try Self.cuts.map { seed in
             let directory = try TemporaryDirectory(prefersMemory: true)
@@ -104,7 +105,7 @@ import TransferTestSupport
         #expect(Set(counts) == [0, 1, 2, 3])
     }
 
-    /// - Parameter number: chooses whether it dies before, behind or in the sync of a commit.
+    /// - Parameter number: chooses whether the process dies before a commit, after a commit, or in its sync.
     @Test(arguments: [0, 1, 2] as [UInt32]) func aProcessThatDiesRecordsNothingMore(number: UInt32) throws {
         var isDead = false
         let kinds = try Self.cuts.map { seed in

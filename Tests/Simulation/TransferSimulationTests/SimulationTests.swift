@@ -3,13 +3,13 @@ import Testing
 import TransferSimulation
 
 @Suite struct SimulationTests {
-    /// Some seconds of what `make simulate` does without end.
+    /// Plays for some seconds what `make simulate` plays without end.
     @Test(arguments: 0..<8, Simulation.StoreKind.allCases)
     func nothingIsBroken(_ group: UInt64, over store: Simulation.StoreKind) throws {
         for seed in group * 1000..<group * 1000 + 6 { _ = try Simulation(store: store).run(seed: seed) }
     }
 
-    /// A simulator that finds nothing in a server which breaks its promise would be worth nothing.
+    /// A simulator that found no broken promise with a planted mistake would prove nothing.
     @Test func findsAcknowledgementsBeforeTheDirectoryIsSynced() {
         let found = (0..<50 as Range<UInt64>).contains { seed in
             do throws(Simulation.FailedRun) {
@@ -22,7 +22,8 @@ import TransferSimulation
         #expect(found)
     }
 
-    /// Neither in one that moves files without a note: whatever kills it there leaves files that nobody knows under their paths.
+    /// The simulator must also find moves without a note: a server that is killed during a move leaves files that the
+    /// catalog does not know under their paths.
     @Test(arguments: Simulation.StoreKind.allCases) func findsMovesThatAreNotNoted(over store: Simulation.StoreKind) {
         let found = (0..<200 as Range<UInt64>).contains { seed in
             do throws(Simulation.FailedRun) {
@@ -35,8 +36,8 @@ import TransferSimulation
         #expect(found)
     }
 
-    /// Every call to the disk and every outcome is the same whenever a seed is played. In processes of their own, which have
-    /// one order for all dictionaries, as that of `make simulate` has.
+    /// Every call to the disk and every outcome is the same whenever a seed is played. The seeds play in other
+    /// processes, in which all dictionaries have one order, as in that of `make simulate`.
     @Test func aSeedAlwaysPlaysTheSame() async throws {
         #expect(OneOrder.isSet)
         let first = try await Self.traces()
@@ -45,7 +46,7 @@ import TransferSimulation
         #expect(first == second)
     }
 
-    /// What some seeds come to in another process.
+    /// Traces of some seeds, played in another process.
     private static func traces() async throws -> [UInt8] {
         let result = await #expect(
             processExitsWith: .success, observing: [\.standardOutputContent]
@@ -60,7 +61,8 @@ import TransferSimulation
     }
 }
 
-/// Processes that the tests start have one order for all dictionaries. Never undone: the tests of one process run at the same time.
+/// Gives all dictionaries one order in processes that the tests start. The variable stays set, because the tests of one
+/// process run at the same time.
 enum OneOrder {
     static let isSet = setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1) == 0
 }
