@@ -1,7 +1,7 @@
 package import TransferAccess
 import TransferSystem
 
-/// Lists of who may come in, in memory. What one edit changes, others see at one moment, or not at all if it fails.
+/// Access lists in memory. The changes of one edit take effect at one moment, or not at all if the edit fails.
 package final class MemoryAccess: AccessLists {
     private struct State: Sendable {
         var keys = CurrentList<AuthorizedKey>("keys")
@@ -9,7 +9,7 @@ package final class MemoryAccess: AccessLists {
     }
 
     private let state = Locked(State())
-    /// Held by one edit at a time.
+    /// Held by one edit at a time, so that edits do not mix.
     private let editing = Locked(())
 
     package init() {}
@@ -33,7 +33,7 @@ package final class MemoryAccess: AccessLists {
         return result
     }
 
-    /// What one edit has made of the lists so far.
+    /// The lists with the changes that one edit has made so far.
     private final class Draft: AccessEditing {
         var keys: AuthorizedKeys
         var tokens: AccessTokens
@@ -61,7 +61,7 @@ package final class MemoryAccess: AccessLists {
 }
 
 extension CurrentList {
-    /// The same list with other entries.
+    /// The list with other entries, as a new revision; this list if the content is the same.
     fileprivate func replaced(by list: AccessList<Entry>) -> CurrentList {
         list.content == self.list.content ? self : CurrentList(name, list, revision: revision + 1)
     }

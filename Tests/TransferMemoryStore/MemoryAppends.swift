@@ -3,7 +3,7 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What is known of an append upload beside its bytes.
+/// The state of an append upload besides its bytes.
 struct MemoryAppend: Sendable {
     let declaration: [UInt8]
     var kept = AppendMark()
@@ -91,14 +91,14 @@ extension MemoryStore: AppendStore {
         return MemoryAppendable(id, staged, append.declaration, in: medium)
     }
 
-    /// Makes the part of an upload again that was published and never ended, from the file that it became.
+    /// Recreates the part of an upload that was published but never ended, from the published file.
     private func bringBack(
         _ id: UploadID, _ append: MemoryAppend, quota: Quota?,
         to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> Bool {
         let mark = append.noted
         guard mark.total == mark.offset, let target = try target(append.declaration) else { return false }
-        // Refuse what there is no room for before there is a part that counts.
+        // Check the room first, because a part counts against the quota as soon as it exists.
         let room = try stage(id: id, size: mark.offset, filled: nil, permissions: nil, quota: quota)
         defer { room.discard() }
         let whole = ContentDigester.digest(AppendMark.function, size: mark.offset, ofBlocks: mark.blocks + mark.tail)

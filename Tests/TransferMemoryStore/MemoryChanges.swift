@@ -30,7 +30,7 @@ extension MemoryStore {
 }
 
 extension MemoryStore {
-    /// Completes the records of what was changed, or takes the change back.
+    /// Records the changes, or restores the state before them if they cannot be recorded.
     fileprivate func record(_ changes: KnownChanges, orRestore before: MemoryMedium.State) throws(Failure) {
         do throws(RecordsError) {
             try changeRecords?.complete(.none, changes)
@@ -42,13 +42,13 @@ extension MemoryStore {
     }
 }
 
-/// Makes changes as a whole, each under the lock.
+/// Makes each change as a whole, under the lock.
 private final class MemoryChanges: TreeEditing {
     private let store: MemoryStore
     private let command: StoringCommand?
-    /// Folders of the trash that something was taken out of.
+    /// Folders of the trash that entries were moved out of.
     private var emptied: Set<RelativePath> = []
-    /// The state before what is not committed, of a store that records changes with names.
+    /// The state before the first uncommitted change, if the store records changes.
     private var before: MemoryMedium.State?
 
     package let isFull = false
@@ -81,15 +81,15 @@ private final class MemoryChanges: TreeEditing {
         emptied = []
     }
 
-    /// Nothing was prepared.
+    /// Always empty, because `prepare` touches no files.
     package func finish() -> [TouchedFile] { [] }
 }
 
-/// One change. What it checks it checks before it changes anything.
+/// One change. All checks come before the first modification.
 private struct ChangeStep {
     private let planned: PlannedChange
     private let command: StoringCommand?
-    /// Bytes that nothing has any more.
+    /// The number of bytes that the change has freed.
     private(set) var freed: UInt64 = 0
     private(set) var kept: KeptFile?
 
@@ -97,7 +97,7 @@ private struct ChangeStep {
 
     init(_ planned: PlannedChange, for command: StoringCommand?) { (self.planned, self.command) = (planned, command) }
 
-    /// - Returns: what it was about, as it is now.
+    /// - Returns: the number of the changed node; nil for a discard without a place in the trash.
     mutating func make(_ state: inout State) throws(Failure) -> UInt64? {
         switch planned.change {
         case .folder(let path, let replaces, let attributes, _):
@@ -156,7 +156,7 @@ private struct ChangeStep {
         noteFile(node.number, path, replaces, &state)
     }
 
-    /// Gives what is made its name, in place of what has it.
+    /// Makes a node and gives it a path, in place of the node that has the path.
     private mutating func put(
         _ path: RelativePath, _ replaces: Bool, _ state: inout State, _ make: (inout MemoryTree) -> UInt64
     ) throws(Failure) {
@@ -189,15 +189,15 @@ private struct ChangeStep {
         return node.number
     }
 
-    /// The command replaces this file with nothing else.
+    /// Notes the file for the command, which must not replace the file by another one.
     private func noteFile(_ number: UInt64, _ path: RelativePath, _ replaces: Bool, _ state: inout State) {
         guard replaces else { return }
         state.rules.commands.add(state.tree.node(number)?.fileVersion, of: command, at: path)
     }
 
-    /// What has a path loses it.
+    /// Removes the node at a path, or moves it to the trash.
     ///
-    /// - Parameter comparing: whether it is what was compared; a move has compared what is moved.
+    /// - Parameter comparing: whether `planned.compared` describes this node. In a move, it describes the moved node.
     private mutating func giveWay(
         _ path: RelativePath, _ replaces: Bool, _ state: inout State, comparing: Bool = true
     ) throws(Failure) {
@@ -215,7 +215,7 @@ private struct ChangeStep {
         }
     }
 
-    /// Whether it is what was looked at.
+    /// Checks that the node is the one that the caller has looked at.
     private func check(_ node: MemoryTree.Node, _ path: RelativePath, comparing: Bool) throws(Failure) {
         if let expected = planned.expected, node.number != expected.object { throw .isReplaced(path) }
         if comparing {
@@ -275,7 +275,7 @@ private final class MemoryRemoval: TreeRemoval {
         return folders.isEmpty
     }
 
-    /// Removes a name, or looks at the next folder.
+    /// Removes one name, or descends into the next folder.
     private func removeNext() {
         guard let path = folders.last else { return }
         let next = store.medium.state.withLock { state -> RelativePath? in
@@ -296,7 +296,7 @@ private final class MemoryRemoval: TreeRemoval {
         }
     }
 
-    /// Takes what is recorded of the files along, where the store does that.
+    /// Removes the records of removed files in the same step, if the store records changes.
     private func recorded(_ body: () throws(Failure) -> Void) throws(Failure) {
         guard store.recordsChanges else { return try body() }
         let (count, folders) = (removed.count, folders)

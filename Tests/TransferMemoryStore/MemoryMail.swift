@@ -3,25 +3,26 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Keeps mail in memory. Each call is one transaction under the lock of the mailboxes. Calls fail only after `close`. Totals are counted
-/// at each call.
+/// Keeps mail in memory. Each call is one transaction under the lock of the mailboxes. Calls fail only after `close`.
+/// Each call counts totals anew.
 package final class MemoryMail: MailRecords {
     private let mailboxes: MemoryMailboxes
     private let clock: @Sendable () -> Int64
-    /// What the clock of the records said when `clock` said `opened`.
+    /// The time of the records' clock at the moment `opened` of `clock`.
     private let base: Int64
     private let opened: Int64
     private let isClosed = Atomic(false)
 
     /// - Parameters:
     ///   - mailboxes: the state that earlier records have left.
-    ///   - clock: nanoseconds of a clock that is never set.
+    ///   - clock: nanoseconds of a monotonic clock.
     package init(_ mailboxes: MemoryMailboxes, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds) {
         (self.mailboxes, self.clock, opened) = (mailboxes, clock, clock())
         base = mailboxes.state.withLock { $0.now }
     }
 
-    /// Nanoseconds for which the mailboxes have been open so far. The ages of mails and deliveries are measured by it.
+    /// The records' clock: nanoseconds for which the mailboxes have been open so far, over all servers. It measures the
+    /// ages of mails and deliveries.
     private var now: Int64 { base &+ max(0, clock() &- opened) }
 
     /// Runs `body` as one transaction.
@@ -47,7 +48,7 @@ package final class MemoryMail: MailRecords {
     }
 }
 
-// MARK: What waits
+// MARK: Waiting mail
 
 extension MemoryMail {
     package func waiting(for recipient: String?) -> (count: Int, bytes: UInt64) {
@@ -114,7 +115,7 @@ extension MemoryMail {
     }
 }
 
-// MARK: What becomes of it
+// MARK: Changes of deliveries
 
 extension MemoryMail {
     package func fetched(_ deliveries: [Delivery], at moment: Int64) throws(RecordsError) -> [Delivery] {
@@ -145,7 +146,7 @@ extension MemoryMail {
             let signed = receipts.map { $0(found) ?? [] }
             if let signed, signed.count != found.count { return .badSignature }
             var ended = EndedDeliveries()
-            // An upload that is named twice ends once.
+            // If the caller names an upload twice, its delivery ends once.
             var named: Set<UInt64> = []
             for (position, delivery) in found.enumerated() where named.insert(delivery.number).inserted {
                 let receipt = signed?[position]
@@ -178,7 +179,8 @@ extension MemoryMail {
 }
 
 extension Int64 {
-    /// An age can be any number; a moment that no clock has reached is before everything.
+    /// Subtracts an age, which can be any number. If the difference overflows, the moment is before or after all
+    /// others.
     fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         return overflow ? (other > 0 ? .min : .max) : difference

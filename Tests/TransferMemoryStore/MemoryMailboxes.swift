@@ -2,24 +2,24 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What records of mail in memory keep from one server to the next. Safe to call from any thread.
+/// The state that records of mail in memory keep from one server to the next. Safe to use from any thread.
 package final class MemoryMailboxes: Sendable {
     struct State: Sendable {
         var mails: [UploadID: StoredMail] = [:]
-        /// In the order of their numbers.
+        /// The deliveries, in the order of their numbers.
         var deliveries: [StoredDelivery] = []
-        /// The largest number that any delivery has had.
+        /// The largest number of any delivery so far.
         var lastNumber: UInt64 = 0
         var people: [PathKey: StoredPerson] = [:]
-        /// How often a person was entered.
+        /// The number of times that any person was entered.
         var peopleKept = 0
-        /// What the clock of the records said when it was last written down.
+        /// The time of the records' clock when it was last saved.
         var now: Int64 = 0
     }
 
     struct StoredMail: Sendable {
         var mail: Mail
-        /// When it was stored, by the clock of the records.
+        /// When the mail was stored, by the clock of the records.
         var since: Int64
     }
 
@@ -28,18 +28,18 @@ package final class MemoryMailboxes: Sendable {
         let id: UploadID
         let recipient: String
         var state: DeliveryState
-        /// UTC, in nanoseconds since 1970.
+        /// When the state was reached; UTC, in nanoseconds since 1970.
         var changed: Int64
         var receipt: [UInt8]?
-        /// When it came to its state, by the clock of the records.
+        /// When the state was reached, by the clock of the records.
         var since: Int64
     }
 
     struct StoredPerson: Sendable {
         let person: KnownPerson
-        /// UTC, in nanoseconds since 1970.
+        /// When the person was last entered; UTC, in nanoseconds since 1970.
         let seen: Int64
-        /// Grows with each entry.
+        /// Larger for a person who was entered later.
         let order: Int
     }
 
@@ -48,7 +48,7 @@ package final class MemoryMailboxes: Sendable {
     package init() {}
 }
 
-// MARK: What there is
+// MARK: Looking
 
 extension MemoryMailboxes.State {
     /// The deliveries that match, each with its mail, in the order of their numbers.
@@ -73,10 +73,10 @@ extension MemoryMailboxes.State {
         deliveries(of: id).first { $0.recipient.hasSameBytes(as: recipient) }
     }
 
-    /// Whether a recipient can still have a mail.
+    /// Whether a mail has a delivery that is still open.
     func isOpen(_ id: UploadID) -> Bool { deliveries.contains { $0.id == id && $0.state.isOpen } }
 
-    /// Counts the deliveries that wait for one person, or for all, from the senders that match.
+    /// Counts the open deliveries to one person, or to all if `recipient` is nil, from the senders that match.
     func waiting(for recipient: String?, from matches: (MailSender) -> Bool = { _ in true }) -> (
         count: Int, bytes: UInt64
     ) {
@@ -90,8 +90,8 @@ extension MemoryMailboxes.State {
         return total
     }
 
-    /// Why a mailbox does not take one more delivery; nil if it does. A sender may fill a part of it, and all senders without keys
-    /// count as one.
+    /// Why a mailbox refuses one more delivery; nil if it accepts the delivery. Each sender may fill a part of the
+    /// mailbox, and all senders without keys count as one.
     func refusal(
         _ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits
     ) -> MailRefusal? {
@@ -104,14 +104,14 @@ extension MemoryMailboxes.State {
         return sender.isUnproven ? .fullOfUnproven(recipient, limits) : .fullOfYours(recipient, limits)
     }
 
-    /// The position of the delivery with a number.
+    /// The position of the delivery with a number; nil if it does not exist.
     func index(of number: UInt64) -> Int? {
         guard number > 0 else { return nil }
         let index = position(behind: number - 1)
         return index < deliveries.count && deliveries[index].number == number ? index : nil
     }
 
-    /// The position of the first delivery with a larger number; the end if there is none.
+    /// The position of the first delivery with a larger number; the end if no number is larger.
     private func position(behind number: UInt64) -> Int { deliveries.firstIndex(behind: { $0.number <= number }) }
 }
 
@@ -121,13 +121,13 @@ extension MemoryMailboxes.StoredDelivery {
     }
 }
 
-// MARK: What becomes of it
+// MARK: Changing
 
 extension MemoryMailboxes.State {
-    /// Puts a mail into mailboxes.
+    /// Puts a mail into the recipients' mailboxes.
     ///
     /// - Parameters:
-    ///   - now: by the clock of the records.
+    ///   - now: the time, by the clock of the records.
     ///   - isThere: whether there is still content at a path.
     mutating func queue(
         _ mail: Mail, to recipients: [String], _ limits: MailLimits, at now: Int64, isThere: (RelativePath) -> Bool
@@ -163,11 +163,11 @@ extension MemoryMailboxes.State {
         return .queued(fresh: fresh, isKept: !isGood, freed: isGood ? nil : known)
     }
 
-    /// Ends a delivery, or gives one that has ended a receipt or another end.
+    /// Ends a delivery. A delivery that has ended before can get a receipt or another final state.
     ///
     /// - Parameters:
-    ///   - moment: UTC, in nanoseconds since 1970.
-    ///   - now: by the clock of the records.
+    ///   - moment: the time; UTC, in nanoseconds since 1970.
+    ///   - now: the time, by the clock of the records.
     mutating func end(
         _ delivery: Delivery, as newState: DeliveryState, _ receipt: [UInt8]?, at moment: Int64, _ now: Int64,
         _ ended: inout EndedDeliveries
@@ -182,7 +182,8 @@ extension MemoryMailboxes.State {
         if wasOpen, !isOpen(delivery.mail.id) { ended.freed.append(delivery.mail) }
     }
 
-    /// Forgets mails that were stored before a moment of the clock of the records, and whose deliveries have all ended before it.
+    /// Forgets mails that were stored before a moment of the clock of the records, and whose deliveries have all ended
+    /// before it.
     mutating func forget(before moment: Int64) {
         let kept = Set(deliveries.lazy.filter { $0.state.isOpen || $0.since >= moment }.map(\.id))
         mails = mails.filter { kept.contains($0.key) || $0.value.since >= moment }
@@ -198,7 +199,8 @@ extension Mail {
 }
 
 extension Array {
-    /// The position of the first element for which `isBefore` is false, by bisection. The array has all others in front of it.
+    /// The position of the first element for which `isBefore` is false, by bisection. All elements before it have to be
+    /// those for which `isBefore` is true.
     func firstIndex(behind isBefore: (Element) -> Bool) -> Int {
         var (low, high) = (startIndex, endIndex)
         while low < high {

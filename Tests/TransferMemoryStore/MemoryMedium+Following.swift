@@ -2,24 +2,24 @@ package import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What a test sees that follows a medium from one moment to the next.
+/// What a test that follows a medium sees: the state at one moment, and the changes of names since the last look.
 package struct MemoryLook: Sendable {
-    /// What has become of names since the last look, in order.
+    /// Changes of names since the last look, in order.
     package let changes: [MemoryTree.NameChange]
 
     package let tree: MemoryTree
 
-    /// The bytes of uploads that are not complete.
+    /// The bytes of unfinished uploads.
     package let parts: [UploadID: PagedBytes]
 
-    /// Uploads that grow, also where their bytes are published by now.
+    /// Append uploads, including those whose bytes are published already.
     package let appends: [UploadID]
 }
 
 extension MemoryMedium {
-    /// Keeps what becomes of names from now on, for `look`.
+    /// Records changes of names from now on, for `look`.
     ///
-    /// - Parameter between: is called before each publication and before changes are made durable, without a lock.
+    /// - Parameter between: called before each publication and before changes are made durable, while no lock is held.
     package func follow(between: @escaping @Sendable () -> Void) {
         state.withLock { $0.tree.follow() }
         self.between.withLock { $0 = between }
@@ -27,7 +27,7 @@ extension MemoryMedium {
 
     func letOthersIn() { between.withLock(\.self)?() }
 
-    /// Another number after each change, of one medium.
+    /// A number that is different after each change of the medium.
     package var moment: Int64 {
         inspect { state in
             let parts = state.parts.values.reduce(0) { $0 &+ $1.unfinished.written }
@@ -43,7 +43,8 @@ extension MemoryMedium {
         }
     }
 
-    /// The medium as the next server finds it if the process of this one ends now. What that process still does takes no effect there.
+    /// A copy of the medium as the next server finds it if the process of this server ends now. Later changes by this
+    /// process do not affect the copy.
     package func left() -> MemoryMedium {
         let next = MemoryMedium(clock: clock)
         var state = inspect { $0 }
@@ -52,7 +53,7 @@ extension MemoryMedium {
         return next
     }
 
-    /// What is there, without that which is being published.
+    /// Inspects the state, without the publication that is in progress.
     private func inspect<T>(_ body: (inout State) -> T) -> T {
         let found = before.withLock { before -> T? in
             guard var state = before else { return nil }
@@ -62,7 +63,8 @@ extension MemoryMedium {
         return found ?? state.withLock { body(&$0) }
     }
 
-    /// The power fails: what was published stays, and of uploads that grow what was kept. Nothing is left of others.
+    /// Simulates a power cut. Published files stay, and append uploads up to their durable marks. All other unfinished
+    /// uploads are lost.
     package func losePower() {
         state.withLock { state in
             let parts = state.parts

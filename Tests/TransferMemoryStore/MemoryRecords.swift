@@ -3,7 +3,8 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Keeps records of uploads in memory. Each call is one transaction under the lock of the uploads. Calls fail only after `close`.
+/// Keeps records of uploads in memory. Each call is one transaction under the lock of the uploads. Calls fail only
+/// after `close`.
 package final class MemoryRecords: UploadRecords {
     private let uploads: MemoryUploads
     private let isClosed = Atomic(false)
@@ -34,7 +35,7 @@ package final class MemoryRecords: UploadRecords {
         }
     }
 
-    /// Runs `body` as one transaction, after all that has arrived is indexed.
+    /// Indexes all new entries, and runs `body` in the same transaction.
     private func indexed<T: Sendable>(_ body: (inout MemoryUploads.State) -> T) throws(RecordsError) -> T {
         try transaction { state in
             state.index()
@@ -127,14 +128,14 @@ extension MemoryRecords {
 
     package func paths(after last: [UInt8]) throws(RecordsError) -> (paths: [String], end: [UInt8]) {
         try indexed { state in
-            // The first bytes behind a path are the path with a NUL, which no path has.
+            // No path contains a NUL, so a path with a NUL appended sorts directly behind that path.
             let start = state.rows.firstPath(from: last + [0])
             let paths = state.rows.paths[start...].prefix(Self.pathsAtOnce).map(\.string)
             return (paths, paths.last.map { Array($0.utf8) } ?? last)
         }
     }
 
-    /// Paths that are read at once.
+    /// The largest number of paths that one call returns.
     private static let pathsAtOnce = 128
 
     package func pathCount() throws(RecordsError) -> Int { try indexed { $0.rows.paths.count } }
@@ -143,7 +144,7 @@ extension MemoryRecords {
 // MARK: Folders
 
 extension MemoryRecords {
-    /// A page ends after this many uploads, or after it has passed over this many folders.
+    /// A page ends after this many uploads, or after this many skipped subfolders.
     private static let pageSize = (uploads: 512, folders: 64)
 
     package func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
@@ -225,7 +226,7 @@ extension MemoryRecords {
     }
 }
 
-// MARK: What the disk has lost
+// MARK: Rotten files
 
 extension MemoryRecords {
     package func hasRotten() throws(RecordsError) -> Bool { try transaction { !$0.rotten.isEmpty } }
@@ -285,7 +286,8 @@ extension MemoryUploads.State {
         for file in files { rotten[.init(file.version)] = file.digest }
     }
 
-    /// Gives the uploads of a file the version that it has in the copy, and removes the mark of rot from the copy.
+    /// Sets the version of the file's uploads to the version in the copy, and removes the mark of rot from that
+    /// version.
     fileprivate mutating func adopt(_ file: AdoptedFile) {
         let known = rows.at(PathKey(file.path))
         guard !known.isEmpty else { return }

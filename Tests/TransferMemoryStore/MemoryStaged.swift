@@ -2,16 +2,16 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// The bytes of an upload that is not complete, for whoever has them open.
+/// The bytes of an unfinished upload, shared by all `MemoryStaged` objects that have it open.
 final class MemoryPart: Sendable {
     struct State: Sendable {
         var bytes = PagedBytes()
-        /// Bytes that there has to be room for.
+        /// The number of bytes for which room is reserved.
         var reserved: UInt64 = 0
         var written: Int64
-        /// 0 for an append upload, of which no parts are recorded.
+        /// The epoch of the recorded parts. It is 0 only for content that never has recorded parts.
         var epoch: UInt64 = 0
-        /// In order.
+        /// The recorded parts, in the order of their ranges.
         var verified: [RecordedPart] = []
     }
 
@@ -25,7 +25,7 @@ final class MemoryPart: Sendable {
 
     var bytes: PagedBytes { state.withLock { $0.bytes } }
 
-    /// Bytes of it, with what is reserved.
+    /// The number of bytes that need room: the present or the reserved ones, whichever are more.
     var size: UInt64 { state.withLock { max($0.reserved, $0.bytes.size) } }
 
     var unfinished: UnfinishedPart {
@@ -51,7 +51,7 @@ final class MemoryPart: Sendable {
 /// A place in memory for the bytes of one upload.
 package final class MemoryStaged: StagedContent {
     private struct State: Sendable {
-        /// Whether it is neither published nor thrown away.
+        /// Whether the content is neither published nor discarded.
         var isOpen = true
         var hasReplaced = false
         var kept: KeptFile?
@@ -60,7 +60,7 @@ package final class MemoryStaged: StagedContent {
     let part: MemoryPart
     let hold: SpaceHold?
 
-    /// Of an upload whose part stays; nil for one that goes with its connection.
+    /// The ID of a resumable upload; nil if its bytes are discarded with its connection.
     private let id: UploadID?
     private let store: MemoryStore
     private let state = Locked(State())
@@ -111,19 +111,20 @@ package final class MemoryStaged: StagedContent {
         hold?.giveBack()
     }
 
-    /// It has its path.
+    /// Ends the staging after the content was published.
     ///
-    /// - Parameter old: bytes that what it has replaced gives back; nil where it has replaced nothing.
+    /// - Parameter old: the number of bytes that the replaced file frees; nil if no file was replaced.
     func published(replacing old: UInt64?, kept: KeptFile?) {
         guard close() else { return }
         state.withLock { ($0.hasReplaced, $0.kept) = (old != nil, kept) }
         hold?.publish(part.bytes.size, replacing: old ?? 0)
     }
 
-    /// What stays of an upload that could not be published now: whoever sends it again goes on with it.
+    /// Called if an upload could not be published now. A resumable upload stays, and a client that sends it again
+    /// resumes it.
     func discardUnlessResumable() { if id == nil { discard() } }
 
-    /// The upload whose part it is.
+    /// The ID of the upload; nil if it is not resumable.
     var resumableID: UploadID? { id }
 
     private func forgetPart() {
@@ -142,7 +143,7 @@ package final class MemoryStaged: StagedContent {
     }
 }
 
-/// Looks for the blocks that are there of an unfinished upload.
+/// Finds the blocks of an unfinished upload that are present.
 package struct MemorySurvey: ContentSurvey {
     private let bytes: PagedBytes
     private let total: UInt64?
@@ -182,7 +183,7 @@ extension MemoryStore: PartStore {
         return try part(id, size: size, quota: quota)
     }
 
-    /// - Throws: `busy` for a new one, when there are as many as may be.
+    /// - Throws: `busy` for a new part if the limit of unfinished uploads is reached.
     func part(_ id: UploadID, size: UInt64?, quota: Quota?) throws(Failure) -> MemoryStaged {
         try MemoryMedium.check(size ?? 0)
         try checkRoom()
@@ -226,7 +227,7 @@ extension MemoryStore: PartStore {
 
     package func unfinished() throws(Failure) -> UnfinishedContent { medium.unfinished }
 
-    /// Nothing is left over: what nobody can go on with goes with its server.
+    /// Removes nothing: content that no client can resume ends with its server.
     package func removeLeftovers() throws(Failure) -> UnfinishedContent { UnfinishedContent() }
 
     package func removeUnfinished(
@@ -249,7 +250,7 @@ extension MemoryStore: PartStore {
     }
 }
 
-/// What was verified of uploads in parts, beside their bytes.
+/// The verified parts of uploads, which are recorded beside their bytes.
 struct MemoryPartRecords: PartRecords {
     private let medium: MemoryMedium
 
@@ -295,7 +296,7 @@ extension MemoryPart.State {
 }
 
 extension MemoryMedium {
-    /// The content of uploads that are not complete.
+    /// The number and the size of unfinished uploads.
     var unfinished: UnfinishedContent {
         state.withLock { state in
             var found = UnfinishedContent()

@@ -42,7 +42,7 @@ extension MemoryStore {
     }
 }
 
-/// Gives one publication its path, or says why not.
+/// Gives one publication its path, or throws the reason why it cannot.
 private struct PublicationStep {
     let publication: Publication
     let staged: MemoryStaged
@@ -81,7 +81,8 @@ private struct PublicationStep {
         return .committed(path, try replace(there, path, &state))
     }
 
-    /// What has the name may be what is to be published, or have been that before somebody has spoilt it.
+    /// Checks whether the file at the path has the content of the publication already. A file that had the content when
+    /// it was acknowledged, but is damaged now, is replaced.
     private func compare(
         _ there: MemoryTree.Node, _ path: RelativePath, _ state: inout State
     ) throws(Failure) -> PublicationOutcome? {
@@ -137,7 +138,7 @@ private struct PublicationStep {
         return version
     }
 
-    /// The command of a publication replaces this file with nothing else.
+    /// Notes the file for the command of the publication, which must not replace the file by another one.
     private func note(_ file: ContentVersion?, _ state: inout State) {
         guard publication.conflict == .overwrite else { return }
         state.rules.commands.add(file, of: publication.command, at: publication.path)
@@ -154,12 +155,12 @@ private struct PublicationStep {
 }
 
 extension MemoryStore {
-    /// Permission bits that files lose.
+    /// Permission bits that new files do not get, unless the publication keeps its permissions.
     static let umask: UInt16 = 0o022
 }
 
 extension MemoryTree {
-    /// Moves what gives way to a part of the trash.
+    /// Moves a replaced file or link to the trash, into a batch in which its place is free.
     mutating func keep(_ there: Node, at path: RelativePath, in part: TrashPart) throws(Failure) -> KeptFile {
         while true {
             let batch = part.current
@@ -172,7 +173,7 @@ extension MemoryTree {
         }
     }
 
-    /// The same for a place that was decided before.
+    /// Moves a replaced file or link to a place in the trash that was chosen before.
     mutating func keep(
         _ there: Node, at path: RelativePath, _ place: RelativePath, _ batch: TrashBatch
     ) throws(Failure) -> KeptFile {

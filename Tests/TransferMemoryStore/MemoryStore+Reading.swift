@@ -41,7 +41,7 @@ extension MemoryStore {
     }
 }
 
-/// What is in a folder, with the names that there were when it was opened.
+/// Lists a folder by the names that it had when the listing was opened.
 private final class MemoryListing: StoredListing {
     private let store: MemoryStore
     private let folder: RelativePath?
@@ -101,13 +101,13 @@ private final class MemoryReader: TreeReader {
     }
 }
 
-/// The content of a file as it was when it was opened.
+/// The content of a file at the moment when it was opened.
 final class MemoryContent: ScrubContent {
     package let attributes: StoredAttributes
     private let medium: MemoryMedium
     private let bytes: PagedBytes
 
-    /// - Returns: nil for what is no file.
+    /// - Returns: nil if the node is not a file.
     init?(_ node: MemoryTree.Node, in medium: MemoryMedium) {
         guard let bytes = node.bytes else { return nil }
         (attributes, self.bytes, self.medium) = (node.attributes, bytes, medium)
@@ -140,7 +140,7 @@ final class MemoryContent: ScrubContent {
 
     package func dropMemory() {}
 
-    /// - Returns: nil where the caller ended the reading.
+    /// - Returns: nil if `progress` has returned false.
     fileprivate func digests(
         _ functions: [DigestFunction], progress: (Int) -> Bool
     ) -> [Digest]? {
@@ -164,7 +164,7 @@ extension MemoryStore {
 
 // MARK: Scrub
 
-/// Reads what a store in memory has, beside a server or without one.
+/// Reads the files of a store in memory, with or without a running server.
 package final class MemoryScrub: ScrubStore {
     private struct Place: ScrubFile {
         let path: RelativePath
@@ -181,7 +181,7 @@ package final class MemoryScrub: ScrubStore {
         func next() -> ScrubEntry? { places.withLock { $0.popLast() }.map { .file($0) } }
     }
 
-    /// Keeps servers out until it goes.
+    /// Keeps servers from using the medium until this object is released.
     private final class Lock: ScrubLock {
         private let medium: MemoryMedium
 

@@ -2,29 +2,30 @@ package import TransferModel
 package import TransferPorts
 package import TransferSystem
 
-/// What a store in memory keeps from one server to the next. Safe to call from any thread.
+/// The state that a store in memory keeps from one server to the next. Safe to use from any thread.
 package final class MemoryMedium: Sendable {
     struct State: Sendable {
         var tree: MemoryTree
-        /// Of uploads that are not complete.
+        /// The bytes of unfinished uploads.
         var parts: [UploadID: MemoryPart] = [:]
-        /// The newest of all uploads.
+        /// The largest epoch of any upload so far.
         var lastEpoch: UInt64 = 0
-        /// Of append uploads, also where their bytes are published by now.
+        /// Append uploads, including those whose bytes are published already.
         var appends: [UploadID: MemoryAppend] = [:]
         var rules = MemoryRules()
         var isServed = false
         var wasServed = false
     }
 
-    /// Bytes that it has room for.
+    /// The number of bytes that a medium has room for.
     static let capacity: UInt64 = 1 << 40
 
     let state: Locked<State>
-    /// The state before the publication that is being made, of a medium that a test follows: what the publication asks of others may end
-    /// the process, and nobody else has the lock then.
+    /// The state before the publication in progress, if a test follows the medium. The publication calls closures of
+    /// the caller while it holds the lock. If one of them ends the process, `inspect` reads this state.
     let before = Locked<State?>(nil)
-    /// What others do before each publication and before changes are made durable, of a medium that a test follows.
+    /// Called before each publication and before changes are made durable, if a test follows the medium. Other programs
+    /// may change the medium then.
     let between = Locked<(@Sendable () -> Void)?>(nil)
     let clock: @Sendable () -> Int64
 
@@ -34,7 +35,7 @@ package final class MemoryMedium: Sendable {
         state = Locked(State(tree: MemoryTree(clock: clock)))
     }
 
-    /// The content of a file; nil where there is none.
+    /// The content of a file; nil if there is no file at the path.
     package func content(_ path: RelativePath) -> [UInt8]? {
         state.withLock { $0.tree.node(at: path)?.bytes?.bytes }
     }
@@ -53,16 +54,16 @@ package final class MemoryMedium: Sendable {
         }
     }
 
-    /// The uploads that are not complete.
+    /// The IDs of unfinished uploads.
     package var uploads: [UploadID] { state.withLock { Array($0.parts.keys) } }
 
-    /// Removes a file, or a folder with all that is in it, as another program would, over the head of the server.
+    /// Removes a file, or a folder with its content, as another program would, without the server's knowledge.
     package func remove(_ path: RelativePath) throws(Failure) {
         let node = state.withLock { $0.tree.take(path) }
         if node == nil { throw .notFound(path) }
     }
 
-    /// Writes a file as another program would, over the head of the server.
+    /// Writes a file as another program would, without the server's knowledge.
     package func write(_ content: [UInt8], _ path: RelativePath) throws(Failure) {
         try state.withLock { (state) throws(Failure) in
             if let node = state.tree.node(at: path) {
@@ -76,14 +77,14 @@ package final class MemoryMedium: Sendable {
     }
 }
 
-/// What one server knows of its clients; the next one begins anew.
+/// The state that one server keeps about its clients. The next server starts without it.
 struct MemoryRules: Sendable {
     var overwrites = Overwrites()
     var commands = CommandFiles()
 }
 
 extension MemoryMedium.State {
-    /// - Throws: `pathConflict` where the same command has put what it would replace there.
+    /// - Throws: `pathConflict` if the same command has stored the file that it would replace.
     func check(_ there: MemoryTree.Node, _ command: StoringCommand?, _ path: RelativePath) throws(Failure) {
         guard there.bytes != nil else { return }
         let other = try rules.commands.check(there.version, hasOtherNames: there.names > 1, command, path)
@@ -92,8 +93,9 @@ extension MemoryMedium.State {
     }
 }
 
-/// A store in memory, with all that a directory can do. It is what tests compare a directory with: nothing fails, all of a batch happens
-/// at one moment, and what is stored outlives the server and not the process.
+/// A store in memory with all abilities of a directory, for tests that compare the two. No operation fails because of
+/// the medium, each publication and each change takes effect at one moment, and stored content outlives the server but
+/// not the process.
 package final class MemoryStore: ServerStore, RereadStore {
     let medium: MemoryMedium
     let space: MemorySpace?
@@ -102,7 +104,7 @@ package final class MemoryStore: ServerStore, RereadStore {
     private let makesRoom: RoomMakers
 
     package let abilities: StoreAbilities
-    /// The records that changes are in one transaction with; nil where the caller records them.
+    /// The records that are completed with each commit of changes; nil if the caller records the changes.
     let changeRecords: (any UploadRecords)?
     package var recordsChanges: Bool { changeRecords != nil }
     package let isInDoubt = false
@@ -114,11 +116,12 @@ package final class MemoryStore: ServerStore, RereadStore {
     package var rereads: (any RereadStore)? { self }
 
     /// - Parameters:
-    ///   - durability: what acknowledgements say; the medium keeps all of it either way.
-    ///   - abilities: what it says that it can; it can all of it.
-    ///   - records: to complete with each commit of changes, in a test without a quota in which nobody else changes the store meanwhile.
-    ///   - clock: decides when the quota may be counted anew; nanoseconds of a clock that nobody sets.
-    /// - Throws: `busy` while another server has the medium.
+    ///   - durability: the durability that acknowledgements state. The medium keeps all content either way.
+    ///   - abilities: the abilities that the store reports. It has all of them either way.
+    ///   - records: records that are completed with each commit of changes. Only for tests without a quota in which no
+    ///     other thread changes the store meanwhile.
+    ///   - clock: nanoseconds of a monotonic clock, which decides when the quota may be counted anew.
+    /// - Throws: `busy` while another server uses the medium.
     package init(
         _ medium: MemoryMedium, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(),
         abilities: StoreAbilities = StoreAbilities(), recordingChangesIn records: (any UploadRecords)? = nil,
@@ -153,7 +156,7 @@ package final class MemoryStore: ServerStore, RereadStore {
 
 // MARK: Room
 
-/// What is asked to make room.
+/// Holds the closure that makes room when it is missing.
 final class RoomMakers: Sendable {
     private let body = Locked<(@Sendable (RoomNeed) -> Bool)?>(nil)
 
@@ -162,7 +165,7 @@ final class RoomMakers: Sendable {
     func makeRoom(_ need: RoomNeed) -> Bool { body.withLock { $0 }?(need) ?? false }
 }
 
-/// How much may be stored in memory.
+/// The limits on how much may be stored in memory.
 final class MemorySpace: LimitedSpace {
     let quota: Quota?
     private let limits: Locked<SpaceLimits>
@@ -195,14 +198,14 @@ final class MemorySpace: LimitedSpace {
 }
 
 extension MemoryMedium {
-    /// Bytes that there is room for still.
+    /// The number of bytes that there is still room for.
     fileprivate var free: UInt64 {
         let count = count
         let used = (count.parts ?? [:]).values.reduce(count.stored) { $0.addingClamped($1) }
         return Self.capacity - min(Self.capacity, used)
     }
 
-    /// - Throws: `insufficientStorage` for more than there is room for in an empty one.
+    /// - Throws: `insufficientStorage` if even an empty medium has no room for this size.
     static func check(_ size: UInt64) throws(Failure) {
         guard size <= capacity else {
             throw Failure(.insufficientStorage, "There is no room for \(size) bytes: the server's memory is too small.")
@@ -235,7 +238,7 @@ extension MemoryStore {
     package func checkRoom() throws(Failure) { try space?.check() }
 }
 
-// MARK: What is stored
+// MARK: Stored files
 
 extension MemoryStore {
     package func version(at path: RelativePath) -> ContentVersion? { read { $0.node(at: path)?.fileVersion } }
@@ -252,7 +255,7 @@ extension MemoryStore {
         }
     }
 
-    /// Never: what gives way gets its other name when it does.
+    /// Always false: a replaced file gets its other name at the moment when it is replaced.
     package func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool { false }
 
     package func exists(_ path: RelativePath) -> Bool { read { $0.node(at: path) != nil } }

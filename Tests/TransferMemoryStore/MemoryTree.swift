@@ -1,8 +1,8 @@
 package import TransferModel
 import TransferPorts
 
-/// Files, folders and links in memory, with their names. What it is asked to change it changes at once; what is to happen together happens
-/// under one lock of its owner's.
+/// Files, folders and links in memory, with their names. Each change takes effect at once. The owner of the tree holds
+/// a lock while it makes changes that belong together.
 package struct MemoryTree: Sendable {
     package struct Node: Sendable {
         package enum Form: Sendable {
@@ -22,17 +22,19 @@ package struct MemoryTree: Sendable {
         var names: UInt32 = 0
     }
 
-    /// What has become of a name.
+    /// A change of one name, or the end of the changes of one moment.
     package enum NameChange: Sendable {
         case given(RelativePath, to: UInt64)
 
-        /// The name is gone, and this had it.
+        /// The name was removed from this node.
         case taken(RelativePath, from: Node)
 
-        /// An object has another name. The moves are those of the files and links that have other paths by that: itself, or those in it.
+        /// An object has got another name. The moves list the files and links whose paths have changed by that: the
+        /// object itself, or the content of the folder.
         case moved(RelativePath, to: RelativePath, UInt64, [Move])
 
-        /// What happens at one moment is over: a name that is given next does not replace what has lost it before.
+        /// The changes of one moment end here. A node that gets a name after this does not replace the node that lost
+        /// the name before.
         case ended
     }
 
@@ -42,13 +44,13 @@ package struct MemoryTree: Sendable {
         package let target: String
     }
 
-    /// The number of the folder at the top.
+    /// The number of the top folder.
     package static let top: UInt64 = 1
 
     private var nodes: [UInt64: Node] = [:]
     private var lastNumber = Self.top
     private(set) var lastMoment: Int64 = 0
-    /// What has become of names since they were last asked for; nil where nobody asks.
+    /// Changes of names since the last `takeChanges`; nil unless `follow` was called.
     private var changes: [NameChange]?
     private let clock: @Sendable () -> Int64
 
@@ -61,7 +63,7 @@ package struct MemoryTree: Sendable {
             modified: Timestamp(utc: moment), names: 1)
     }
 
-    /// Another moment than all before, and a later one.
+    /// Returns a moment that is later than all earlier results, even if the clock stands still or goes back.
     private mutating func tick() -> Int64 {
         lastMoment = max(lastMoment + 1, clock())
         return lastMoment
@@ -71,7 +73,7 @@ package struct MemoryTree: Sendable {
 // MARK: Looking
 
 extension MemoryTree {
-    /// What has a path; the top for nil.
+    /// The node at a path; nil if it does not exist. A nil path stands for the top folder.
     func node(at path: RelativePath?) -> Node? { number(at: path).flatMap { nodes[$0] } }
 
     package func node(_ number: UInt64) -> Node? { nodes[number] }
@@ -84,7 +86,7 @@ extension MemoryTree {
         }
     }
 
-    /// - Throws: `pathConflict` or `invalidPath` where a file or a link is in the way of a path.
+    /// - Throws: `pathConflict` or `invalidPath` if a file or a link is in the place of a folder above `path`.
     func checkFolders(above path: RelativePath) throws(Failure) {
         guard let folder = path.parent else { return }
         if let there = node(at: folder) { return try there.checkIsFolder(folder) }
@@ -117,7 +119,7 @@ extension MemoryTree {
 // MARK: Changing
 
 extension MemoryTree {
-    /// Makes what has no name yet.
+    /// Makes a node that has no name yet.
     mutating func make(_ form: Node.Form, permissions: UInt16) -> UInt64 {
         let moment = tick()
         lastNumber += 1
@@ -127,9 +129,9 @@ extension MemoryTree {
         return lastNumber
     }
 
-    /// Makes a folder and those above it, as far as they are missing.
+    /// Makes a folder and the folders above it, unless they exist.
     ///
-    /// - Throws: `pathConflict` where something else has one of the paths.
+    /// - Throws: `pathConflict` if a file has one of the paths, `invalidPath` if a link has it.
     mutating func makeFolder(_ path: RelativePath?) throws(Failure) {
         guard let path else { return }
         if let there = node(at: path) { return try there.checkIsFolder(path) }
@@ -138,7 +140,7 @@ extension MemoryTree {
         try give(path, to: number)
     }
 
-    /// Gives something a name. The name is free, and the folder is there.
+    /// Gives a node a name, which has to be free, in an existing folder.
     mutating func give(_ path: RelativePath, to number: UInt64) throws(Failure) {
         guard let folder = self.number(at: path.parent), nodes[folder]?.isFolder == true else {
             throw .notFound(path.parent)
@@ -150,9 +152,9 @@ extension MemoryTree {
         changes?.append(.given(path, to: number))
     }
 
-    /// Takes a name away.
+    /// Removes a name, and the node with its last name.
     ///
-    /// - Returns: what had it, as it is now; it is gone with its last name.
+    /// - Returns: the node without the name; nil if there is no node at the path.
     @discardableResult
     mutating func take(_ path: RelativePath) -> Node? {
         guard let number = number(at: path), let folder = self.number(at: path.parent) else { return nil }
@@ -166,7 +168,7 @@ extension MemoryTree {
         return node
     }
 
-    /// Gives what has a path another one, which is free.
+    /// Renames a node. The new path has to be free.
     mutating func move(_ path: RelativePath, to target: RelativePath) throws(Failure) {
         guard let number = number(at: path) else { throw .notFound(path) }
         try give(target, to: number)
@@ -186,7 +188,7 @@ extension MemoryTree {
         }
     }
 
-    /// Keeps what becomes of names from now on.
+    /// Records changes of names from now on.
     mutating func follow() { changes = [] }
 
     var isFollowed: Bool { changes != nil }
@@ -205,7 +207,7 @@ extension MemoryTree {
         if let modified {
             nodes[number]?.modified = modified
             nodes[number]?.hasGivenTime = true
-            // As in a directory, where the time of modification is what tells that the content may have changed.
+            // As in a directory, where the modification time shows whether the content may have changed.
             nodes[number]?.revision = modified.seconds &* 1_000_000_000 &+ Int64(modified.nanoseconds)
         }
         if let owner = extra?.owner { nodes[number]?.extra.owner = owner }
@@ -213,13 +215,13 @@ extension MemoryTree {
         touch(number)
     }
 
-    /// Writes to a file as another program would.
+    /// Replaces the content of a file, as another program would.
     mutating func write(_ bytes: PagedBytes, to number: UInt64) {
         nodes[number]?.form = .file(bytes)
         change(number)
     }
 
-    /// Removes a folder of the trash if it is empty, and those above it.
+    /// Removes a folder of the trash if it is empty, and then the empty folders above it.
     mutating func tidyTrash(_ folder: RelativePath) {
         var next: RelativePath? = folder
         while let path = next, path.leadsToTrash, path != .trashFolder, node(at: path)?.isEmptyFolder == true {
@@ -242,15 +244,15 @@ extension MemoryTree {
     }
 }
 
-// MARK: What a node is
+// MARK: Properties of nodes
 
 extension MemoryTree.Node {
-    /// Of a file; nil for anything else.
+    /// The content of a file; nil for a folder or a link.
     package var bytes: PagedBytes? { if case .file(let bytes) = form { bytes } else { nil } }
 
     var isFolder: Bool { if case .folder = form { true } else { false } }
 
-    /// - Throws: `pathConflict` for a file, `invalidPath` for a link: no path goes on behind either.
+    /// - Throws: `pathConflict` for a file, `invalidPath` for a link: neither can have paths below it.
     func checkIsFolder(_ path: RelativePath) throws(Failure) {
         guard !isFolder else { return }
         throw target == nil ? .taken(path) : .throughLink(path)
@@ -258,14 +260,14 @@ extension MemoryTree.Node {
 
     var isEmptyFolder: Bool { if case .folder(let children) = form { children.isEmpty } else { false } }
 
-    /// What a link says; nil for anything else.
+    /// The target of a link; nil for a file or a folder.
     package var target: [UInt8]? { if case .link(let target) = form { target } else { nil } }
 
     package var version: ContentVersion {
         ContentVersion(object: number, revision: revision, touch: touch, size: bytes?.size ?? 0)
     }
 
-    /// Of a file; nil for anything else.
+    /// The version of a file; nil for a folder or a link.
     var fileVersion: ContentVersion? { bytes == nil ? nil : version }
 
     var found: FoundObject { FoundObject(bytes != nil ? .file : isFolder ? .folder : .link, version) }
@@ -285,7 +287,7 @@ extension MemoryTree.Node {
                 ? ExtraAttributes(owner: owner, extended: extra.extended ?? []) : ExtraAttributes(owner: owner))
     }
 
-    /// Bytes that are free when it loses a name.
+    /// The number of bytes that removing one name frees: 0 if the file has other names.
     var freed: UInt64 { names < 2 ? bytes?.size ?? 0 : 0 }
 
     fileprivate mutating func setName(_ name: PathKey, _ number: UInt64?) {

@@ -1,22 +1,22 @@
 import TransferModel
 import TransferPorts
 
-/// A change that is about to be made.
+/// A note of a change that a server is about to make.
 struct MemoryNote: Sendable {
     let number: Int64
     let change: IntendedChange
 
-    /// The last row that was there when the change was noted.
+    /// The number of the last row when the change was noted.
     let newest: Int64
 
-    /// How far the rows have followed the change.
+    /// How far the change was carried out in the rows.
     var progress = Progress.begun
 
     enum Progress: Sendable {
         case begun
-        /// What was known under the new path has gone. The rows of a file have followed in the same step.
+        /// Earlier rows of the new path are removed. The rows of a moved file get the new path in the same step.
         case cleared
-        /// All rows of a folder have followed. What is known under the old path by now has come since.
+        /// All rows of a moved folder have their new paths. Rows that still have the old path were added later.
         case moved
     }
 }
@@ -26,7 +26,7 @@ struct MemoryNote: Sendable {
 extension MemoryUploads.State {
     mutating func intend(_ changes: [IntendedChange]) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
-        // What has arrived by now has a row before the notes.
+        // Index all earlier entries, so that their rows come before the notes.
         index()
         let first = lastNote + 1
         for change in changes {
@@ -57,7 +57,7 @@ extension MemoryUploads.State {
         notes.removeAll { numbers.contains($0.number) && !noted.kept.contains($0.number) }
     }
 
-    /// The positions of the notes that a move was noted with: others with the same paths may be about another object.
+    /// The positions of the notes of this move. Other notes with the same paths may concern another object.
     private func positions(
         of move: PathMove, in noted: NotedChanges, _ form: IntendedChange.Form
     ) -> [Int] {
@@ -86,11 +86,12 @@ extension MemoryUploads.State {
 // MARK: Folders
 
 extension MemoryUploads.State {
-    /// Lets what is in a folder be known below its new path. What was known there before goes first, once: it was not there any more when
-    /// the folder came. A note that stays is carried out once: what later changes have put under the old path stays there.
+    /// Moves the rows of a folder's content to the new path. Earlier rows of the new path are removed first, once:
+    /// their files were gone before the folder was moved there. If the note stays, it is carried out only once: rows
+    /// that later changes have put under the old path stay there.
     private mutating func moveFolder(_ move: PathMove, _ noted: NotedChanges) {
         let back = PathMove(move.target, to: move.path, at: move.moment)
-        // A move that was not begun need not be undone.
+        // If `move` undoes a move that was not carried out in the rows, there is nothing to undo.
         guard !isNoted(back, in: noted, .folder, .begun), !isNoted(move, in: noted, .folder, .moved) else { return }
         if isNoted(move, in: noted, .folder, .begun) {
             for path in rows.paths(below: move.target) {
@@ -107,7 +108,7 @@ extension MemoryUploads.State {
         note(.cleared, of: back, in: noted, .folder)
     }
 
-    /// Lets an upload be known under another path, with an id that no client has.
+    /// Gives a row another path, and an ID that no client has.
     private mutating func relocate(_ row: (number: Int64, entry: CatalogEntry), to target: String) {
         var moved = row.entry
         (moved.id, moved.receipt, moved.path) = (.random(), nil, target)
@@ -125,13 +126,14 @@ extension PathKey {
 // MARK: Files
 
 extension MemoryUploads.State {
-    /// Makes all changes but those of folders, in their order.
+    /// Makes all changes except moves of folders, in their order.
     mutating func makeFileChanges(_ changes: KnownChanges, _ noted: NotedChanges) {
         for move in changes.kept { moveFile(move, noted) }
         for replaced in changes.replaced { forget(replaced, noted) }
         for link in changes.links { self.link(link) }
         for move in changes.moves where move.object != nil { moveFile(move, noted) }
-        // Several changes may be about one file, under one name or several: all its names are known as it is in the end.
+        // Several changes may concern one file, under one name or several. The rows of all its names get its last
+        // version.
         let last = Dictionary(changes.versions.map { (FileNumber($0.after), $0.after) }) {
             $0.touch < $1.touch ? $1 : $0
         }
@@ -139,7 +141,7 @@ extension MemoryUploads.State {
         for link in changes.returned { self.link(link) }
     }
 
-    /// What tells a file from others in a batch of changes.
+    /// Identifies a file in a batch of changes.
     private struct FileNumber: Hashable {
         let object: UInt64
         let size: UInt64
@@ -154,7 +156,7 @@ extension MemoryUploads.State {
         }
     }
 
-    /// Lets a file be known under a second name as well, by the last of its acknowledgements.
+    /// Adds a row for a second name of a file, made from the file's last acknowledgement.
     private mutating func link(_ link: PathLink) {
         let known = rows.at(PathKey(link.path)).map(\.entry).filter { entry in
             entry.version.map { $0.object == link.before.object && $0.isStamped(as: link.before) } ?? false
@@ -175,8 +177,9 @@ extension MemoryUploads.State {
                 committed: link.moment, version: version))
     }
 
-    /// Lets a file be known under another path. What was known there goes once. A note that stays is carried out once, but for what is
-    /// known of the very file: what later changes have put under the old path stays there.
+    /// Moves the rows of a file to its new path, and removes earlier rows of the new path, once. If the note stays, a
+    /// repeated move only affects rows of this very object: rows that later changes have put under the old path stay
+    /// there.
     private mutating func moveFile(_ move: PathMove, _ noted: NotedChanges) {
         guard !move.path.hasSameBytes(as: move.target) else { return }
         let isAlone = move.isAlone || isNoted(move, in: noted, .move, .cleared)
@@ -192,8 +195,8 @@ extension MemoryUploads.State {
         note(.cleared, of: move, in: noted, .move)
     }
 
-    /// Lets a file be known as what it is by now. One that is rotten stays so, and its old time stays marked as well: a power cut may
-    /// bring it back.
+    /// Gives the rows of a file its new version. If the old version is marked as rotten, the new one gets the mark,
+    /// too. The old mark stays, because a power cut may bring the old modification time back.
     private mutating func restamp(_ change: VersionChange, as after: ContentVersion) {
         for row in rows.at(PathKey(change.path)) where row.entry.version == change.before {
             var stamped = row.entry

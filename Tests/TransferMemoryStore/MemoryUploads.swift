@@ -2,24 +2,24 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// What records of uploads in memory keep from one server to the next. Safe to call from any thread.
+/// The state that records of uploads in memory keep from one server to the next. Safe to use from any thread.
 package final class MemoryUploads: Sendable {
     struct State: Sendable {
-        /// What was recorded and is not indexed, in the order in which it came.
+        /// Recorded entries that are not indexed yet, in the order in which they were recorded.
         var arrivals: [CatalogEntry] = []
         var rows = MemoryRows()
         var unfinished: [UploadID: UnfinishedUpload] = [:]
         /// Notes of changes, in the order of their numbers.
         var notes: [MemoryNote] = []
-        /// The largest number that a note has had.
+        /// The largest number of any note so far.
         var lastNote: Int64 = 0
-        /// What was acknowledged for files that the disk has lost.
+        /// The acknowledged digests of files whose content the disk has lost.
         var rotten: [FileContent: Digest] = [:]
         var home: KnownHome?
         var receiptNumber: UInt64 = 0
     }
 
-    /// What tells the content of a file from others: new names and rights leave it as it is.
+    /// Identifies the content of a file. New names and permissions do not change it.
     struct FileContent: Hashable, Sendable {
         let object: UInt64
         let revision: Int64
@@ -38,14 +38,14 @@ package final class MemoryUploads: Sendable {
 // MARK: The index
 
 extension MemoryUploads.State {
-    /// The last row that was there when the newest of the notes was written; nil where no change is noted.
+    /// The number of the last row when the newest note was written; nil without notes.
     private var newestNoted: Int64? { notes.map(\.newest).max() }
 
-    /// Enters what has arrived where it can be found by its path. A path keeps the newest 64 rows of each state.
+    /// Adds new entries to the rows, so that they can be found by path. A path keeps the newest 64 rows of each state.
     mutating func index() {
         guard !arrivals.isEmpty else { return }
         for entry in arrivals { enter(entry) }
-        // What is noted to be moved is still known under its old path, and stays.
+        // Rows from before the newest note may belong to files that a noted change moves, so they stay.
         for path in Set(arrivals.lazy.map { PathKey($0.path) }) { rows.prune(path, behind: newestNoted ?? .min) }
         arrivals = []
     }
@@ -54,27 +54,28 @@ extension MemoryUploads.State {
         var indexed = entry
         indexed.kept = nil
         rows.write(indexed, isNoted: newestNoted != nil)
-        // An upload that has begun after its acknowledgement stays unfinished: its file is gone.
+        // An unfinished upload that has begun after this acknowledgement stays unfinished: the acknowledged file is
+        // gone.
         if let begun = unfinished[entry.id]?.begun, begun <= entry.committed { unfinished[entry.id] = nil }
         guard let kept = entry.kept, let version = kept.version else { return }
         makeFileChanges(KnownChanges(kept, version, of: entry.path), .none)
     }
 }
 
-/// The rows of uploads that are indexed, by number, by id and by path.
+/// The rows of indexed uploads, by number, by ID and by path.
 struct MemoryRows: Sendable {
     private var entries: [Int64: CatalogEntry] = [:]
     private var numbers: [UploadID: Int64] = [:]
     /// The numbers of the rows of each path, in order.
     private var ofPaths: [PathKey: [Int64]] = [:]
-    /// The paths that rows have, in the order of their bytes.
+    /// The paths of all rows, in the order of their bytes.
     private(set) var paths: [PathKey] = []
-    /// Receipts that were signed together, in the order of the numbers of their first ones.
+    /// Batches of receipts that were signed together, in the order of their first numbers.
     private var signed: [KeptReceipts] = []
-    /// The largest number that a row has had.
+    /// The largest number of any row so far.
     private(set) var last: Int64 = 0
 
-    /// Rows of one path that are kept of each state.
+    /// The number of rows that a path keeps in each state.
     static let mostOfPath = 64
 
     var count: Int { entries.count }
@@ -94,9 +95,9 @@ struct MemoryRows: Sendable {
         at(path).filter { $0.entry.state == state }.suffix(Self.mostOfPath)
     }
 
-    /// The paths of all that is below a folder.
+    /// The paths below a folder, at any depth.
     func paths(below folder: String) -> [PathKey] {
-        // Behind a slash comes a zero: all paths below the folder are between the two.
+        // In ASCII, `0` follows `/`: all paths below the folder are between these two.
         let (start, end) = (firstPath(from: Array("\(folder)/".utf8)), firstPath(from: Array("\(folder)0".utf8)))
         return Array(paths[start..<max(start, end)])
     }
@@ -106,7 +107,7 @@ struct MemoryRows: Sendable {
         paths.firstIndex(behind: { $0.string.utf8.lexicographicallyPrecedes(bytes) })
     }
 
-    /// The entries behind a number, in the order of the numbers.
+    /// The entries with numbers above `number`, in the order of the numbers.
     func entries(behind number: Int64) -> [CatalogEntry] {
         entries.filter { $0.key > number }.sorted { $0.key < $1.key }.map(\.value)
     }
@@ -115,10 +116,10 @@ struct MemoryRows: Sendable {
 // MARK: Changes of rows
 
 extension MemoryRows {
-    /// Writes an entry over the row with its id, which keeps its number.
+    /// Writes an entry over the row with its ID, which keeps its number unless changes are noted.
     ///
-    /// - Parameter isNoted: whether changes are noted. The entry then gets a number behind the notes, and what is known of another file
-    ///   with the same id stays, under an id that no client has.
+    /// - Parameter isNoted: whether changes are noted. The entry then gets a new number, so that it counts as later
+    ///   than the notes, and a row of another file with the same ID stays, under an ID that no client has.
     mutating func write(_ entry: CatalogEntry, isNoted: Bool) {
         guard let number = numbers[entry.id], let known = entries[number] else { return insert(entry) }
         if isNoted, known.version?.object != entry.version?.object {
@@ -132,15 +133,15 @@ extension MemoryRows {
         insert(entry)
     }
 
-    /// Adds an entry, under a number behind all others.
+    /// Adds an entry, with a number above all others.
     mutating func insert(_ entry: CatalogEntry) {
         last += 1
         (entries[last], numbers[entry.id]) = (entry, last)
         add(last, to: PathKey(entry.path))
     }
 
-    /// Puts an entry in the place of another one. Receipts can only be made again from all uploads that they were signed with, so they
-    /// go with the first of these.
+    /// Replaces the entry of a row. If the row loses its receipt, all receipts of that batch are removed: they can only
+    /// be made again from all uploads of the batch.
     mutating func put(_ entry: CatalogEntry, at number: Int64) {
         guard let known = entries[number] else { return }
         if let receipt = known.receipt, receipt != entry.receipt { forgetReceipts(with: receipt) }
@@ -158,7 +159,7 @@ extension MemoryRows {
         take(number, from: PathKey(known.path))
     }
 
-    /// Removes all rows of a path behind a number but for the newest ones of each state.
+    /// Removes the rows of a path with numbers above `number`, except the newest ones in each state.
     mutating func prune(_ path: PathKey, behind number: Int64) {
         guard ofPaths[path, default: []].count > Self.mostOfPath else { return }
         for state in CatalogEntry.State.allCases {
@@ -187,7 +188,7 @@ extension MemoryRows {
 extension MemoryRows {
     func receipts(with number: UInt64) -> KeptReceipts? { indexOfReceipts(with: number).map { signed[$0] } }
 
-    /// Keeps receipts, in place of those that have the same number.
+    /// Keeps a batch of receipts, in place of an earlier batch with the same number.
     mutating func keep(_ receipts: KeptReceipts) {
         let number = receipts.signedBatch.number
         let index = signed.firstIndex(behind: { $0.signedBatch.number < number })

@@ -2,11 +2,11 @@ import TransferCodec
 package import TransferModel
 package import TransferSystem
 
-/// Bytes of any length, in pages: those that nothing was written to are holes, and take no memory.
+/// Bytes of any length, in pages. Pages without written bytes are holes, and take no memory.
 package struct PagedBytes: Sendable {
     private static let pageSize: UInt64 = 64 << 10
 
-    /// By their numbers. One that is shorter than a page has zeros behind its end.
+    /// The pages by their numbers. A page with fewer bytes than `pageSize` has zeros behind them.
     private var pages: [UInt64: [UInt8]] = [:]
 
     package private(set) var size: UInt64 = 0
@@ -17,7 +17,7 @@ package struct PagedBytes: Sendable {
         bytes.withUnsafeBytes { write($0, at: 0) }
     }
 
-    /// Bytes that are not in holes; nil where it has no holes.
+    /// The number of bytes outside of holes, in whole pages; nil without holes.
     package var filled: UInt64? {
         let present = UInt64(pages.count) * Self.pageSize
         return present < size ? present : nil
@@ -35,7 +35,7 @@ package struct PagedBytes: Sendable {
         size = max(size, position)
     }
 
-    /// Makes a range zeros, and the bytes so many that they have it.
+    /// Fills a range with zeros, and extends the bytes to the end of the range if they are shorter.
     package mutating func clear(_ range: Range<UInt64>) {
         var position = range.lowerBound
         while position < min(range.upperBound, size) {
@@ -60,7 +60,7 @@ package struct PagedBytes: Sendable {
         self.size = size
     }
 
-    /// - Returns: how many bytes there were; fewer than the buffer has at the end only.
+    /// - Returns: the number of bytes that were read, which is smaller than the buffer only at the end.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
         guard offset < size else { return 0 }
         let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: size - offset)))
@@ -79,7 +79,7 @@ package struct PagedBytes: Sendable {
         return done
     }
 
-    /// - Returns: what begins at a place: a hole, or data.
+    /// - Returns: the hole or the run of data that begins at `offset`.
     package func run(at offset: UInt64) -> FileHoles.Run {
         guard offset < size, filled != nil else { return .data }
         let first = offset / Self.pageSize
@@ -89,13 +89,13 @@ package struct PagedBytes: Sendable {
         return FileHoles.Run(count: min(next * Self.pageSize, size) - offset, isHole: isHole)
     }
 
-    /// Whether anything was written in a range.
+    /// Whether any page that the range touches has data.
     package func hasData(in range: Range<UInt64>) -> Bool {
         guard !range.isEmpty else { return false }
         return (range.lowerBound / Self.pageSize...(range.upperBound - 1) / Self.pageSize).contains { pages[$0] != nil }
     }
 
-    /// - Returns: nil where the bytes end before the range does.
+    /// - Returns: nil if the bytes end before the range does.
     package func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
         guard range.upperBound <= size else { return nil }
         let hasher = BlockHasher(function)
@@ -109,7 +109,7 @@ package struct PagedBytes: Sendable {
         return digester.finish().digest
     }
 
-    /// Whether they are the same bytes; where they have holes does not matter.
+    /// Whether both have the same bytes, wherever they have holes.
     package func isSame(as other: PagedBytes) -> Bool {
         size == other.size && digest(.xxh128) == other.digest(.xxh128)
     }
