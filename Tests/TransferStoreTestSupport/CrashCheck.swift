@@ -1,9 +1,9 @@
 import TransferModel
 import TransferTestSupport
 
-/// Goes through what a power cut may leave and looks for broken promises.
+/// Checks the states that a power cut may leave for broken promises of the store.
 package struct CrashCheck {
-    /// Where something was not as it has to be.
+    /// A state that breaks a promise, and the number of effects before the power cut.
     package struct Violation: CustomStringConvertible {
         package let effects: Int
         package let problem: String
@@ -20,13 +20,14 @@ package struct CrashCheck {
     private var random: SplitMix64
     private let bound: Int
 
-    /// States looked at.
+    /// The number of states that were checked.
     package private(set) var states = 0
-    /// Points at which there were more than could be looked at.
+    /// The number of points at which only a sample of the states was checked.
     package private(set) var sampledPoints = 0
     package private(set) var violations: [Violation] = []
 
-    /// - Parameter bound: states to look at for each point; where there are more, that many drawn with `seed`.
+    /// - Parameter bound: the number of states to check at each point. If there are more, that many are drawn with
+    ///   `seed`.
     package init(_ recording: DiskRecording, bound: Int, seed: UInt64) {
         self.recording = recording
         self.bound = bound
@@ -37,7 +38,7 @@ package struct CrashCheck {
         hidden = Set([own, incoming].compactMap { $0 })
     }
 
-    /// A power cut after every effect.
+    /// Checks the states that a power cut may leave after each effect.
     package mutating func checkEverywhere() {
         for end in 0...recording.effects.count { check(at: end) }
     }
@@ -57,9 +58,9 @@ package struct CrashCheck {
 }
 
 extension CrashCheck {
-    /// What is wrong with one state; nothing when nothing is.
+    /// The promise that a state breaks; nil if it breaks none.
     package func problem(_ found: DiskState, at end: Int) -> String? {
-        // A name in a directory that is not there itself is not seen, but is no worse for it.
+        // Names in a directory that cannot be reached itself are checked, too, although no program sees them.
         for (entry, object) in found.names
         where !recording.directories.contains(object) && !hidden.contains(entry.directory) {
             if !found.content(of: object).isSame(as: recording.wholeContent(of: object)) {
@@ -89,7 +90,7 @@ extension CrashCheck {
         return nil
     }
 
-    /// Whether somebody has begun to remove it since then.
+    /// Whether the run has removed an entry with this name after the promise.
     private func isRemoved(_ path: String, after index: Int, to end: Int) -> Bool {
         let name = path.split(separator: "/").last.map(String.init)
         return recording.effects[index..<end].contains { effect in
@@ -98,7 +99,7 @@ extension CrashCheck {
         }
     }
 
-    /// Whether somebody has given the name to the object since then.
+    /// Whether the run has given this name to the object after the promise.
     private func isNamed(_ object: Object, _ path: String, after index: Int) -> Bool {
         let name = path.split(separator: "/").last.map(String.init)
         return recording.effects[index...].contains { effect in

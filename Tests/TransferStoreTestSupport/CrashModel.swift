@@ -1,25 +1,26 @@
 package import TransferTestSupport
 
-/// What may be on a disk after a power cut, with no more promised than POSIX does:
+/// The states that a disk may have after a power cut, if the file system promises no more than POSIX does:
 ///
-/// - What a successful sync of an object covers is there: all bytes of a file that were written before it, all names in a
-///   directory that were given or taken before it; for a sync of everything, all of everything.
-/// - Of anything else each page of content may be there or not, in any order, and a page may be torn. The size may have
-///   grown without the content.
-/// - Each name of a directory is by itself what it was at the last sync that covers it, or anything it became since,
-///   whatever other names and contents are. A name switches from one file to another in one step.
-/// - What a failed sync should have covered is lost for all later ones: only what is written again can become durable.
+/// - Everything that a successful sync covers is there: all bytes of a file that were written before its sync, all
+///   names in a directory that were given or removed before its sync; after a sync of the whole file system, all of
+///   both.
+/// - Each other page of content may be there or not, in any order, and a page may be torn. The size may have grown
+///   without the content.
+/// - Each name in a directory means what it meant at the last sync that covers it, or anything that it has meant since,
+///   whatever the state of other names and contents. A name switches from one file to another in one step.
+/// - Later syncs do not cover what a failed sync should have covered: only what is written again can become durable.
 package struct CrashModel {
     package typealias Object = DiskRecording.Object
     package typealias Entry = DiskRecording.Entry
 
-    /// The meanings that a name may have; the first is the oldest, nothing stands for none.
+    /// The objects that a name may stand for, the oldest first. Nil means that the name does not exist.
     package struct Name {
         package let entry: Entry
         package let meanings: [Object?]
     }
 
-    /// What is certain of a file, and what may have been written besides.
+    /// The bytes that a file has for certain, and the writes that may be on the disk besides.
     package struct Content {
         package var certain: [UInt8]
         package var pending: [(offset: Int, bytes: [UInt8])]
@@ -29,7 +30,7 @@ package struct CrashModel {
 
     package init(recording: DiskRecording) { self.recording = recording }
 
-    /// Whether the first sync after the effect that covers the object was successful, before `end`.
+    /// Whether the object was synced between the effect and `end`, the first time with success.
     private func isDurable(_ object: Object, from index: Int, to end: Int) -> Bool {
         for effect in recording.effects[index..<end] {
             switch effect {
@@ -41,9 +42,9 @@ package struct CrashModel {
         return false
     }
 
-    /// Every name that was ever given, but for those in directories that are `hidden`.
+    /// Every name that was ever given, except names in `hidden` directories.
     ///
-    /// - Parameter end: effects that have taken place.
+    /// - Parameter end: the number of effects that have taken place.
     package func names(at end: Int, hidden: Set<Object>) -> [Name] {
         var meanings: [Entry: [Object?]] = [:]
         for (entry, object) in recording.entries { meanings[entry] = [object] }
@@ -69,9 +70,7 @@ package struct CrashModel {
                 content.certain.put(bytes, at: offset)
                 content.replacePending(offset..<offset + bytes.count)
             case (.write(file, let offset, let bytes), false): content.pending.append((offset, bytes))
-            case (.truncate(file, let size), true):
-                content.certain.resize(to: size)
-                content.pending.removeAll { $0.bytes.isEmpty }
+            case (.truncate(file, let size), true): content.certain.resize(to: size)
             // Where it adds nothing, this changes nothing.
             case (.truncate(file, let size), false): content.pending.append((size, []))
             default: break
@@ -96,7 +95,7 @@ extension CrashModel.Content {
 
     private static let pageSize = 4096
 
-    /// Contents that may be found, the one with least of it first and the one with most second.
+    /// Possible contents: first the one without pending writes, second the one with all of them.
     package func variants(_ random: inout SplitMix64) -> [[UInt8]] {
         guard !pending.isEmpty else { return [certain] }
         var all = certain
@@ -109,7 +108,7 @@ extension CrashModel.Content {
         ]
     }
 
-    /// Each page from one or the other.
+    /// Takes each page from one of the two contents at random.
     private func pages(_ all: [UInt8], _ unfinished: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
         stride(from: 0, to: all.count, by: Self.pageSize).reduce(into: []) { content, start in
             let page = start..<min(start + Self.pageSize, all.count)

@@ -1,13 +1,13 @@
 package import TransferTestSupport
 
-/// Everything that a power cut at one point may leave.
+/// All states that a power cut at one point may leave.
 package struct CrashOptions {
     private let names: [CrashModel.Name]
     private let files: [DiskState.Object]
     private let contents: [[[UInt8]]]
 
     /// - Parameters:
-    ///   - end: effects that have taken place.
+    ///   - end: the number of effects that have taken place.
     ///   - hidden: directories whose names are left out.
     package init(
         _ model: CrashModel, at end: Int, hidden: Set<DiskState.Object> = [], _ random: inout SplitMix64
@@ -19,7 +19,7 @@ package struct CrashOptions {
         self.contents = contents
     }
 
-    /// A number for each name and each file, counted from the oldest.
+    /// The state for a choice, which has an index for each name and then for each file, counted from the oldest option.
     package func state(_ choice: [Int]) -> DiskState {
         var state = DiskState()
         for (name, option) in zip(names, choice) { state.names[name.entry] = name.meanings[option] }
@@ -27,10 +27,10 @@ package struct CrashOptions {
         return state
     }
 
-    /// All combinations where they are few; otherwise the oldest of everything, the newest, each thing alone newest and
-    /// alone oldest, and random ones.
+    /// All combinations, if there are at most `bound`. Otherwise the oldest and the newest option of everything, then
+    /// for each name and file the combinations in which it alone is the newest or the oldest, and random ones.
     ///
-    /// - Parameter bound: how many are few.
+    /// - Parameter bound: the largest number of combinations of which all are returned.
     package func choices(_ bound: Int, _ random: inout SplitMix64) -> (choices: [[Int]], areAll: Bool) {
         let options = names.map(\.meanings.count) + contents.map(\.count)
         let (count, overflow) = options.reduce((1, false)) { product, option in
@@ -49,13 +49,13 @@ package struct CrashOptions {
         return (chosen, false)
     }
 
-    /// The first and the last of them, and some others.
+    /// The oldest choice, the newest choice, and some others.
     ///
-    /// - Parameter count: how many at most, two at least.
+    /// - Parameter count: the largest number of choices to return; at least 2.
     package func some(_ count: Int, _ random: inout SplitMix64) -> [[Int]] {
         let (choices, areAll) = choices(8 * count, &random)
         guard choices.count > count else { return choices }
-        // In a list of all the newest comes last.
+        // In a list of all combinations, the newest is the last.
         let newest = areAll ? choices.count - 1 : 1
         let others = choices.indices.filter { $0 != 0 && $0 != newest }.shuffled(using: &random)
         return ([0, newest] + others.prefix(count - 2)).map { choices[$0] }

@@ -4,9 +4,9 @@ package import TransferStore
 import TransferSystem
 
 extension DiskRecording {
-    /// Writes down what a call did.
+    /// Records the effects of a call.
     ///
-    /// - Parameter result: of the call, which has taken place.
+    /// - Parameter result: the result of the call, which has taken place.
     package mutating func add(_ call: DiskCall, _ result: Int) {
         // A sync that a signal interrupted has neither succeeded nor failed.
         if result == -Int(EINTR) { return }
@@ -31,7 +31,7 @@ extension DiskRecording {
             let written = Array(UnsafeRawBufferPointer(rebasing: bytes.prefix(result)))
             effects.append(.write(file, offset: Int(offset), bytes: written))
         case .clear(let file, let range):
-            // As far as it lies in the file, which keeps its size.
+            // The call clears only the part of the range that is in the file, which keeps its size.
             guard let object = Self.object(file), let size = Self.size(file), range.lowerBound < size else { return }
             let zeros = [UInt8](repeating: 0, count: Int(min(range.upperBound, size) - range.lowerBound))
             effects.append(.write(object, offset: Int(range.lowerBound), bytes: zeros))
@@ -60,7 +60,7 @@ extension DiskRecording {
         case .makeLink(let directory, let name):
             guard let made = Self.object(directory, name) else { return }
             add(made, directory, name)
-        // Where files are cloned, a recording would have to know what the file system has done.
+        // Clones are not recorded: the recording would have to know what the file system has done.
         case .clone: break
         case .status, .examine, .read, .seek, .reserve, .release, .setTimes, .setPermissions, .startWriting,
             .checkWritten, .setOwner, .setExtended, .setLink, .readLink:
@@ -68,8 +68,9 @@ extension DiskRecording {
         }
     }
 
-    /// Nobody hears how the call has ended. Bytes that it was to sync are lost then, as if it had failed. Of names that is
-    /// not assumed: a journal that could not be written is not written any more, and the next sync fails, too.
+    /// Records a call in which the process dies, so that no program learns its result. Bytes that it was to sync count
+    /// as lost, as if the sync had failed. Names do not: a file system whose journal could not be written does not
+    /// write the journal any more, and the next sync fails, too.
     package mutating func addDeath(in call: DiskCall) {
         switch call {
         case .sync(let number):

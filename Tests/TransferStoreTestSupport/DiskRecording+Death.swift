@@ -1,6 +1,7 @@
-/// What the death of a process leaves: all that it did is there, in the kernel's memory, and may still be lost with that.
+/// The state that the death of a process leaves: the effects of all its calls are in the kernel's memory, and a power
+/// cut may still lose them.
 extension DiskRecording {
-    /// What others see of it.
+    /// The state that other processes see after the first effects.
     package func everything(at end: Int) -> DiskState {
         var state = DiskState()
         (state.names, state.contents) = (entries, contents)
@@ -16,10 +17,10 @@ extension DiskRecording {
         return state
     }
 
-    /// The same run in a copy, up to an effect with which its process dies. A sync that it was about to make has begun, and
-    /// nobody hears of its failure.
+    /// The same run in a copy of the directory, up to an effect in which the process dies. If the effect is a sync, the
+    /// sync has begun, and no process learns that it has failed.
     ///
-    /// - Parameter inodes: of the copy. What it doesn't have can never be found again.
+    /// - Parameter inodes: the inode of each object in the copy. An object without one gets a number that no file has.
     package func copied(_ inodes: [Object: Object], diesAt end: Int) -> DiskRecording {
         func copy(_ object: Object) -> Object { inodes[object] ?? object | 1 << 63 }
         func copy(_ entry: Entry) -> Entry { Entry(directory: copy(entry.directory), name: entry.name) }
@@ -44,7 +45,7 @@ extension DiskRecording {
         return copied
     }
 
-    /// Bytes whose sync fails and nobody is told. Of names that is not assumed, see `addDeath`.
+    /// The failed syncs of bytes, of which no process learns. Names are not lost in this way (see `addDeath`).
     private func lost(with effect: Effect, of effects: [Effect]) -> [Effect] {
         switch effect {
         case .sync(let object), .failedSync(let object?): directories.contains(object) ? [] : [.failedSync(object)]
@@ -53,7 +54,7 @@ extension DiskRecording {
         }
     }
 
-    /// Of every file that was written to.
+    /// A failed sync of every file that was written to.
     static func failedSyncs(of effects: [Effect]) -> [Effect] {
         var files: Set<Object> = []
         for case .write(let file, _, _) in effects { files.insert(file) }

@@ -1,7 +1,7 @@
 package import Glibc
 import TransferTestSupport
 
-/// What a run did to a directory, in order, with enough meaning to work out what a power cut leaves of it.
+/// The effects of a run on a directory, in order, with enough detail to work out what a power cut leaves of it.
 package struct DiskRecording: Sendable {
     /// A file or directory, by its inode.
     package typealias Object = ino_t
@@ -20,39 +20,40 @@ package struct DiskRecording: Sendable {
 
     package enum Effect: Equatable, Sendable {
         case write(Object, offset: Int, bytes: [UInt8])
-        /// Takes bytes away at the end, or adds zeros. Taking is only looked at once it is durable: nothing is published before.
+        /// Removes bytes at the end, or adds zeros. A removal counts only when it is durable, because the file is not
+        /// published before.
         case truncate(Object, size: Int)
-        /// A new name, or another meaning of one that was taken.
+        /// A new name, or a new object for an existing name.
         case name(Object, Entry)
         case remove(Entry)
         case sync(Object)
         case syncAll
-        /// A sync of one object, or of all, that failed.
+        /// A failed sync of one object, or of everything if the object is nil.
         case failedSync(Object?)
-        /// The store said that this is durable.
+        /// The store has acknowledged this content as durable.
         case acknowledge(path: String, content: [UInt8])
-        /// The store said that this is durably gone.
+        /// The store has acknowledged that the path is durably removed.
         case acknowledgeRemoval(path: String)
-        /// Nothing of the disk: what that is, whoever noted it knows.
+        /// An event outside of the disk. Only the caller that has noted it knows what the number means.
         case note(Int)
 
         package var isFailedSync: Bool { if case .failedSync = self { true } else { false } }
     }
 
     package let root: Object
-    /// What was there before and is taken to be durable.
+    /// The state before the run, all of which counts as durable.
     package var entries: [Entry: Object] = [:]
     package var contents: [Object: [UInt8]] = [:]
     package var directories: Set<Object>
     package var effects: [Effect] = []
 
-    /// Of an empty directory.
+    /// Makes a recording that begins with an empty directory.
     init(root: Object) {
         self.root = root
         directories = [root]
     }
 
-    /// Takes what is below `path` for the beginning.
+    /// Makes a recording that begins with the content of `path`.
     package init(of path: String) {
         root = Self.status(path)?.st_ino ?? 0
         directories = [root]
@@ -86,7 +87,7 @@ package struct DiskRecording: Sendable {
         return Array(content.prefix(max(0, count)))
     }
 
-    /// All bytes that an object ever got, in their places.
+    /// The content of an object after all its writes and truncations.
     package func wholeContent(of object: Object) -> [UInt8] {
         var content = contents[object] ?? []
         for effect in effects {
@@ -101,7 +102,7 @@ package struct DiskRecording: Sendable {
 }
 
 extension [UInt8] {
-    /// Writes as pwrite(2) does: what is skipped is zero.
+    /// Writes as pwrite(2) does: a gap behind the previous end is filled with zeros.
     package mutating func put(_ bytes: [UInt8], at offset: Int) {
         let end = offset + bytes.count
         if count < end { self += [UInt8](repeating: 0, count: end - count) }
@@ -110,12 +111,13 @@ extension [UInt8] {
         }
     }
 
-    /// As ftruncate(2) does.
+    /// Changes the size as ftruncate(2) does.
     package mutating func resize(to size: Int) {
         if count > size { removeLast(count - size) } else { put([], at: size) }
     }
 
-    /// Equality, byte by byte in one call: a debug build takes half a second for megabytes otherwise.
+    /// Compares all bytes in one call. In a debug build, `==` of the standard library takes half a second for
+    /// megabytes.
     package func isSame(as other: [UInt8]) -> Bool {
         guard count == other.count else { return false }
         return withUnsafeBytes { own in

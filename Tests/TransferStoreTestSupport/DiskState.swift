@@ -2,7 +2,7 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// What is on a disk at one moment, by the inodes of a recording.
+/// The names and contents of a disk at one moment, by the inodes of a recording.
 package struct DiskState {
     package typealias Object = DiskRecording.Object
     package typealias Entry = DiskRecording.Entry
@@ -12,22 +12,22 @@ package struct DiskState {
 
     package init() {}
 
-    /// Of a file; nobody has to have written any.
+    /// The content of a file; empty if no bytes were written to it.
     package func content(of file: Object) -> [UInt8] { contents[file] ?? [] }
 
-    /// What has the path.
+    /// The object at a path; nil if it does not exist.
     package func object(_ path: String, below root: Object) -> Object? {
         path.split(separator: "/").reduce(root) { directory, name in
             directory.flatMap { names[Entry(directory: $0, name: String(name))] }
         }
     }
 
-    /// Makes it in an empty directory, as far as it can be reached from the top. What is in the server's own folder only its
-    /// user may read.
+    /// Creates this state in an empty directory, as far as it can be reached from the top. The content of the server's
+    /// own folder can only be read by its user.
     ///
     /// - Parameters:
-    ///   - rename: gives names others.
-    /// - Returns: the inodes that it has there.
+    ///   - rename: maps each name to the one that is created.
+    /// - Returns: the new inode of each object.
     package func write(
         _ recording: DiskRecording, to path: String, rename: (String) -> String = { $0 }
     ) throws -> [Object: Object] {

@@ -3,24 +3,25 @@ import TransferPorts
 package import TransferStore
 import TransferSystem
 
-/// Calls that are written down, and of which one or more fail. Nothing is synced: it is only said to be.
+/// A disk that records its calls, and lets one or more of them fail. It never syncs: a sync only reports success.
 ///
 /// Calls of several threads are made one after the other, so the recording has the order in which they took place.
 package final class ScriptedDisk: Sendable {
-    /// What goes wrong.
+    /// A fault, and the call in which it occurs.
     package struct Fault: Sendable, CustomStringConvertible {
         package enum Kind: Sendable, Equatable {
-            /// The call is not made.
+            /// The call fails without being made.
             case error(Int32)
-            /// The call and all that follow are not made, but for those that only look.
+            /// The call and all later ones fail without being made, except those that only read. After ENOSPC, removals
+            /// are made, too.
             case lastingError(Int32)
-            /// A write takes half of the bytes.
+            /// A write writes only half of the bytes.
             case short
-            /// The process dies in this call, which fails in its end, and makes no other.
+            /// The process dies in this call: the call and all later ones fail without being made.
             case death
         }
 
-        /// Which call, from 0.
+        /// The number of the call, counted from 0.
         package var call: Int
         package var kind: Kind
 
@@ -35,15 +36,16 @@ package final class ScriptedDisk: Sendable {
         var isOn = false
         var recording: DiskRecording?
         var fault: Fault?
-        /// Calls of a kind until one fails, and how.
+        /// The name of the calls of which one fails, the number of those that are made before it, and the way in which
+        /// it fails.
         var failingSync: (name: String, wait: Int, kind: Fault.Kind)?
         var count = 0
-        /// Calls that were made to fail.
+        /// The names of calls that were made to fail.
         var failed: [String] = []
-        /// Keeps inodes of files that are gone from being used again.
+        /// Copies of descriptors, which keep the inodes of removed files from being used again.
         var held: [Int32] = []
 
-        /// Whether no more calls are made, or this is the last.
+        /// Whether the process dies in the current call, or has died in an earlier one.
         var isDead: Bool { fault.map { $0.kind == .death && count >= $0.call } ?? false }
     }
 
@@ -57,7 +59,7 @@ package final class ScriptedDisk: Sendable {
 
     package var disk: Disk { Disk(interception: { [self] call, body in perform(call, body) }, dirtyBytes: { 0 }) }
 
-    /// Begins to count, and to write down what happens below `path`.
+    /// Begins to count calls, and to record what happens below `path`.
     package func start(_ path: String? = nil, fault: Fault? = nil) {
         state.withLock { state in
             state.recording = path.map { DiskRecording(of: $0) }
@@ -66,7 +68,7 @@ package final class ScriptedDisk: Sendable {
         }
     }
 
-    /// Begins to count, and goes on with what was written down before.
+    /// Begins to count calls, and continues an earlier recording.
     package func start(_ recording: DiskRecording) {
         state.withLock { state in
             state.recording = recording
@@ -74,7 +76,7 @@ package final class ScriptedDisk: Sendable {
         }
     }
 
-    /// From now on nothing fails.
+    /// Lets no call fail from now on.
     package func mend() {
         state.withLock { state in
             state.fault = nil
@@ -82,25 +84,25 @@ package final class ScriptedDisk: Sendable {
         }
     }
 
-    /// Makes a sync fail, the first that comes or one after it.
+    /// Makes one sync fail, after `wait` others.
     package func fail(sync wait: Int, with code: Int32) {
         state.withLock { $0.failingSync = ("sync", wait, .error(code)) }
     }
 
-    /// Makes the next call of that name fail, as its case is called.
+    /// Makes the next call with this name fail (see `DiskCall.name`).
     package func fail(_ name: String, with code: Int32) {
         state.withLock { $0.failingSync = (name, 0, .error(code)) }
     }
 
-    /// As above, for the question what was lost of a file.
+    /// Makes one check for lost writes fail, after `wait` others.
     package func fail(check wait: Int, with code: Int32) {
         state.withLock { $0.failingSync = ("syncCheck", wait, .error(code)) }
     }
 
-    /// The process dies in a sync.
+    /// Lets the process die in a sync, after `wait` others.
     package func die(inSync wait: Int) { state.withLock { $0.failingSync = ("sync", wait, .death) } }
 
-    /// Somebody else moves what has a name at the top to another directory, and syncs that.
+    /// Moves an entry at the top to another directory as another program would, and records its removal as synced.
     package func move(_ name: String, from path: String, to newPath: String) throws {
         try system("rename") { rename(path + "/" + name, newPath) }
         state.withLock { state in
@@ -114,19 +116,19 @@ package final class ScriptedDisk: Sendable {
         state.withLock { $0.recording?.effects.append(.acknowledge(path: path, content: content)) }
     }
 
-    /// Somebody was told that nothing has the path any more.
+    /// Records that the store has acknowledged the removal of a path.
     package func acknowledgeRemoval(_ path: String) {
         state.withLock { $0.recording?.effects.append(.acknowledgeRemoval(path: path)) }
     }
 
-    /// Something has happened that is not of the disk; what that is, the caller knows by its number.
+    /// Records an event outside of the disk. The caller knows what the number means.
     package func note(_ number: Int) {
         state.withLock { $0.recording?.effects.append(.note(number)) }
     }
 
     package var count: Int { state.withLock { $0.count } }
 
-    /// Descriptors of the script itself.
+    /// The number of descriptors that the script itself has open.
     package var heldCount: Int { state.withLock { $0.held.count } }
 
     package var failed: [String] { state.withLock { $0.failed } }
@@ -180,7 +182,8 @@ package final class ScriptedDisk: Sendable {
 }
 
 extension DiskCall {
-    /// As its case is called; without the mark there is no sync.
+    /// The name of the call's case, except for `syncCheck` and for `syncMark`, a call that makes the mark of the syncs:
+    /// without the mark there is no sync.
     package var name: String {
         switch self {
         case .rename(_, _, _, let new, _) where new.hasPrefix("sync-running-"): "syncMark"
@@ -197,7 +200,7 @@ extension DiskCall {
         }
     }
 
-    /// - Parameter removals: whether what makes room counts, too.
+    /// - Parameter removals: whether calls that free space count as changes, too.
     fileprivate func changes(including removals: Bool) -> Bool {
         switch self {
         case .status, .examine, .read, .seek, .checkWritten: false

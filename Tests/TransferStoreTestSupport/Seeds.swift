@@ -1,6 +1,7 @@
 import Glibc
 
-/// Seeds for tests that try something else each time. What fails says its seed; `TRANSFER_SEED` takes that one again.
+/// Seeds for tests that use different random values in each run. A test that fails reports its seed, and
+/// `TRANSFER_SEED` repeats the run with that seed.
 package enum Seeds {
     private static let given = getenv("TRANSFER_SEED").flatMap { UInt64(String(cString: $0)) }
 
