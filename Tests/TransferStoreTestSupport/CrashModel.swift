@@ -2,8 +2,8 @@ package import TransferTestSupport
 
 /// The states that a disk may have after a power cut, if the file system promises no more than POSIX does:
 ///
-/// - Everything that a successful sync covers is there: all bytes of a file that were written before its sync, all
-///   names in a directory that were given or removed before its sync; after a sync of the whole file system, all of
+/// - Everything that a successful sync covers is there: all bytes of a file that were written before the sync, all
+///   names in a directory that were given or removed before the sync; after a sync of the whole file system, all of
 ///   both.
 /// - Each other page of content may be there or not, in any order, and a page may be torn. The size may have grown
 ///   without the content.
@@ -30,7 +30,7 @@ package struct CrashModel {
 
     package init(recording: DiskRecording) { self.recording = recording }
 
-    /// Whether the object was synced between the effect and `end`, the first time with success.
+    /// Whether the object was synced between the effect and `end`, and the first of these syncs was successful.
     private func isDurable(_ object: Object, from index: Int, to end: Int) -> Bool {
         for effect in recording.effects[index..<end] {
             switch effect {

@@ -1,7 +1,7 @@
 /// The state that the death of a process leaves: the effects of all its calls are in the kernel's memory, and a power
 /// cut may still lose them.
 extension DiskRecording {
-    /// The state that other processes see after the first effects.
+    /// The state that other processes see after the first `end` effects.
     package func everything(at end: Int) -> DiskState {
         var state = DiskState()
         (state.names, state.contents) = (entries, contents)
