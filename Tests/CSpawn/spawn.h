@@ -1,16 +1,17 @@
 #ifndef TRANSFER_CSPAWN_H
 #define TRANSFER_CSPAWN_H
 
-// What tests need to start processes and Swift's Glibc module lacks, because glibc shows it with _GNU_SOURCE only
-// (shim.h of CLinux says why that must not be defined here). No header that defines types is included: Swift would take
-// pid_t for one of this module.
+// Functions for tests that start processes. Swift's Glibc module lacks them, because glibc declares them only with
+// _GNU_SOURCE (shim.h of CLinux says why that must not be defined here). No header that defines types is included:
+// Swift would take pid_t for a type of this module.
 
 #include <sys/syscall.h>
 
 extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int first);
 extern long syscall(long number, ...);
 
-// Of a posix_spawn_file_actions_t: the process closes this descriptor and all above it (glibc 2.34). Returns an error number.
+// Adds an action to a posix_spawn_file_actions_t: the process closes this descriptor and all above it (glibc 2.34).
+// Returns an error number.
 static inline int cspawn_close_from(void *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
@@ -18,7 +19,7 @@ static inline int cspawn_close_from(void *actions, int first) {
 // POSIX_SPAWN_SETSID of spawn.h: the process leads a new session.
 static const short cspawn_new_session = 0x80;
 
-// A pipe whose ends no program inherits (O_CLOEXEC), also one that another thread starts at this moment.
+// Makes a pipe whose ends no program inherits (O_CLOEXEC), not even one that another thread starts at this moment.
 static inline int cspawn_pipe(int *ends) { return (int)syscall(SYS_pipe2, ends, 02000000); }
 
 #endif

@@ -1,13 +1,13 @@
 import Glibc
 
-/// How large attacks are: small in every run of the tests, in full for `make attack`, light where a sanitizer makes
-/// everything many times slower.
+/// The size of attacks: small in every run of the tests, full for `make attack`, and light under a sanitizer, which
+/// makes everything many times slower.
 package enum AttackScale {
     private static let name = getenv("TRANSFER_ATTACK").map { String(cString: $0) }
 
     package static var isFull: Bool { name == "full" }
 
-    /// Whether a sanitizer watches.
+    /// Whether the tests run under a sanitizer.
     package static var isLight: Bool { name == "light" }
 
     package static func count(_ small: Int, full: Int) -> Int {
@@ -18,7 +18,8 @@ package enum AttackScale {
         }
     }
 
-    /// Lets this process have as many descriptors as it may: a crowd has thousands of sockets.
+    /// Raises this process's limit of descriptors as far as possible, because a crowd of clients has thousands of
+    /// sockets.
     package static func raiseDescriptorLimit() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

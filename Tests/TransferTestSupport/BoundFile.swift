@@ -1,12 +1,12 @@
 import Glibc
 
-/// A file that is also to be seen at another place, by a mount; there no more when nobody holds it.
+/// A file that a bind mount shows at another path as well, until the object is released.
 package final class BoundFile: Sendable {
     private let path: String
 
-    /// Mounts it. Where that is not allowed it says so and there is nothing to test with.
+    /// Mounts the file. If that is not allowed, prints that the test is skipped, and returns nil.
     ///
-    /// - Parameter path: of another file, which is hidden by it.
+    /// - Parameter path: the path of another file, which the mount hides.
     package init?(_ source: String, at path: String, for test: String = #function) {
         guard mount(source, path, nil, UInt(MS_BIND), nil) == 0 else {
             print("skipped \(test): cannot mount a file: \(String(cString: strerror(errno)))")

@@ -1,18 +1,19 @@
 import Glibc
 
-/// A user whom permissions bind, to test with where tests are root's.
+/// A user who is subject to permissions, for tests that run as root.
 package enum BoundUser {
-    /// nobody(7) on most systems; any user who is not root will do.
+    /// The user `nobody` on most systems; any user except root will do.
     private static let number: uid_t = 65_534
 
     private typealias Change = @convention(c) (uid_t) -> Int32
 
-    /// Gives something to that user.
+    /// Makes this user the owner of a file, if the tests run as root.
     package static func own(_ path: String) {
         if geteuid() == 0 { _ = chown(path, number, number) }
     }
 
-    /// Makes calls of the file system as that user, on this thread alone (setfsuid(2)): whoever isn't root is one himself.
+    /// Makes file system calls as this user, on this thread alone (setfsuid(2)). Tests that do not run as root make
+    /// them as their own user, who is subject to permissions, too.
     package static func run<T>(_ body: () throws -> T) rethrows -> T {
         guard geteuid() == 0 else { return try body() }
         change("setfsgid", to: number)
@@ -24,7 +25,7 @@ package enum BoundUser {
         return try body()
     }
 
-    /// The header is in no module.
+    /// Looks the function up at run time, because no module has its header.
     private static func change(_ name: String, to user: uid_t) {
         guard let address = dlsym(nil, name) else { preconditionFailure("no \(name)") }
         _ = unsafeBitCast(address, to: Change.self)(user)

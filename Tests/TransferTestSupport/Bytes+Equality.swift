@@ -1,6 +1,7 @@
 import Glibc
 
-// Without optimisation the standard library's own make several calls for each byte, and tests compare many megabytes.
+// Without optimisation, `==` of the standard library makes several calls for each byte, and tests compare many
+// megabytes.
 
 /// Whether both have the same bytes.
 package func == (left: [UInt8], right: [UInt8]) -> Bool {
@@ -13,7 +14,7 @@ package func == (left: [UInt8], right: [UInt8]) -> Bool {
         }
 }
 
-/// Whether both have the same bytes, or both are nothing.
+/// Whether both have the same bytes, or both are nil.
 package func == (left: [UInt8]?, right: [UInt8]?) -> Bool {
     switch (left, right) {
     case (let left?, let right?): left == right

@@ -1,16 +1,16 @@
 internal import COpenSSL
 
-/// Vouches for servers, for as long as a test takes.
+/// A certificate authority that issues certificates for servers during a test.
 package final class CertificateAuthority {
     package struct Failure: Error {}
 
-    /// What those who trust it need, in PEM.
+    /// The path of the authority's certificate in PEM, for clients that trust it.
     package let path: String
 
     private let pair: OpaquePointer
     private let certificate: OpaquePointer
 
-    /// - Parameter path: where to write its own certificate.
+    /// - Parameter path: where to write the authority's own certificate.
     package init(at path: String) throws {
         self.path = path
         pair = try Self.newPair()
@@ -29,9 +29,9 @@ package final class CertificateAuthority {
     /// Writes a certificate and its key.
     ///
     /// - Parameters:
-    ///   - names: as `subjectAltName` of x509v3_config(5) has them.
-    ///   - days: from the day from which on to the one until which it is valid, counted from now.
-    ///   - signsItself: whether nobody vouches for it.
+    ///   - names: the names of the server, in the syntax of `subjectAltName` in x509v3_config(5).
+    ///   - days: the first and the last day on which the certificate is valid, counted from now.
+    ///   - signsItself: whether the certificate is self-signed instead of signed by the authority.
     package func issue(
         _ names: String, days: ClosedRange<Int> = -1...5, to path: String, key: String, signsItself: Bool = false
     ) throws {
@@ -46,7 +46,7 @@ package final class CertificateAuthority {
         try Self.write(to: key) { PEM_write_bio_PrivateKey($0, own, nil, nil, 0, nil, nil) }
     }
 
-    /// On the curve that most servers use.
+    /// Makes a key pair on P-256, the curve that most servers use.
     static func newPair() throws -> OpaquePointer {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { throw Failure() }
         defer { EVP_PKEY_CTX_free(context) }

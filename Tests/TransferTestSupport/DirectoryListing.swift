@@ -1,13 +1,13 @@
 import Glibc
 
-/// What is in a directory, in no order, without the directory itself and the one above it; nothing where there is none.
+/// The names in a directory, in no particular order, without `.` and `..`; empty if the directory cannot be opened.
 package func names(in directory: String) -> [String] {
     nameBytes(in: Array(directory.utf8CString)).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// The same for names that need not be text.
+/// The names in a directory as bytes, because they need not be text.
 ///
-/// - Parameter directory: its path, with a NUL at the end.
+/// - Parameter directory: the path of the directory, with a NUL at the end.
 func nameBytes(in directory: [CChar]) -> [[UInt8]] {
     guard let stream = opendir(directory) else { return [] }
     defer { closedir(stream) }
@@ -19,7 +19,7 @@ func nameBytes(in directory: [CChar]) -> [[UInt8]] {
     return names
 }
 
-/// Whether it is a directory, and not a link to one.
+/// Whether there is a directory at the path, and not a link to one.
 package func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A file system on a loop device that believes in half a GiB, in an image that has room for a few MiB more than it takes
-/// when it is made: what does not fit is lost when it is written back, and said by the next sync. Unmounted when nobody
-/// holds it.
+/// A file system of half a GiB on a loop device, in an image that has room for only a few MiB more than it takes when
+/// it is made. Bytes that do not fit are lost when they are written back, and the next sync reports the loss. The file
+/// system is unmounted when the object is released.
 package final class FailingDisk {
     package enum Kind: String, CaseIterable, Sendable {
         case ext4
@@ -18,24 +18,24 @@ package final class FailingDisk {
         }
     }
 
-    /// Where it is mounted.
+    /// The path where the file system is mounted.
     package let path: String
     private let room: String
 
     private var image: String { room + "/image" }
 
     /// - Parameters:
-    ///   - test: that says so where the disk cannot be had.
-    ///   - room: bytes that fit.
-    /// - Returns: nothing where mounting is not allowed or the file system cannot be made.
+    ///   - test: the test that is reported as skipped if the disk cannot be made.
+    ///   - room: the number of bytes that fit.
+    /// - Returns: nil if mounting is not allowed or the file system cannot be made.
     package init?(
         _ kind: Kind, in temporary: TemporaryDirectory, room: Int = 7 << 20, for test: String = #function
     ) throws {
         path = temporary.path("disk")
         self.room = temporary.path("room")
         guard mkdir(path, 0o755) == 0, mkdir(self.room, 0o755) == 0 else { return nil }
-        // A loop device takes a write of which its file took only the front for one that went well. Of a page nothing is the
-        // front: with requests of one page what is lost is told.
+        // If the image takes only the beginning of a write, the loop device reports success. The image takes a single
+        // page as a whole or not at all, so with requests of one page every loss is reported.
         let limit = "queue/max_sectors_kb"
         let commands = [
             "mount -t tmpfs -o size=1g tmpfs \(self.room)", "truncate -s 512m \(image)", "\(kind.maker) \(image)",
@@ -54,10 +54,10 @@ package final class FailingDisk {
         umount2(room, Int32(MNT_DETACH))
     }
 
-    /// From now on it has room for all that it believes in.
+    /// Gives the image room for the whole file system from now on.
     package func mend() -> Bool { Self.run("mount -o remount,size=1g \(room)") }
 
-    /// Mounts it anew, so that what is read comes from the medium. Nobody may have a file of it open.
+    /// Mounts the file system anew, so that reads come from the medium. No process may have a file open on it.
     package func remount() -> Bool { Self.run("umount \(path)") && Self.run("mount -o loop \(image) \(path)") }
 
     private static func run(_ command: String) -> Bool {

@@ -1,7 +1,8 @@
 import TransferSystem
 
-/// Does what wants a port that was free a moment ago, and once more where somebody else has taken it: tests beside this one
-/// take ports too, and nobody can keep one for later. That all of several are taken is no accident.
+/// Runs `body`, which uses a port that was free a moment ago, and runs it again if the port is in use: other tests take
+/// ports at the same time, and a port cannot be reserved for later. If the ports of ten attempts are all in use, that
+/// is no coincidence, and the error is thrown.
 package func whereThePortIsFree(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Void
 ) async throws {

@@ -2,7 +2,8 @@ import Glibc
 
 /// Parts of a document that tests render from code. Each stands between `<!-- generated: NAME -->` and `<!-- end -->`.
 ///
-/// `TRANSFER_GOLDEN=write swift test --filter Reference` writes all of them anew; the difference then shows what readers will see.
+/// `TRANSFER_GOLDEN=write swift test --filter Reference` writes all of them anew; the difference then shows what
+/// readers will see.
 package enum GeneratedParts {
     /// Compares all generated parts of a document with what was rendered, or writes them.
     ///
@@ -38,7 +39,7 @@ package enum GeneratedParts {
             + "'TRANSFER_GOLDEN=write swift test --filter Reference'."
     }
 
-    /// A table. Cells have no spaces around them, so that long tables stay short.
+    /// Renders a table. Cells have no spaces around them, so that long tables stay short.
     package static func table(_ head: [String], _ rows: [[String]]) -> String {
         let rule = head.map { _ in "---" }
         return ([head, rule] + rows).reduce(into: "") { text, row in
@@ -47,7 +48,7 @@ package enum GeneratedParts {
         }
     }
 
-    /// Words as code.
+    /// Renders each word as code.
     package static func code(_ words: some Sequence<String>, separator: String = ", ") -> String {
         words.map { "`\($0)`" }.joined(separator: separator)
     }

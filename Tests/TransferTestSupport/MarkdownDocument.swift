@@ -1,8 +1,9 @@
 import Glibc
 
-/// A Markdown file as far as the tests look into it: its tables, its blocks in columns and its hex examples.
+/// The parts of a Markdown file that tests check: its tables, its blocks in columns, its code spans and its hex
+/// examples.
 package struct MarkdownDocument {
-    /// Bytes that the document shows, and the line that says what they are.
+    /// Bytes that the document shows, and the line that describes them.
     package struct Example {
         package let caption: String
         package let bytes: [UInt8]
@@ -12,7 +13,7 @@ package struct MarkdownDocument {
 
     /// Reads a file of the repository that this source file is in.
     ///
-    /// - Parameter path: from the top of the repository.
+    /// - Parameter path: the path of the file from the top of the repository.
     package init(_ path: String) throws {
         guard let directory = Self.directory(of: path), let text = Self.read(directory + "/" + path) else {
             throw NotFound(path: path)
@@ -22,7 +23,7 @@ package struct MarkdownDocument {
 
     /// The top of the repository that this source file is in.
     ///
-    /// - Parameter path: of a file, from there.
+    /// - Parameter path: the path of an existing file from the top, by which the top is found.
     package static func directory(of path: String, from source: String = #filePath) -> String? {
         var directory = source[...]
         while let slash = directory.lastIndex(of: "/") {
@@ -47,9 +48,9 @@ package struct MarkdownDocument {
         return Self.tables(lines[(start + 1)...].prefix { !$0.hasPrefix("#") })
     }
 
-    /// The fenced blocks with a mark, each as rows of columns, between which two or more spaces stand.
+    /// The fenced blocks with a mark, each as rows of columns, which two or more spaces separate.
     ///
-    /// - Parameter heading: only those below it, up to the next heading; nil for the whole document.
+    /// - Parameter heading: the heading below which the blocks are, up to the next heading; nil for the whole document.
     package func columns(in mark: String, below heading: String? = nil) -> [[[String]]] {
         var rest = lines[...]
         if let heading {
@@ -73,7 +74,7 @@ package struct MarkdownDocument {
     /// All tables of the document, each with its head.
     package var tables: [[[String]]] { Self.tables(lines[...]) }
 
-    /// What stands between backquotes, in lines that have them in pairs.
+    /// The texts between backquotes, in lines in which backquotes form pairs.
     package var codeSpans: [String] {
         lines.flatMap { line in
             let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
@@ -111,8 +112,8 @@ package struct MarkdownDocument {
         }
     }
 
-    /// The bytes of a line: hexadecimal, `AA*3` for a byte three times, or text between single quotes, in which `\n` and `\r` are line feed
-    /// and carriage return. What follows `#` is a comment.
+    /// The bytes of a line: hexadecimal, `AA*3` for a byte three times, or text between single quotes, in which `\n`
+    /// and `\r` are line feed and carriage return. What follows `#` is a comment.
     private static func bytes(_ line: String) -> [UInt8] {
         if line.hasPrefix("'"), let end = line.lastIndex(of: "'") {
             let text = line[..<end].dropFirst().replacing("\\r", with: "\r").replacing("\\n", with: "\n")

@@ -1,18 +1,18 @@
 import CLinux
 import Glibc
 
-/// What a service manager has: a datagram socket that receives the messages of a service (sd_notify(3)).
+/// The socket of a service manager: a datagram socket that receives the messages of a service (sd_notify(3)).
 package final class NotificationSocket: Sendable {
     package struct Failure: Error {
         package let errno: Int32
     }
 
-    /// As `NOTIFY_SOCKET` has it.
+    /// The name in the form of `NOTIFY_SOCKET`.
     package let name: String
 
     private let number: Int32
 
-    /// - Parameter name: a path, or `@` and a name that no file stands for.
+    /// - Parameter name: a path, or `@` and a name without a file (an abstract address in unix(7)).
     package init(_ name: String) throws(Failure) {
         self.name = name
         number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -34,7 +34,7 @@ package final class NotificationSocket: Sendable {
 
     /// Waits for the next message, three minutes at most.
     ///
-    /// - Returns: its lines.
+    /// - Returns: the lines of the message.
     package func next() throws(Failure) -> [String] {
         var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, 180_000) == 1 else { throw Failure(errno: ETIMEDOUT) }

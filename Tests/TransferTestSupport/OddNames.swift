@@ -1,10 +1,9 @@
-/// Names that a file system takes and that a careless format does not give back: what is written down and read again is tested
-/// with all of them.
+/// Names that file systems accept and that a careless format changes. Tests of formats write and read all of them.
 package enum OddNames {
-    /// The longest name, in bytes, that Linux file systems take (NAME_MAX).
+    /// The longest name, in bytes, that Linux file systems accept (NAME_MAX).
     package static let longest = String(repeating: "n", count: 255)
 
-    /// Single components. Two of them are equal Swift strings and two files.
+    /// Names of one component. Two of them are equal Swift strings, but name two different files.
     package static let components =
         plain + lines + escapes + scripts + [longest, String(repeating: "\u{E9}", count: 127) + "n"]
 
@@ -30,7 +29,7 @@ package enum OddNames {
         "a\u{200B}b", "\u{D7FF}\u{E000}", "\u{FFFD}", "\u{10FFFF}",
     ]
 
-    /// Paths of one component and of several, the deepest and the longest that clients can name.
+    /// Paths of one component and of several, with the deepest and the longest that clients can name.
     package static let paths =
         components + components.map { "folder/\($0)" } + components.map { "\($0)/file" }
         + [

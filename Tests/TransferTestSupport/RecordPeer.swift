@@ -1,13 +1,14 @@
 internal import COpenSSL
 
-/// One end of TLS 1.3 that shakes hands as OpenSSL does and from then on seals and opens records itself, so that it can say
-/// what no library would: halves of messages, kinds that nobody knows, in any order and cut anywhere.
+/// One end of a TLS 1.3 connection. OpenSSL performs the handshake; after that, the peer seals and opens records
+/// itself. So it can send what no library would send: incomplete messages and unknown kinds, in any order and split
+/// anywhere.
 package final class RecordPeer {
     package struct Failure: Error {
         package let what: String
     }
 
-    /// What is inside a record (RFC 8446, section 5.1).
+    /// The type of a record's content (RFC 8446, section 5.1).
     package enum Kind {
         package static let alert: UInt8 = 21
         package static let handshake: UInt8 = 22
@@ -18,17 +19,17 @@ package final class RecordPeer {
         case server, client
     }
 
-    /// Bytes of a record's header.
+    /// The number of bytes in a record's header.
     private static let headerSize = 5
 
     private let raw: OpaquePointer
     private let input: OpaquePointer
     private let output: OpaquePointer
-    /// By their names in the log of keys.
+    /// The secrets by their names in the key log.
     private var secrets: [String: [UInt8]] = [:]
     private var sending: TrafficKeys?
     private var receiving: TrafficKeys?
-    /// Received and not opened yet.
+    /// Received bytes that are not opened yet.
     private var unopened: ArraySlice<UInt8> = []
     private let side: Side
 
@@ -39,7 +40,7 @@ package final class RecordPeer {
             throw Failure(what: "no memory")
         }
         (self.raw, self.input, self.output) = (raw, input, output)
-        // Both belong to the session from here on.
+        // From here on, the session owns and frees both.
         SSL_set_bio(raw, input, output)
         SSL_set_ex_data(raw, 0, Unmanaged.passUnretained(self).toOpaque())
         side == .server ? SSL_set_accept_state(raw) : SSL_set_connect_state(raw)
@@ -53,7 +54,7 @@ package final class RecordPeer {
 
     package var isEstablished: Bool { sending != nil }
 
-    /// - Returns: what is to be sent.
+    /// - Returns: the bytes to send.
     package func shake(_ received: some Collection<UInt8> = []) throws -> [UInt8] {
         guard !isEstablished else {
             unopened += received
@@ -85,7 +86,7 @@ package final class RecordPeer {
         receiving = TrafficKeys(side == .client ? server : client)
     }
 
-    /// A line of the log of keys: a name, the client's random number, the secret.
+    /// Reads a line of the key log: a name, the client's random number, the secret.
     fileprivate func learn(_ line: String) {
         let words = line.split(separator: " ")
         guard words.count == 3 else { return }
@@ -99,18 +100,18 @@ package final class RecordPeer {
 
     // MARK: Records
 
-    /// One record that holds just that, whatever the rules say. There must have been a handshake.
+    /// Seals one record with exactly this content, even if the protocol forbids it. The handshake has to be complete.
     package func seal(_ kind: UInt8, _ content: some Collection<UInt8>) throws -> [UInt8] {
         guard let record = sending?.seal(kind, Array(content)) else { throw Failure(what: "no keys yet") }
         return record
     }
 
-    /// From now on records are sealed with the next keys, as behind a KeyUpdate.
+    /// Seals all later records with the next keys, as after a KeyUpdate.
     package func renew() {
         sending?.renew()
     }
 
-    /// What the records that are whole hold. Behind a KeyUpdate it goes on with the other side's next keys.
+    /// Opens all complete records. After a KeyUpdate, the next records are opened with the other side's next keys.
     package func open(_ received: some Collection<UInt8> = []) throws -> [(kind: UInt8, content: [UInt8])] {
         unopened += received
         var opened: [(kind: UInt8, content: [UInt8])] = []
@@ -122,7 +123,7 @@ package final class RecordPeer {
         return opened
     }
 
-    /// The plaintext in them.
+    /// The application data in the records.
     package func content(_ received: some Collection<UInt8> = []) throws -> [UInt8] {
         try open(received).filter { $0.kind == Kind.content }.flatMap(\.content)
     }
@@ -137,7 +138,7 @@ package final class RecordPeer {
     }
 }
 
-/// What the peers of one side share. Never changed after it was made, and never freed.
+/// The OpenSSL context that all peers of one side share. It is not changed after it was made, and never freed.
 private struct RecordPeerContext: @unchecked Sendable {
     static let server = Result { try RecordPeerContext(TLS_server_method()).shown() }
     static let client = Result { try RecordPeerContext(TLS_client_method()).offering() }
@@ -149,7 +150,7 @@ private struct RecordPeerContext: @unchecked Sendable {
             SSL_CTX_set_ciphersuites(raw, "TLS_AES_128_GCM_SHA256") == 1
         else { throw RecordPeer.Failure(what: "no TLS 1.3") }
         self.raw = raw
-        // Tickets would come under keys that the peer counts itself.
+        // OpenSSL would seal tickets with keys whose records the peer counts itself.
         SSL_CTX_set_num_tickets(raw, 0)
         SSL_CTX_set_keylog_callback(raw) { session, line in
             guard let line else { return }
@@ -166,7 +167,7 @@ private struct RecordPeerContext: @unchecked Sendable {
         guard X509_sign(leaf, pair, EVP_sha256()) > 0, SSL_CTX_use_certificate(raw, leaf) == 1,
             SSL_CTX_use_PrivateKey(raw, pair) == 1
         else { throw RecordPeer.Failure(what: "no certificate") }
-        // The list with its length in front.
+        // The list of protocols, with its length in front.
         let list = [0, UInt8(Self.application.count)] + Self.application
         let chosen = UnsafeMutablePointer<UInt8>.allocate(capacity: list.count)
         chosen.initialize(from: list, count: list.count)
@@ -181,6 +182,6 @@ private struct RecordPeerContext: @unchecked Sendable {
         return self
     }
 
-    /// As ALPN carries it: a length, then the name.
+    /// The name of the protocol as ALPN carries it: its length, then its bytes.
     private static let application = [10] + Array("transfer/2".utf8)
 }

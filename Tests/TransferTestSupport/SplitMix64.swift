@@ -14,7 +14,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return word ^ (word >> 31)
     }
 
-    /// The next `count` bytes; a whole word is used up for the last of them.
+    /// The next `count` bytes. The last of them use up a whole word.
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var words: [UInt64] = []
         words.reserveCapacity((count + 7) / 8)

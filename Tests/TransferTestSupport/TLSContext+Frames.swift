@@ -1,6 +1,6 @@
 package import TransferIO
 
-/// Contexts for what both sides speak in nearly all tests.
+/// Contexts for the application protocol of nearly all tests.
 extension TLSContext {
     package static func server(
         _ identity: TLSIdentity, usesWideAES: Bool = hasWideAES, recordsPerKey: Int = recordsPerKey

@@ -1,6 +1,6 @@
 package import TransferIO
 
-/// One end of a TLS conversation in memory: what it writes is kept until the test hands it on.
+/// One end of a TLS connection in memory. Its output is kept until the test passes it to the other end.
 package final class TLSSide {
     package let session: TLSSession
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
@@ -16,9 +16,9 @@ package final class TLSSide {
         output.deallocate()
     }
 
-    /// Goes on with the handshake; takes the tickets that come after it.
+    /// Continues the handshake, or reads the tickets that follow it.
     ///
-    /// - Returns: what is to be sent.
+    /// - Returns: the bytes to send.
     package func shake(_ received: some Collection<UInt8> = []) throws -> [UInt8] {
         guard !isEstablished else {
             _ = try decrypt(received)
@@ -29,7 +29,7 @@ package final class TLSSide {
         }
     }
 
-    /// - Returns: what is to be sent: `bytes`, unless the other side has to end a message first.
+    /// - Returns: the bytes to send: the encrypted `bytes`, unless the other side has to complete a message first.
     package func encrypt(_ bytes: [UInt8]) throws -> [UInt8] {
         try talk([]) {
             _ = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(TLSFault) in try session.write(bytes) }
@@ -40,7 +40,7 @@ package final class TLSSide {
         try talk([]) { session.close() }
     }
 
-    /// - Returns: what could be read, and whether the other side has closed.
+    /// - Returns: the decrypted bytes, and whether the other side has closed the connection.
     package func decrypt(_ received: some Collection<UInt8>) throws -> (bytes: [UInt8], isClosed: Bool) {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 20_000)
@@ -57,7 +57,7 @@ package final class TLSSide {
         return (bytes, isClosed)
     }
 
-    /// What the last call wrote, also when it threw.
+    /// The bytes that the last call wrote, even if it threw an error.
     package private(set) var written: [UInt8] = []
 
     private func talk(_ received: some Collection<UInt8>, _ body: () throws -> Void) throws -> [UInt8] {

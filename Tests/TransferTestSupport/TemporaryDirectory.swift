@@ -1,8 +1,8 @@
 import Glibc
 import TransferSystem
 
-/// A new, empty directory that only this user can enter. It goes, with all that is in it, when nobody holds the object
-/// any more, and with the process at the latest: keep it to the end of the test.
+/// A new, empty directory that only this user can enter. It is removed with its content when the object is released, or
+/// at the latest when the process ends: keep the object until the end of the test.
 package final class TemporaryDirectory: Sendable {
     /// A directory could not be made.
     package struct Failure: Error, Equatable, Sendable {
@@ -14,7 +14,7 @@ package final class TemporaryDirectory: Sendable {
 
     private let companions = Locked([any Sendable]())
 
-    /// What has to be there for as long as the directory, made when it is first asked for.
+    /// An object that lives as long as the directory, made by the first call for its type.
     package func companion<T: Sendable>(_ make: () throws -> T) rethrows -> T {
         try companions.withLock { companions in
             if let found = companions.lazy.compactMap({ $0 as? T }).first { return found }
@@ -26,12 +26,12 @@ package final class TemporaryDirectory: Sendable {
 
     /// Makes the directory in `TMPDIR`, or in `/tmp`. Its path is short enough for a Unix-domain socket in it.
     ///
-    /// - Parameter prefersMemory: makes it in `/dev/shm` where that can be done: for tests that make thousands of small
-    ///   files, which disks take long for.
+    /// - Parameter prefersMemory: whether to make the directory in `/dev/shm` if possible, for tests that make
+    ///   thousands of small files, which takes long on disks.
     package init(prefersMemory: Bool = false) throws(Failure) {
         let usesMemory = prefersMemory && access("/dev/shm", W_OK | X_OK) == 0
         let parent = usesMemory ? "/dev/shm" : getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        // mkdtemp(3) writes what makes the name unique over six of this letter at its end.
+        // mkdtemp(3) replaces six of this letter at the end by characters that make the name unique.
         let template = strdup("\(parent)/transfer-" + String(repeating: "X", count: 6))
         defer { free(template) }
         guard let template, let made = mkdtemp(template) else { throw Failure(errno: errno) }
@@ -44,17 +44,17 @@ package final class TemporaryDirectory: Sendable {
         Self.present.withLock { _ = $0.remove(path) }
     }
 
-    /// Those that are there. A thread that has not ended yet may still hold one when all tests have.
+    /// The directories that exist. A thread that is still running may hold one when all tests have ended.
     private static let present: Locked<Set<String>> = {
         atexit { for path in TemporaryDirectory.present.withLock({ $0 }) { TemporaryDirectory.remove(path) } }
         return Locked([])
     }()
 
-    /// The path of `name` in the directory, whether there is such a thing or not.
+    /// The path of `name` in the directory, whether it exists or not.
     package func path(_ name: String) -> String { path + "/" + name }
 
-    /// Removes a file or a directory with all that is in it, also what has a name that is no text. Never follows a symbolic
-    /// link. A directory that a test closed is opened again first.
+    /// Removes a file, or a directory with its content, also if names are not text. Never follows a symbolic link. If a
+    /// test has taken the permissions of a directory away, they are restored first.
     package static func remove(_ path: String) {
         remove(Array(path.utf8))
     }

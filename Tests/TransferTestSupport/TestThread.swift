@@ -1,8 +1,8 @@
 import Glibc
 import TransferSystem
 
-/// A thread for the blocking calls of a test. On Swift's own threads, of which there are as many as cores, they would
-/// keep the tasks from running that they wait for.
+/// A thread for the blocking calls of a test. On Swift's own threads, one for each core, these calls would keep the
+/// tasks from running for which they wait.
 package final class TestThread: Sendable {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -25,18 +25,18 @@ package final class TestThread: Sendable {
         self.thread = thread
     }
 
-    /// What nobody has waited for goes with its end.
+    /// Detaches a thread that was not joined, so that it is freed when it ends.
     deinit {
         if !isJoined.withLock({ $0 }) { pthread_detach(thread) }
     }
 
-    /// Waits for the end of it; once.
+    /// Waits for the end of the thread. May be called once.
     package func join() {
         isJoined.withLock { $0 = true }
         pthread_join(thread, nil)
     }
 
-    /// Runs `body` on a thread of its own and returns what it returns.
+    /// Runs `body` on a new thread and returns its result.
     package static func run<T>(_ body: @escaping @Sendable () throws -> sending T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             _ = TestThread {

@@ -17,7 +17,7 @@ struct TrafficKeys {
         derive()
     }
 
-    /// Goes on with the next keys.
+    /// Replaces the keys by the next ones.
     mutating func renew() {
         secret = Self.expand(secret, "traffic upd", secret.count)
         derive()
@@ -29,7 +29,7 @@ struct TrafficKeys {
         sequence = 0
     }
 
-    /// HKDF-Expand-Label of no context, of at most one hash.
+    /// HKDF-Expand-Label without a context, for at most one hash.
     private static func expand(_ secret: [UInt8], _ label: String, _ size: Int) -> [UInt8] {
         let name = Array("tls13 \(label)".utf8)
         let info = [0, UInt8(size), UInt8(name.count)] + name + [0, 1]
@@ -45,7 +45,7 @@ struct TrafficKeys {
         return header + sealed
     }
 
-    /// - Parameter record: with its header.
+    /// - Parameter record: the record with its header.
     mutating func open(_ record: [UInt8]) -> (kind: UInt8, content: [UInt8])? {
         let sealed = record.dropFirst(Self.headerSize)
         guard sealed.count > Self.tagSize,
@@ -57,7 +57,7 @@ struct TrafficKeys {
         return (inner[last], Array(inner[..<last]))
     }
 
-    /// - Parameter tag: nothing to encrypt, and then it is behind what is returned.
+    /// - Parameter tag: nil to encrypt; the tag is then at the end of the result.
     private mutating func crypt(_ input: [UInt8], _ header: [UInt8], tag: [UInt8]?) -> [UInt8]? {
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(context) }

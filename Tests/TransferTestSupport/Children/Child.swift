@@ -4,30 +4,32 @@ import Synchronization
 
 /// A program that a test has started, together with all that the program starts in its turn.
 ///
-/// They share a pipe, the lifeline: it ends when the last of them has ended, whichever session or process group they have gone
-/// to, and shows which of them are left. Releasing the object kills them, so a test that throws leaves none behind.
+/// All these processes share a pipe, the lifeline. It ends when the last of them has ended, in whichever session or
+/// process group, and shows which of them are left. Releasing the object kills them, so that a test that throws leaves
+/// no process behind.
 package final class Child: Sendable {
-    /// How a process ended.
+    /// How a process ended, by its status in wait(2).
     package enum End: Equatable, Sendable {
         case exited(Int32)
         case killed(by: Int32)
 
         init(_ status: Int32) {
-            // wait(2): the low seven bits are the signal, and none stands for an exit.
+            // The low seven bits are the signal; 0 stands for an exit.
             self = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: status & 0x7F)
         }
     }
 
-    /// Where a process holds its end of the lifeline: above the standard streams, and above what a shell lets a script use.
+    /// The number that the lifeline has in a child: above the standard streams, and above the numbers that a shell lets
+    /// a script use.
     package static let lifeline: Int32 = 9
 
-    /// Seconds to wait for anything that a child does. It only ends what would wait for ever: far more than anything takes on a
-    /// machine of one core that is busy, or under a sanitizer.
+    /// Seconds to wait for any action of a child. The limit only ends a wait that would last for ever: it is far longer
+    /// than any action takes on a busy machine with one core, or under a sanitizer.
     package static let patience = 180
 
     package let process: pid_t
     private let name: String
-    /// The end of the lifeline that nothing is read from.
+    /// The read end of the lifeline, which is only polled.
     private let life: Int32
     private let end = Mutex<End?>(nil)
 
@@ -52,16 +54,16 @@ package final class Child: Sendable {
         close(life)
     }
 
-    /// Whether all have ended, or do within some milliseconds.
+    /// Whether all processes have ended, or end within some milliseconds.
     package func hasEnded(within milliseconds: Int32 = 0) -> Bool {
         var waiting = pollfd(fd: life, events: Int16(POLLIN), revents: 0)
         return poll(&waiting, 1, milliseconds) == 1
     }
 
-    /// Waits until all have ended.
+    /// Waits until all processes have ended.
     ///
-    /// - Returns: how the first of them ended.
-    /// - Throws: when they do not: which they are, and where they wait. They have been killed then.
+    /// - Returns: how the first process ended.
+    /// - Throws: if processes are left after that time. The error lists them and where they wait, and they are killed.
     @discardableResult
     package func wait(seconds: Int = patience) throws(ChildLaunch.Failure) -> End {
         guard hasEnded(seconds: seconds) else {
@@ -72,7 +74,7 @@ package final class Child: Sendable {
         return reap()
     }
 
-    /// Second by second, so that a machine that stands still for minutes costs one of them.
+    /// Waits second by second, so that a machine that stands still for minutes uses up only one of the seconds.
     package func hasEnded(seconds: Int) -> Bool {
         for _ in 0..<seconds where hasEnded(within: 1000) { return true }
         return hasEnded()
@@ -82,19 +84,19 @@ package final class Child: Sendable {
         end.withLock { if $0 == nil { kill(process, number) } }
     }
 
-    /// Those that are left, and where they wait.
+    /// Lists the processes that are left, and where they wait.
     package func report() -> String {
         let left = members
         return left.isEmpty ? "no process is left" : left.map(ProcessReport.text).joined(separator: "\n")
     }
 
-    /// Kills all of them and waits for their end.
+    /// Kills all processes and waits for their end.
     package func endAll() {
         signal(SIGKILL)
         _ = reap()
-        // Many end with the first one by themselves, a moment later.
+        // Many processes end by themselves, a moment after the first one.
         guard !hasEnded(within: 100) else { return }
-        // Again and again: one that has just been started is not seen at once.
+        // Look repeatedly, because a process that has just been started is not seen at once.
         for _ in 0..<Self.patience {
             for process in members { kill(process, SIGKILL) }
             if hasEnded(within: 1000) { return }

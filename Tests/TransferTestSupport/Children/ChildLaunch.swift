@@ -3,24 +3,26 @@ package import Glibc
 
 /// Starts a program for a test.
 ///
-/// A child gets the descriptors that are named and no other, the default action for every signal, and no blocked signal,
-/// whatever the process of the tests has. A descriptor that it inherits by chance would keep the other end of a pipe
-/// waiting for as long as the child lives, and under nohup(1) SIGHUP would end no child.
+/// A child gets only the given descriptors, the default action for every signal, and no blocked signal, whatever the
+/// process of the tests has. A descriptor inherited by accident would keep the reader of a pipe waiting as long as the
+/// child lives, and under nohup(1) SIGHUP would not end a child.
 ///
-/// A child stays in the process group of the tests unless it leads a session: so Ctrl-C ends it together with them.
+/// A child stays in the process group of the tests unless it leads a session, so that Ctrl-C ends the child together
+/// with the tests.
 package struct ChildLaunch: Sendable {
     /// A program could not be started.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Lines as of environ(7); nil for those of the tests.
+    /// The environment as lines of environ(7); nil for the environment of the tests.
     package var environment: [String]?
 
-    /// The child's number of each descriptor, and the number that it has here. The others of the standard streams are closed.
+    /// The number of each descriptor in the child, with its number in this process. Standard streams that are not
+    /// listed are closed.
     package var descriptors: [Int32: Int32]
 
-    /// Whether it leads a new session, without a terminal.
+    /// Whether the child leads a new session, without a terminal.
     package var leadsSession = false
 
     /// The standard streams of this process.
@@ -31,14 +33,14 @@ package struct ChildLaunch: Sendable {
         self.environment = environment
     }
 
-    /// Starts it. Its caller waits for it.
+    /// Starts the program. The caller has to wait for its end.
     ///
     /// - Parameter command: the path of the program, and its arguments.
     package func start(_ command: [String]) throws(Failure) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Above all numbers that the child gets, so that none is overwritten before it is copied.
+        // The copies have numbers above those of the child, so that no descriptor is overwritten before it is copied.
         let end = (descriptors.keys.max() ?? -1) + 1
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
@@ -82,10 +84,10 @@ package struct ChildLaunch: Sendable {
         return process
     }
 
-    /// Runs a command of the shell to its end, with the standard streams of the tests, as system(3) does.
+    /// Runs a shell command to its end, with the standard streams of the tests, as system(3) does.
     ///
-    /// - Returns: its exit code, or that of a shell for what a signal has ended: 128 and the signal.
-    /// - Throws: when it does not start, or does not end.
+    /// - Returns: the exit code; as in a shell, 128 plus the signal if a signal has ended the command.
+    /// - Throws: if the command does not start, or does not end.
     package static func shell(_ command: String) throws -> Int32 {
         switch try Child(["/bin/sh", "-c", command], Self()).wait() {
         case .exited(let code): code

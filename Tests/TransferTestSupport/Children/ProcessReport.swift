@@ -1,16 +1,15 @@
 import CSpawn
 package import Glibc
 
-/// What can be found out about a process that should have ended or done something, for the message of the test that has waited
-/// in vain.
+/// Describes a process that should have ended or done something, for the message of a test that has waited in vain.
 package enum ProcessReport {
-    /// Bytes of the stacks that are shown of one process.
+    /// The largest number of bytes of stacks that are shown of one process.
     private static let longestStacks = 64 << 10
 
     /// Seconds that a debugger may take.
     private static let patience: Int32 = 120
 
-    /// The processes that hold an end of a pipe, without this one.
+    /// The processes that hold an end of a pipe, except this process.
     package static func holders(ofPipe number: Int32) -> [pid_t] {
         var status = stat()
         guard fstat(number, &status) == 0 else { return [] }
@@ -18,8 +17,9 @@ package enum ProcessReport {
         let own = content("/proc/self/cmdline")
         let processes = names(in: "/proc").compactMap { pid_t($0) }.filter { $0 != getpid() }
         return processes.filter { process in
-            // A process that was just made has copies of all descriptors until it becomes another program, and it has the
-            // command line of this one until then. So what holds the pipe behind the look at the command line is meant.
+            // Until a new process runs its program, it has copies of all descriptors of this process, and its command
+            // line. So a process counts only if it still holds the pipe after its command line was found to be another
+            // one.
             holds(process, link) && content("/proc/\(process)/cmdline") != own && holds(process, link)
         }
     }
@@ -28,7 +28,8 @@ package enum ProcessReport {
         names(in: "/proc/\(process)/fd").contains { target("/proc/\(process)/fd/\($0)") == link }
     }
 
-    /// The command line, the state, and for each thread where it is: in the kernel, and as a debugger shows it if there is one.
+    /// The command line of a process, its state, and for each thread its place in the kernel, and its stack if a
+    /// debugger is installed.
     package static func text(_ process: pid_t) -> String {
         let place = "/proc/\(process)"
         let words = content("\(place)/cmdline").split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
@@ -38,14 +39,14 @@ package enum ProcessReport {
             lines.append(
                 "  thread \(thread) '\(line("\(task)/comm"))', \(state(task)), in \(line("\(task)/wchan")), "
                     + "system call \(line("\(task)/syscall"))")
-            // Root alone may read it.
+            // Only root may read the stack in the kernel.
             let stack = String(decoding: content("\(task)/stack"), as: UTF8.self)
             lines += stack.split(separator: "\n").map { "    \($0)" }
         }
         return (lines + ["  " + stacks(of: process)]).joined(separator: "\n")
     }
 
-    /// As debuggers show them, of which the first one is taken that is installed.
+    /// The stacks of all threads, as the first debugger shows them that is installed.
     private static func stacks(of process: pid_t) -> String {
         let debuggers: [(path: String, arguments: [String])] = [
             ("/usr/bin/eu-stack", ["-p", "\(process)"]),
@@ -63,7 +64,7 @@ package enum ProcessReport {
         return "by \(debugger.path):\n" + text.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n")
     }
 
-    /// What a program writes, to its end or for as long as it may take.
+    /// The output of a program, until it ends or its time is over.
     private static func output(of command: [String]) -> String {
         var ends: [Int32] = [-1, -1]
         guard cspawn_pipe(&ends) == 0 else { return "pipe: errno \(errno)" }
@@ -95,14 +96,14 @@ package enum ProcessReport {
 
     // MARK: Files of the kernel
 
-    /// The value in a line of the status, such as `PPid`; empty if the process has gone.
+    /// The value in a line of `/proc/PID/status`, such as `PPid`; empty if the process does not exist any more.
     package static func field(_ name: String, _ process: pid_t) -> String {
         let lines = String(decoding: content("/proc/\(process)/status"), as: UTF8.self).split(separator: "\n")
         let found = lines.first { $0.hasPrefix("\(name):") }
         return found?.split(whereSeparator: \.isWhitespace).dropFirst().joined(separator: " ") ?? ""
     }
 
-    /// The word behind the name in parentheses, which may have anything in it (proc(5)).
+    /// The state is the word after the name in parentheses, which may contain any characters (proc(5)).
     private static func state(_ task: String) -> String {
         line("\(task)/stat").split(separator: ") ").last?.split(separator: " ").first.map { "state \($0)" } ?? "gone"
     }
