@@ -124,15 +124,15 @@ extension RemoveCommand: ProgramCommand {
 
     private static let trash = Flag(
         name: "trash", help: "Move it to the server's trash, from which it can be restored for a while.",
-        details: "A server started with --trash does so with everything that is removed. See 'transfer help trash'."
+        details: "A server with a trash does so with everything that is removed. See 'transfer help trash'."
     ).isOn
 
     static let definition = Command(
         name: "remove", aliases: ["rm"], summary: "Remove files and folders on the server.", operands: "PATH...",
         description: [
-            "Removes each PATH permanently, unless --trash is given or the server has a trash. What is "
-                + "reported as removed is gone from the server's disk, and no longer counts against a quota. "
-                + "Folders are removed only with --recursive.",
+            "Moves each PATH to the server's trash, if the server has one, as every new directory does, or "
+                + "--trash is given; otherwise removes it permanently. What is in the trash still takes room "
+                + "and counts against a quota. Folders are removed only with --recursive.",
             FilesFlags.aboutAccess,
         ],
         flags: [
