@@ -63,7 +63,7 @@ enum SpecificationExamples {
                 }
             ),
             (
-                "`result` with the receipt of RECEIPTS.md, in answer to the same upload sent again:",
+                "`result` with the receipt of receipts.md, in answer to the same upload sent again:",
                 result(
                     UploadResult(
                         id: id, code: .committed, isDurable: true, size: 5, digest: digest, receipt: receipt))
