@@ -143,7 +143,8 @@ extension TransferClient {
             return (nil, goesToTrash)
         } catch {
             guard error.reason == .rejected(.forbidden) else { throw error }
-            let message = "This client may not remove files: its access does not include the right to remove."
+            let message = 
+                "This client may not remove or change files: its access does not include the right to remove."
             return (RemovalReport(path: "", result: .forbidden, message: message), goesToTrash)
         }
     }
