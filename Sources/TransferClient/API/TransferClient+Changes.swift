@@ -143,7 +143,7 @@ extension TransferClient {
             return (nil, goesToTrash)
         } catch {
             guard error.reason == .rejected(.forbidden) else { throw error }
-            let message = 
+            let message =
                 "This client may not remove or change files: its access does not include the right to remove."
             return (RemovalReport(path: "", result: .forbidden, message: message), goesToTrash)
         }

@@ -180,8 +180,8 @@ struct StoredReply {
         let document = UploadDocument(
             source: path, id: caller.outer(acknowledgement.id), result: acknowledgement.code, storedPath: stored,
             kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,
-            isVerified: isCompared, isDurable: acknowledgement.isDurable, isReplacing: acknowledgement.replaced == .other,
-            seconds: Double(monotonicNanoseconds() - began) / 1e9)
+            isVerified: isCompared, isDurable: acknowledgement.isDurable,
+            isReplacing: acknowledgement.replaced == .other, seconds: Double(monotonicNanoseconds() - began) / 1e9)
         let isNew = acknowledgement.code == .committed && !(tellsReplacing && acknowledgement.replaced != .nothing)
         return HTTPReply(
             isNew ? 201 : 200, fields, document.json.terminated, type: "application/json")
