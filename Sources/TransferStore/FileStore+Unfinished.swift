@@ -136,6 +136,12 @@ extension FileStore {
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             let folder = incoming.directory
             for name in try folder.names() {
+                if let id = StagedFile.upload(ofPart: name), name == StagedFile.interruptedName(id),
+                    try folder.status(StagedFile.resumableName(id)) != nil, (try? folder.unlink(name)) != nil
+                {
+                    // A server died when it had copied the part.
+                    incoming.parts.wrappingSubtract(1, ordering: .relaxed)
+                }
                 guard let id = StagedFile.upload(ofWithdrawn: name), !hasResumable(id),
                     try folder.status(name)?.st_nlink == 1
                 else { continue }

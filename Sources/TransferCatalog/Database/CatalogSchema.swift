@@ -92,7 +92,7 @@ enum CatalogSchema {
         [
             // A name is not enough: a key and a token may have the same.
             "ALTER TABLE uploads ADD COLUMN client INTEGER",
-            // To find the client that has stored a file among any number of uploads whose content was there already.
+            // For the query which upload stored a path's file, without its many `alreadyStored` rows.
             "DROP INDEX uploads_by_path",
             "CREATE INDEX uploads_by_path ON uploads (path, state)",
         ],

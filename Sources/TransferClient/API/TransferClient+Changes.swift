@@ -54,8 +54,8 @@ extension TransferClient {
     ///   - replaces: whether copies replace files and links at their paths. An existing folder stays, and the contents
     ///     are added.
     ///   - unlisted: called for each folder with names that cannot be part of a path.
-    /// - Returns: one report for each entry with the path of the copy, or its own path if the error is there. They
-    ///   throw `TransferFailure`, `rejected` if a folder cannot be listed; then nothing is copied.
+    /// - Returns: one report for each entry, with the path of the copy, or that of the source if the error is there.
+    /// The sequence throws `TransferFailure`: `rejected` if a folder cannot be listed; then no file is copied.
     package func copyTrees(
         _ copies: [(path: String, target: String)], isRecursive: Bool, replaces: Bool = false,
         unlisted: @escaping @Sendable (UnlistedNames) -> Void = { _ in }

@@ -5,7 +5,7 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Keeps what a pull with `ClientConfiguration.archives` has besides the content of files. It creates links after all
+/// Stores the links, folders and attributes that a pull with `ClientConfiguration.archives` fetches. It creates links after all
 /// files, so that no file is written through a link.
 final class PullArchive: Sendable {
     private struct State {

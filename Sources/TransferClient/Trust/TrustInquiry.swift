@@ -20,7 +20,7 @@ actor TrustInquiry {
         unownedExecutor = loop.asUnownedSerialExecutor()
     }
 
-    /// Asks only if the server is still unknown.
+    /// Asks the user, unless the server has become known meanwhile.
     ///
     /// - Returns: whether another attempt may succeed: false if no user can be asked; true also after `cancel`, so that
     ///   the run notices it.

@@ -3,7 +3,7 @@ extension WebAddress {
     package enum Reference: Equatable, Sendable {
         /// Path and query on the same server with the same scheme and port.
         case target(String)
-        /// Another server, which must not get what this one may know.
+        /// Another host, port or scheme, which must not receive the password or token for this server.
         case otherOrigin
         /// The same server, but without encryption.
         case downgrade

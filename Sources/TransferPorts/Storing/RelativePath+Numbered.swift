@@ -4,7 +4,7 @@ extension RelativePath {
     /// The path with a number before the extension, as in `photo-1.png`. A name that would become too long loses the
     /// last characters before the number.
     ///
-    /// - Throws: `Fault` if no such name is a path.
+    /// - Throws: `Fault` if the path would be invalid.
     package func numbered(_ number: Int) throws(Fault) -> RelativePath {
         // Searches scalars, because a combining mark after the dot makes one character with it.
         let dot = name.unicodeScalars.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 } ?? name.endIndex

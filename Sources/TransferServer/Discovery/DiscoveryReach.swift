@@ -34,7 +34,7 @@ struct DiscoveryReach: Sendable {
         return wanted.map { SocketAddress($0.address, port: $0.port) }
     }
 
-    /// The ports of listeners at one of this machine's addresses, or at all of them.
+    /// Ports of the listeners that are bound to this address or to all addresses.
     func ports(at address: IPAddress) -> [UInt16] {
         let ports = places.filter { place in
             place.address == address || place.address == Self.unspecified(address.family)

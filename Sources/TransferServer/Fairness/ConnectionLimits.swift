@@ -24,7 +24,7 @@ struct ConnectionLimits {
     enum Shortage: String, CaseIterable, Sendable {
         /// Its network has as many connections as it may have.
         case perNetwork = "per_address"
-        /// Too many connections are pending, and this one has been for longest.
+        /// Too many connections are pending, and this one has been pending for the longest time.
         case pending = "handshakes"
         /// The remaining places are for networks that have no connection.
         case places

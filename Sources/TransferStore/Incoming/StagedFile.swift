@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 import Synchronization
 package import TransferModel
-package import TransferPorts
+import TransferPorts
 import TransferSystem
 
 /// The bytes of one upload on disk, before it is published.
@@ -480,8 +480,12 @@ extension StagedFile {
         guard case .named(let name) = target.place else { throw SystemError(errno: EBADF, call: "renameat") }
         try target.rename(name, into: incoming.directory, as: resumableName(id))
         target.place = .none
-        // If it stays, the next server removes it.
-        try? incoming.directory.unlink(interruptedName(id))
+        do throws(SystemError) {
+            try incoming.directory.unlink(interruptedName(id))
+        } catch {
+            // The next server removes it.
+            incoming.parts.wrappingAdd(1, ordering: .relaxed)
+        }
         return StagedFile(target.file, place: .resumable(resumableName(id)), in: incoming, isNew: false)
     }
 
@@ -496,46 +500,4 @@ extension StagedFile {
         incoming.parts.wrappingAdd(1, ordering: .relaxed)
         return StagedFile(file, place: .resumable(name), in: incoming)
     }
-}
-
-extension Publication {
-    /// The content as the directory store's type.
-    var staged: StagedFile {
-        // Trap: content is published by the store that has staged it.
-        guard let file = content as? StagedFile else { preconditionFailure("content of another store") }
-        return file
-    }
-}
-
-extension FileStore {
-    /// A file for the bytes of one upload, which is removed with its last reference.
-    ///
-    /// - Parameters:
-    ///   - size: the declared size, nil if unknown; for more than one block, space is reserved.
-    ///   - filled: bytes that are not in holes, as the client has declared; nil for content without holes. With
-    ///     holes, no room is reserved.
-    ///   - quota: of the client, where it has one.
-    package func stage(
-        id: UploadID, size: UInt64?, filled: UInt64? = nil, permissions: UInt16?, quota: Quota? = nil
-    ) throws(Failure) -> StagedFile {
-        let staged = try attempt("create a file for the upload") { () throws(SystemError) in
-            try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
-        }
-        staged.hold = SpaceHold(space, client: quota)
-        if let size { try staged.hold?.grow(to: size) }
-        if let size, size > UInt64(Limits.blockSize) { try reserve(size, filled, for: staged) }
-        return staged
-    }
-
-    /// Reserves room on the disk, if the file system supports it and the content has no holes.
-    func reserve(_ size: UInt64, _ filled: UInt64? = nil, for staged: StagedFile) throws(Failure) {
-        guard let space else { return try staged.reserve(size, filled: filled) }
-        let wanted = min(size, filled ?? size)
-        try space.reserve(wanted - min(wanted, try staged.present)) { () throws(Failure) in
-            try staged.reserve(size, filled: filled)
-        }
-    }
-
-    /// The mode of a new file: the client's, or 0666 if it sent none.
-    static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
 }

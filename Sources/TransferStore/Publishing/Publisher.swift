@@ -288,8 +288,8 @@ final class Publisher {
         publication.staged.incoming.commands.withLock { $0.add(file, of: publication.command, at: publication.path) }
     }
 
-    /// Called before the upload gets its name: from then on uploads of older connections of this sender do not replace
-    /// it.
+    /// Called before the upload gets its name. From then on, older connections of this sender cannot replace the file
+    /// at this path.
     private func announce(_ publication: Publication) {
         guard publication.conflict == .overwrite, let sender = publication.sender else { return }
         publication.staged.incoming.replacing.withLock { $0.announce(publication.path, sender.connection) }

@@ -28,8 +28,8 @@ final class KeptPlaces {
         failures = incoming.committer.failures
     }
 
-    /// Links the files into the trash, durably and with one sync. A file that cannot be kept there is replaced all the
-    /// same; a file for which this fails is not replaced.
+    /// Links the files into the trash, durably and with one sync. A file that the trash cannot take (it is on another
+    /// file system, or its name is too long there) is replaced anyway; a file whose link or sync fails is not.
     func keep(_ places: [TrashPlace]) {
         for place in places {
             do throws(Failure) {

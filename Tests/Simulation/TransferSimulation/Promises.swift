@@ -155,8 +155,8 @@ struct Promises {
         (places[content] ?? [:]).keys.filter { medium.seen(at: $0) == contents(content) }.sorted()
     }
 
-    /// Whether other programs have changed a path since a content was published under another path: the first path may
-    /// have become free.
+    /// Whether `path` was changed since `content` was published at `other`; if so, `path` may have been taken at that
+    /// time.
     func hasChanged(_ path: String, since other: String, had content: Int) -> Bool {
         lastChanges[path] ?? 0 > places[content]?[other] ?? 0
     }

@@ -154,7 +154,7 @@ import TransferTestSupport
         }
     }
 
-    /// The server presents another key than the known one.
+    /// The server presents a key for bob that differs from the one that alice knows.
     @Test func nothingForAKeyThatIsNotKnown() async throws {
         try await SealedMail.with { mail in
             try await mail.client("bob").introduce()

@@ -113,6 +113,21 @@ import TransferTestSupport
         #expect(found.map(\.index) == [0, 1, 2] && (found[0].digest == right) == (error == ENOSPC))
     }
 
+    /// The server died when it had copied the part, and before it removed the old one.
+    @Test func anOldCopyGoes() throws {
+        let (store, next) = try restarted()
+        next.start()
+        next.fail("unlink", with: EIO)
+        _ = try store.resume(id: id, size: nil)
+        #expect(fixture.parts == ["\(id).part", "\(id)-interrupted.part"])
+        #expect(store.incoming.parts.load(ordering: .relaxed) == 2)
+        store.unlock()
+        let last = try FileStore(path: fixture.root)
+        #expect(try last.removeLeftovers().count == 0)
+        #expect(fixture.parts == ["\(id).part"] && last.incoming.parts.load(ordering: .relaxed) == 1)
+        #expect(try survey(last.resume(id: id, size: nil)).count == 3)
+    }
+
     /// Its time was that of the client's file.
     @Test func itExpiresFromTheRestartOn() throws {
         let (store, _) = try restarted()

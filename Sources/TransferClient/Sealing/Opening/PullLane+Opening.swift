@@ -44,8 +44,8 @@ extension PullFile {
         part?.discard()
     }
 
-    /// Whether a present file with the name of the delivery may not be in the way, because opened content gets another
-    /// name, which is free.
+    /// Whether opened content gets another name than `target`, and that name is free. Then a file at `target` does not
+    /// prevent the fetch.
     func mayHaveFreeName(_ here: any TreeReader) -> Bool {
         openedTarget != target && here.attributes(at: openedTarget) == nil
     }

@@ -151,7 +151,7 @@ extension HostileClient {
         }
     }
 
-    /// The smallest amount of space that a file system allocates.
+    /// Content of 4096 bytes, the least that most file systems allocate.
     private static let block = [UInt8](repeating: 7, count: 4096)
 
     static func digest(_ content: [UInt8]) -> Digest {

@@ -121,7 +121,7 @@ struct SignInLink: Equatable, Sendable {
         return first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
     }
 
-    /// The resource of a request for the log, without a possible secret.
+    /// The requested resource as it is logged: a secret in it is left out.
     static func hiding(_ head: RequestHead) -> String {
         let target = head.resource.utf8
         guard target.starts(with: folder.utf8) else {
