@@ -20,7 +20,7 @@ package struct UploadChecksum: Equatable, Sendable {
         }
         let algorithm = FieldSyntax.lowercased(name)
         guard (1...Self.longest).contains(digest.count), digest.count == Self.lengths[algorithm] ?? digest.count else {
-            throw HTTPFault(400, "The digest in Upload-Checksum does not have the length of its algorithm.")
+            throw HTTPFault(400, "The digest in Upload-Checksum has the wrong length for the algorithm.")
         }
         (self.algorithm, self.digest) = (algorithm, digest)
     }

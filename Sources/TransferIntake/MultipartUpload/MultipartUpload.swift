@@ -274,8 +274,7 @@ package final class MultipartUpload: Sendable {
     /// handed out don't count, even if that connection has ended, nor do blocks behind an end that was declared
     /// meanwhile.
     ///
-    /// - Returns: the blocks that count. Their bytes have not changed since an earlier server wrote them, so every
-    ///   connection that reads them finds the same.
+    /// - Returns: the blocks that count. Every connection reads the same bytes of them.
     func add(_ blocks: [SurveyedBlock]) -> [SurveyedBlock] {
         monitor.withLock {
             let blocks = blocks.filter { block in

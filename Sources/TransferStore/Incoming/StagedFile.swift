@@ -444,11 +444,10 @@ extension StagedFile {
         return nil
     }
 
-    /// Copies an interrupted part to a new file, whose sync covers all of it: the sync that was interrupted may have
-    /// failed, and then later ones of the same file succeed without the bytes that were lost. Writing them again in
-    /// their place is not enough: on ext4 the file has zeros after a remount (seen on Linux 6.18).
-    ///
-    /// Bytes that cannot be read or written are left out; a survey finds that.
+    /// Copies an interrupted part to a new file, whose sync covers all bytes. If the interrupted sync has failed, later
+    /// syncs of the same file succeed without the lost bytes, even if these are written again: after a remount, the file
+    /// has zeros there (seen on ext4, Linux 6.18). Bytes that cannot be read or written are left out; a survey finds
+    /// that.
     private static func copy(
         of interrupted: OpenFile, id: UploadID, in incoming: Incoming
     ) throws(SystemError) -> StagedFile {
@@ -456,7 +455,7 @@ extension StagedFile {
         let target = try named(id: id, in: incoming)
         let disk = incoming.directory.disk
         let size = UInt64(clamping: try disk.status(source.number).st_size)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: copySize, alignment: 4096)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }
         var position: UInt64 = 0
         while position < size, let data = try source.seek(position, clinux_seek_data), data < size {
@@ -464,7 +463,7 @@ extension StagedFile {
             position = max(position, data)
             while position < end {
                 let wanted = UnsafeMutableRawBufferPointer(
-                    rebasing: buffer.prefix(Int(min(UInt64(copySize), end - position))))
+                    rebasing: buffer.prefix(Int(min(UInt64(buffer.count), end - position))))
                 do throws(SystemError) {
                     _ = try disk.copy(source.number, to: target.number, through: wanted, at: position)
                 } catch {
@@ -488,9 +487,6 @@ extension StagedFile {
         }
         return StagedFile(target.file, place: .resumable(resumableName(id)), in: incoming, isNew: false)
     }
-
-    /// Bytes that are copied at once.
-    private static let copySize = 256 << 10
 
     /// A new part for an upload.
     static func newResumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {

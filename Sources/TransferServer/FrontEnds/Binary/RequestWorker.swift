@@ -394,7 +394,7 @@ extension RequestWorker {
         switch remove.trash {
         case nil: return try caller.pathForRemoving(remove.path)
         case .top:
-            throw Failure(.wrongForm, "The trash is emptied part by part; list it to get the names of its parts.")
+            throw Failure(.wrongForm, "Name the part of the trash to empty; a list of the trash shows the names.")
         case .batch(let batch): return .trash(batch, try caller.pathInTrash(remove.path))
         }
     }

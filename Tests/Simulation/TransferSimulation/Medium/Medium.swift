@@ -62,8 +62,7 @@ struct Medium {
             lost = lost.flatMap { other in
                 guard other.overlaps(range.lowerBound..<end) else { return [other] }
                 let below = other.lowerBound..<max(other.lowerBound, range.lowerBound)
-                let above = min(end, other.upperBound)..<other.upperBound
-                return [below, above].filter { !$0.isEmpty }
+                return [below, min(end, other.upperBound)..<other.upperBound].filter { !$0.isEmpty }
             }
         }
     }
@@ -337,7 +336,7 @@ extension Medium {
     mutating func clear(_ number: Int32, _ range: Range<UInt64>) {
         guard let object = object(of: number), let size = files[object]?.seen.count else { return }
         let end = min(range.upperBound, UInt64(size))
-        guard range.lowerBound < end else { return }
+        if range.lowerBound >= end { return }
         [UInt8](repeating: 0, count: Int(end - range.lowerBound)).withUnsafeBytes { zeros in
             write(number, zeros, range.lowerBound)
         }
