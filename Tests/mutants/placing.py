@@ -23,6 +23,9 @@ package func mutantIsOn(_ number: Int) -> Bool { activeMutant == number }
 
 _IMPORT = re.compile(rf"^(package |public |internal |private |fileprivate )?import {SWITCH_TARGET}$", re.MULTILINE)
 
+# The end of a text that an expression follows, and no statement.
+_BEFORE_EXPRESSION = re.compile(r"(?:[^=!<>]=|\breturn|\btry[!?]?|\bawait|[(,?]|&&|\|\|)\s*$")
+
 
 class PlacingError(Exception):
     """A mutant does not fit its file."""
@@ -62,6 +65,8 @@ def _span(text: str, mutant: Mutant) -> _Span:
         )
     if _is_in_text(text[: found[0].start()]):
         raise PlacingError(f"mutant {mutant.number}: {mutant.original!r} is part of a text, which would only say it")
+    if mutant.kind is Kind.STATEMENT and _BEFORE_EXPRESSION.search(text[: found[0].start()]):
+        raise PlacingError(f"mutant {mutant.number}: {mutant.original!r} is part of an expression, and not a statement")
     return _Span(found[0].start(), found[0].end(), mutant)
 
 

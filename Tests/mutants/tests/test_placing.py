@@ -54,6 +54,8 @@ class PlacingTests(unittest.TestCase):
             ("a f f", _mutant(3, "a", "b", after="f"), "'f' 2 times"),
             ("a f", _mutant(3, "a", "b", after="f"), "'a' no longer behind 'f'"),
             ('f("""\n a\n """)', _mutant(3, "a", "b"), "part of a text"),
+            ("let x = a()", _mutant(3, "a()"), "part of an expression"),
+            ("return try a()", _mutant(3, "a()"), "part of an expression"),
         ]:
             with self.subTest(reason), self.assertRaisesRegex(PlacingError, reason):
                 place(text, [mutant])
