@@ -242,8 +242,11 @@ package struct ServerError: Error, Equatable, Sendable {
     /// A sentence for the operator that says what to do.
     package let message: String
 
-    package init(_ message: String) {
-        self.message = message
+    /// The address that another program uses; nil for another error.
+    package let addressInUse: Endpoint?
+
+    package init(_ message: String, addressInUse: Endpoint? = nil) {
+        (self.message, self.addressInUse) = (message, addressInUse)
     }
 }
 
@@ -367,7 +370,8 @@ extension ServerConfiguration {
                         + "address with --http-plain."
                 }
             throw ServerError(
-                "Cannot listen on \(endpoint): \(error.reason)." + (error.isAddressInUse ? " " + advice : ""))
+                "Cannot listen on \(endpoint): \(error.reason)." + (error.isAddressInUse ? " " + advice : ""),
+                addressInUse: error.isAddressInUse ? endpoint : nil)
         }
     }
 

@@ -61,6 +61,12 @@ extension LogEvent {
             [("directory", .string(directory)), ("holder", holder.map { .string($0) } ?? .null)])
     }
 
+    static func waitingForAddress(_ address: Endpoint) -> LogEvent {
+        LogEvent(
+            .info, "waitingForAddress", "waiting for the address \(address), which is still in use",
+            [("address", .string(address.description))])
+    }
+
     static func notReloaded(_ message: String) -> LogEvent {
         LogEvent(
             .error, "notReloaded", "not reloaded, all settings stay as they were: \(message)",
@@ -306,6 +312,11 @@ extension LogEvent {
 }
 
 extension Log {
+    /// Logs that this server listens when another program has given up the address.
+    package func waiting(forAddress address: Endpoint) {
+        write([.waitingForAddress(address)])
+    }
+
     /// Logs that this server begins when another one ends.
     ///
     /// - Parameter holder: the process that has the lock; nil if it is not known.

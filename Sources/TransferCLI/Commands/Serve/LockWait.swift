@@ -12,8 +12,8 @@ private import TransferSystem
 struct LockWait {
     /// The result of waiting for the lock.
     enum End {
-        /// The lock is taken; its descriptor is for the server or its supervisor.
-        case taken(Int32)
+        /// The lock is taken; its descriptor is for the server or its supervisor. After a wait, the sockets are bound.
+        case taken(Int32, sockets: [ServerSocket])
         /// A signal has stopped the wait.
         case stopped
     }
@@ -24,27 +24,57 @@ struct LockWait {
     /// Milliseconds between two attempts: NFS does not report a free lock, and polls by itself only every 30 seconds.
     private static let interval: Int32 = 500
 
+    /// Milliseconds between two attempts to bind an address that is in use, and nanoseconds until the last one. The kernel frees the
+    /// lock of a killed server before all of its processes have ended, which takes milliseconds.
+    private static let bindInterval: Int32 = 20
+    private static let bindPatience: Int64 = 10_000_000_000
+
     let configuration: ServerConfiguration
     let log: Log
     let notifier: ServiceNotifier?
 
-    /// - Throws: `ServerError` if the lock is not reliable on the file system, or cannot be opened.
+    /// - Throws: `ServerError` if the lock is not reliable on the file system or cannot be opened, or if an address cannot be bound.
     func run() throws(ServerError) -> End {
+        guard let (lock, hasWaited) = try takenLock() else { return .stopped }
+        return .taken(lock, sockets: hasWaited ? try bind() : [])
+    }
+
+    /// Waits until the lock is free, and takes it.
+    ///
+    /// - Returns: the lock's descriptor, and whether another server held the lock; nil if a signal has stopped the wait.
+    private func takenLock() throws(ServerError) -> (Int32, hasWaited: Bool)? {
         do throws(Failure) {
             let lock = try DirectoryLock(ofDirectory: configuration.directory)
             let reach = try lock.reach()
             if let reason = obstacle(reach) { throw Failure(.storageFailed, reason) }
-            if try !take(lock) {
-                guard try wait(for: lock) else { return .stopped }
+            let isFree = try take(lock)
+            if !isFree {
+                guard try wait(for: lock) else { return nil }
             }
             guard (try? lock.isHeld()) == true else {
                 throw Failure(
                     .storageFailed,
                     "Cannot write to the lock of '\(configuration.directory.escapedForDisplay)'. Is its disk full?")
             }
-            return .taken(try lock.passOn())
+            return (try lock.passOn(), hasWaited: !isFree)
         } catch {
             throw ServerError(error.message)
+        }
+    }
+
+    /// Binds the addresses of the server, which processes of the other server may still use for a moment.
+    private func bind() throws(ServerError) -> [ServerSocket] {
+        let end = monotonicNanoseconds() + Self.bindPatience
+        var isReported = false
+        while true {
+            do throws(ServerError) {
+                return try configuration.bind()
+            } catch {
+                guard let address = error.addressInUse, monotonicNanoseconds() < end else { throw error }
+                if !isReported { log.waiting(forAddress: address) }
+                isReported = true
+                _ = poll(nil, 0, Self.bindInterval)
+            }
         }
     }
 

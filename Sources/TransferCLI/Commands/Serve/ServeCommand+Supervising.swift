@@ -13,7 +13,7 @@ extension ServeCommand {
             let notifier = try Self.notifier()
             var configuration = configuration
             guard try takeLock(for: &configuration, notifier) else { return ExitCode.success.rawValue }
-            configuration.sockets = try SocketActivation.take().map { ServerSocket($0) }
+            configuration.sockets += try SocketActivation.take().map { ServerSocket($0) }
             let sockets = try configuration.bind()
             return try run(sockets, notifier, lock: configuration.lock)
         } catch {

@@ -127,7 +127,7 @@ struct ServeCommand {
             } else {
                 guard try takeLock(for: &configuration, notifier) else { return .success }
             }
-            configuration.sockets = try sockets(log)
+            configuration.sockets += try sockets(log)
             if Supervision.orders != nil {
                 configuration.classic = configuration.sockets.compactMap(\.use?.classic)
                 configuration.plainHTTP = configuration.sockets.compactMap(\.use?.http)
@@ -143,7 +143,7 @@ struct ServeCommand {
         }
     }
 
-    /// Takes the directory's lock with `--wait-for-lock`.
+    /// Takes the directory's lock with `--wait-for-lock`, and binds the sockets if it had to wait.
     ///
     /// - Returns: false if a signal has stopped the wait.
     func takeLock(
@@ -157,8 +157,8 @@ struct ServeCommand {
         }
         let wait = LockWait(
             configuration: configuration, log: Log(format: logFormat, level: logLevel), notifier: notifier)
-        guard case .taken(let lock) = try wait.run() else { return false }
-        configuration.lock = lock
+        guard case .taken(let lock, let sockets) = try wait.run() else { return false }
+        (configuration.lock, configuration.sockets) = (lock, sockets)
         return true
     }
 

@@ -38,6 +38,23 @@ import TransferTestSupport
         #expect(access(home.path("stored/.transfer/catalog.sqlite"), F_OK) != 0)
     }
 
+    /// Another process of the first server has the address for a moment longer than the lock.
+    @Test(arguments: [["--no-supervise"], []]) func theAddressMayBecomeFreeLater(flags: [String]) throws {
+        let first = try start()
+        _ = try RunningServer.address(first)
+        let other = try FakeServer()
+        let second = try start(flags, at: other.address)
+        try second.waitForError("waiting for the lock")
+        first.signal(SIGKILL)
+        _ = try first.wait()
+        try second.waitForError("waiting for the address \(other.address), which is still in use")
+        other.close()
+        #expect(try RunningServer.address(second) == other.address)
+        #expect(try push("a", to: other.address).end == .exited(0))
+        second.signal(SIGTERM)
+        #expect(try second.wait() == .exited(0))
+    }
+
     @Test(arguments: [["--no-supervise"], []], [SIGTERM, SIGINT]) func waitingEnds(flags: [String], signal: Int32)
         throws
     {
