@@ -12,7 +12,7 @@ import TransferModel
         let answer = JSONNode.object([
             (key: "listening", value: .array(listening.map { .string($0) })),
             (key: "advertised", value: advertised.map { .string($0) } ?? .null),
-            (key: "encrypted", value: .bool(encrypted)), (key: "open", value: .bool(!encrypted)),
+            (key: "encrypted", value: .bool(encrypted)), (key: "anonymous", value: .bool(!encrypted)),
         ])
         return try ServedAddress(answer, nil, flag.flatMap { AdvertisedAddress($0) })
     }

@@ -12,7 +12,7 @@ from typing import Any
 from .server import Server
 from .store import Content, Store
 
-_FINDINGS = ("rotten", "changed", "missing", "unreadable", "stranger", "recent", "others", "unfinished")
+_FINDINGS = ("rotten", "changed", "missing", "unreadable", "untracked", "recent", "others", "unfinished")
 
 
 class Examination:

@@ -24,7 +24,7 @@ class Finding:
         if is_complete:
             return True
         match self.kind:
-            case "stranger":
+            case "untracked":
                 # A file gets its name before the catalog records it, and is acknowledged after that.
                 return self.path in ledger.acknowledged
             case "changed":

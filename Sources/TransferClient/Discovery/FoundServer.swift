@@ -7,11 +7,11 @@ import TransferProtocol
 /// can make: a client must connect to find out which server is at an address.
 public struct FoundServer: Sendable, Equatable {
     /// What the list of known servers says about it.
-    public enum Standing: String, Sendable, CaseIterable {
+    public enum Trust: String, Sendable, CaseIterable {
         /// The list has this key for the address.
-        case known
+        case trusted
         /// The list has another key; another machine may be answering in that server's place.
-        case otherKey
+        case keyChanged
         /// The list does not have the address.
         case unknown
     }
@@ -29,8 +29,8 @@ public struct FoundServer: Sendable, Equatable {
     /// The fingerprint of the key that it announces; nil for a server without TLS.
     public let fingerprint: KeyFingerprint?
 
-    /// The standing of the first address.
-    public let standing: Standing
+    /// What the list says about the first address.
+    public let trust: Trust
 
     /// The first of `addresses`, which is the best.
     public var address: ServerAddress { addresses[0] }
@@ -40,33 +40,33 @@ public struct FoundServer: Sendable, Equatable {
         let fingerprint = answer.keyDigest.flatMap { Bytes32($0) }.map { KeyFingerprint($0) }
         let rated = hosts.map { host in
             let address = ServerAddress(.internet(host: host, port: answer.ports[0]), folder: "")
-            return (address: address, standing: Standing(of: fingerprint, at: address, known))
+            return (address: address, trust: Trust(of: fingerprint, at: address, known))
         }
-        // Sorting is stable, so hosts of the same standing keep their order.
-        let sorted = rated.sorted { Self.worth($0.standing) < Self.worth($1.standing) }
+        // Sorting is stable, so hosts that are trusted equally keep their order.
+        let sorted = rated.sorted { Self.worth($0.trust) < Self.worth($1.trust) }
         guard let first = sorted.first else { return nil }
         (name, ports, self.fingerprint) = (answer.name.text, answer.ports, fingerprint)
         addresses = sorted.map(\.address)
-        standing = first.standing
+        trust = first.trust
     }
 
     /// An address for which the list has another key precedes an unknown one, because connecting to it produces a clear
     /// warning.
-    private static func worth(_ standing: Standing) -> Int {
-        switch standing {
-        case .known: 0
-        case .otherKey: 1
+    private static func worth(_ trust: Trust) -> Int {
+        switch trust {
+        case .trusted: 0
+        case .keyChanged: 1
         case .unknown: 2
         }
     }
 }
 
-extension FoundServer.Standing {
+extension FoundServer.Trust {
     fileprivate init(of fingerprint: KeyFingerprint?, at address: ServerAddress, _ known: [KnownServers.Entry]) {
         guard let entry = known.first(where: { $0.address.hasSameBytes(as: address.server) }) else {
             self = .unknown
             return
         }
-        self = entry.fingerprint == fingerprint ? .known : .otherKey
+        self = entry.fingerprint == fingerprint ? .trusted : .keyChanged
     }
 }

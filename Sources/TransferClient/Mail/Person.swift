@@ -6,10 +6,10 @@ public struct Person: Sendable, Equatable {
     public let name: String
 
     /// Whether a client of that name is connected now.
-    public let isHere: Bool
+    public let isConnected: Bool
 
-    /// Whether this client may send to the person.
-    public let takesFromClient: Bool
+    /// Whether the person accepts deliveries from this client.
+    public let acceptsFromClient: Bool
 
     /// Whether the person is this client itself.
     public let isClient: Bool
@@ -21,7 +21,7 @@ public struct Person: Sendable, Equatable {
     package let sealingKey: [UInt8]?
 
     init(_ listed: ListedPerson) {
-        (name, isHere, takesFromClient) = (listed.name, listed.isHere, listed.takesFromClient)
+        (name, isConnected, acceptsFromClient) = (listed.name, listed.isHere, listed.takesFromClient)
         (isClient, isUnproven, sealingKey) = (listed.isClient, listed.isUnproven, listed.sealingKey)
     }
 }

@@ -96,13 +96,13 @@ public struct SyncSummary: Sendable, Equatable {
     public var unchanged = 0
 
     /// Entries that the selection leaves out, and devices, sockets and the like.
-    public var leftOut = 0
+    public var excluded = 0
 
     /// Files that were moved instead of sent.
     public var moved = 0
 
     /// Folders, symbolic links and further names of files that were made.
-    public var made = 0
+    public var created = 0
 
     /// Entries of which only attributes were set.
     public var attributes = 0
@@ -127,6 +127,6 @@ public struct SyncSummary: Sendable, Equatable {
 
     /// Whether the two trees were the same already.
     public var isUnchanged: Bool {
-        sent + moved + made + attributes + deleted + conflicts + failed == 0 && deletionStop == nil
+        sent + moved + created + attributes + deleted + conflicts + failed == 0 && deletionStop == nil
     }
 }

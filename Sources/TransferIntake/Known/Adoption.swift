@@ -24,12 +24,12 @@ package final class Adoption: Sendable {
     package struct Progress: Equatable, Sendable {
         /// Number of paths that uploads have; nil before they are counted.
         package var paths: Int?
-        /// Number of paths that were looked at in this pass.
-        package var looked = 0
+        /// Number of paths that were compared in this pass.
+        package var compared = 0
         /// Number of files that are what was acknowledged.
         package var adopted = 0
         /// Number of files that were not changed since the acknowledgement, but have other content.
-        package var lost = 0
+        package var mismatched = 0
         /// Number of files that could not be read in this pass. They are tried again.
         package var unreadable = 0
         /// Bytes of content that were read.
@@ -269,7 +269,7 @@ extension Adoption {
         guard isWhole else { return }
         state.withLock { state in
             state.cursor = end
-            state.progress.looked += looked
+            state.progress.compared += looked
         }
     }
 
@@ -278,7 +278,7 @@ extension Adoption {
             let moves = known.recentChanges.moves
             guard state.moves != moves || !state.unreadable.isEmpty else { return true }
             // An adopted file costs only a look, and is not read again.
-            (state.moves, state.cursor, state.progress.looked) = (moves, [], 0)
+            (state.moves, state.cursor, state.progress.compared) = (moves, [], 0)
             state.pause = min(max(state.pause &* 2, Self.pauses.lowerBound), Self.pauses.upperBound)
             state.next = known.clock.monotonic().addingReportingOverflow(state.pause).partialValue
             state.unreadable = []
@@ -288,7 +288,7 @@ extension Adoption {
         try asking { () throws(RecordsError) in try records.endAdoption() }
         let progress = state.withLock { $0.progress }
         end()
-        if progress.adopted + progress.lost > 0 { report(.directoryAdopted(progress)) }
+        if progress.adopted + progress.mismatched > 0 { report(.directoryAdopted(progress)) }
     }
 
     private func entries(at paths: [String]) throws(Failure) -> [[CatalogEntry]] {
@@ -366,7 +366,7 @@ extension Adoption {
         try asking { () throws(RecordsError) in try records.adopt(adoptions) }
         state.withLock { state in
             state.progress.adopted += Set(adoptions.files.map(\.version)).count
-            state.progress.lost += adoptions.rotten.count
+            state.progress.mismatched += adoptions.rotten.count
             state.progress.bytes = state.progress.bytes.addingClamped(read)
             if state.different.count >= Self.mostRemembered { state.different = [] }
             state.different.formUnion(different)

@@ -391,10 +391,10 @@ extension ServerCore {
         let now = monotonicNanoseconds()
         let connections = observability.connections.all.map { ($0, $0.present) }
         return ServerStatus(
-            agent: configuration.agent, process: getpid(), directory: configuration.directory,
+            agent: configuration.agent, pid: getpid(), directory: configuration.directory,
             isStopping: intake.isStopping.load(ordering: .relaxed), started: observability.started, now: .now,
             endpoints: observability.endpoints.withLock { $0 }, advertised: configuration.advertised,
-            isEncrypted: configuration.security.isEncrypted, isOpen: configuration.isOpen,
+            isEncrypted: configuration.security.isEncrypted, allowsAnonymous: configuration.isOpen,
             connections: connections.map { ServerStatus.Connection($0, $1, at: now) },
             uploads: uploads(connections.map(\.1), at: now), room: store.room, quota: store.quota,
             minimumFree: transport.settings.space.minimumFree, figures: observability.figures.present(), mail: mail,
@@ -407,7 +407,7 @@ extension ServerCore {
         intake.mailroom.map { mailroom in
             ServerStatus.Mail(
                 isOpen: mailroom.isOpen, waiting: (try? mailroom.ledger)?.waiting() ?? (0, 0),
-                people: mailroom.everybody.count, here: mailroom.visitors)
+                mailboxes: mailroom.everybody.count, connected: mailroom.visitors)
         }
     }
 

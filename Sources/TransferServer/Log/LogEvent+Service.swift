@@ -186,12 +186,13 @@ extension LogEvent {
 
     private static func directoryAdopted(_ progress: Adoption.Progress) -> LogEvent {
         LogEvent(
-            progress.lost > 0 ? .warning : .info, "directoryAdopted",
+            progress.mismatched > 0 ? .warning : .info, "directoryAdopted",
             "\(progress.adopted) files of the copied directory match the acknowledged uploads"
-                + (progress.lost > 0 ? ", and \(progress.lost) differ although no program has changed them" : ""),
+                + (progress.mismatched > 0
+                    ? ", and \(progress.mismatched) differ although no program has changed them" : ""),
             [
                 ("adopted", .unsigned(UInt64(clamping: progress.adopted))),
-                ("lost", .unsigned(UInt64(clamping: progress.lost))), ("bytes", .unsigned(progress.bytes)),
+                ("mismatched", .unsigned(UInt64(clamping: progress.mismatched))), ("bytes", .unsigned(progress.bytes)),
             ])
     }
 

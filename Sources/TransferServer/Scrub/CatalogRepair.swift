@@ -66,11 +66,11 @@ final class CatalogRepair: Sendable {
     func take(_ finding: ScrubFinding, _ path: RelativePath, _ version: ContentVersion?) throws(RecordsError) {
         let full = state.withLock { state -> [CatalogEntry] in
             switch finding.kind {
-            case .stranger: state.done.added += 1
+            case .untracked: state.done.added += 1
             case .changed, .missing: state.verdicts[path] = finding.kind
             case .rotten, .unreadable: return []
             }
-            if finding.kind == .stranger || finding.kind == .changed, let version {
+            if finding.kind == .untracked || finding.kind == .changed, let version {
                 let entry = CatalogEntry(found: path, digest: finding.found, version: version, at: utcNanoseconds())
                 if finding.kind == .changed { state.own.insert(entry.id) }
                 state.found.append(entry)

@@ -147,7 +147,7 @@ extension Scrub {
     private func take(_ entry: ScrubEntry, _ buffer: UnsafeMutableRawBufferPointer) {
         switch entry {
         case .file(let file): inspect(file.path, file.open(), buffer, isFinal: newest == nil)
-        case .foreign(let path, let size): found(ScrubFinding(kind: .stranger, path: path, size: size))
+        case .foreign(let path, let size): found(ScrubFinding(kind: .untracked, path: path, size: size))
         case .unreadable(let path, let reason):
             found(ScrubFinding(kind: .unreadable, path: path, size: 0, reason: reason))
         case .other: state.withLock { $0.summary.others += 1 }
@@ -184,7 +184,7 @@ extension Scrub {
     ) throws(RecordsError) {
         let version = content.attributes.version
         let size = version.size
-        var finding = ScrubFinding(kind: .stranger, path: path.string, size: size, recorded: entry?.digest)
+        var finding = ScrubFinding(kind: .untracked, path: path.string, size: size, recorded: entry?.digest)
         if repair != nil || entry?.digest != nil {
             do throws(Failure) {
                 // The content of a copied directory may never have been synced.
@@ -250,7 +250,7 @@ extension Scrub {
         state.withLock { state in
             state.summary.findings[finding.kind, default: .init()].add(finding.size)
             // Without a catalog all files are unknown, which is reported once.
-            if finding.kind != .stranger || !isCatalogLost { report(finding) }
+            if finding.kind != .untracked || !isCatalogLost { report(finding) }
         }
     }
 }

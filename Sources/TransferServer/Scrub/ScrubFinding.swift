@@ -13,7 +13,7 @@ package struct ScrubFinding: Sendable {
         /// The file cannot be read, so it cannot be compared.
         case unreadable
         /// The file exists, and the catalog has no entry for it.
-        case stranger
+        case untracked
 
         /// Whether an acknowledgement no longer holds, or cannot be checked.
         package var isFailure: Bool { self == .rotten || self == .missing || self == .unreadable }

@@ -7,12 +7,12 @@ import TransferSystem
 extension ServerStatus {
     var json: JSONLine {
         [
-            "schema": .string(StatusSocket.schema), "agent": .string(agent), "process": .integer(process),
+            "schema": .string(StatusSocket.schema), "agent": .string(agent), "pid": .integer(pid),
             "directory": .string(directory), "state": isStopping ? "stopping" : "serving",
             "started": .string(started.description), "time": .string(now.description),
             "listening": .array(endpoints.map { .string($0) }),
             "advertised": advertised.map { .string($0) } ?? .null, "encrypted": .bool(isEncrypted),
-            "open": .bool(isOpen),
+            "anonymous": .bool(allowsAnonymous),
             "connections": .object([
                 "count": .integer(connections.count),
                 "pending": .integer(connections.count { !$0.isEstablished }),
@@ -24,7 +24,7 @@ extension ServerStatus {
                 "list": Self.list(listedUploads, \.json),
                 "omitted": .integer(uploads.count - listedUploads.count),
             ]),
-            "space": .object(space), "inDoubt": .bool(isInDoubt), "restarts": restarts.map { .integer($0) } ?? .null,
+            "space": .object(space), "syncFailed": .bool(isInDoubt), "restarts": restarts.map { .integer($0) } ?? .null,
             "crashes": .object(crashReports), "adoption": adoption.map { .object($0.json) } ?? .null,
             "mail": mail.map { .object($0.json) } ?? .null,
             "catalog": figures.catalog.map { .object(Self.totals($0)) } ?? .null,
@@ -86,8 +86,8 @@ extension ServerStatus {
 extension Adoption.Progress {
     fileprivate var json: JSONLine {
         [
-            "paths": paths.map { .integer($0) } ?? .null, "looked": .integer(looked), "adopted": .integer(adopted),
-            "lost": .integer(lost), "unreadable": .integer(unreadable), "bytes": .integer(bytes),
+            "paths": paths.map { .integer($0) } ?? .null, "compared": .integer(compared), "adopted": .integer(adopted),
+            "mismatched": .integer(mismatched), "unreadable": .integer(unreadable), "bytes": .integer(bytes),
             "waiting": .bool(isWaiting),
         ]
     }
@@ -97,7 +97,7 @@ extension ServerStatus.Mail {
     fileprivate var json: JSONLine {
         [
             "open": .bool(isOpen), "count": .integer(waiting.count), "bytes": .integer(waiting.bytes),
-            "people": .integer(people), "here": .integer(here),
+            "mailboxes": .integer(mailboxes), "connected": .integer(connected),
         ]
     }
 }

@@ -44,16 +44,17 @@ struct ServerStatus: Sendable {
         let isOpen: Bool
         /// Number of open deliveries, and bytes of their content.
         let waiting: (count: Int, bytes: UInt64)
-        let people: Int
+        /// Number of people who have a mailbox.
+        let mailboxes: Int
         /// Number of people who are connected.
-        let here: Int
+        let connected: Int
     }
 
     /// Most entries of each list; even with the longest paths, escaped, the status stays below 5 MiB.
     static let longestList = 200
 
     let agent: String
-    let process: Int32
+    let pid: Int32
     let directory: String
     let isStopping: Bool
     let started: UTCTime
@@ -61,8 +62,8 @@ struct ServerStatus: Sendable {
     let endpoints: [String]
     let advertised: String?
     let isEncrypted: Bool
-    /// Whether the server admits every client.
-    let isOpen: Bool
+    /// Whether the server admits clients without a key or token.
+    let allowsAnonymous: Bool
     let connections: [Connection]
     let uploads: [Upload]
     let room: StoreRoom?

@@ -7,7 +7,7 @@ package enum StatusSocket {
     private static let name = "control"
 
     /// Name and version of the document; members may be added without a new version.
-    package static let schema = "transfer.status/1"
+    package static let schema = "transfer.status/2"
 
     /// Asks the server of a directory for its status.
     ///

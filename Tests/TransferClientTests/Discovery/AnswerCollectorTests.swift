@@ -25,7 +25,7 @@ import TransferProtocol
         collector.take(try Self.answer(ports: [7, 8]), from: Self.lan)
         let server = try #require(collector.servers([]).first)
         #expect(server.name == "nas" && server.address.server == "192.168.1.5:7" && server.ports == [7, 8])
-        #expect(server.fingerprint == Bytes32(Self.key).map { KeyFingerprint($0) } && server.standing == .unknown)
+        #expect(server.fingerprint == Bytes32(Self.key).map { KeyFingerprint($0) } && server.trust == .unknown)
     }
 
     @Test func whatNobodyAskedForCountsForNothing() throws {
@@ -71,16 +71,16 @@ import TransferProtocol
         let key = try #require(Bytes32(Self.key).map { KeyFingerprint($0) })
         let other = KeyFingerprint(of: [1])
         let (here, there) = ("127.0.0.1:5288", "192.168.1.5:5288")
-        func first(_ entries: [KnownServers.Entry]) -> (String?, FoundServer.Standing?) {
+        func first(_ entries: [KnownServers.Entry]) -> (String?, FoundServer.Trust?) {
             let server = collector.servers(entries).first
-            return (server?.address.server, server?.standing)
+            return (server?.address.server, server?.trust)
         }
         // A known address ranks first, then an address whose key has changed, about which a push would warn.
-        #expect(first([.init(address: there, fingerprint: key)]) == (there, .known))
-        #expect(first([.init(address: there, fingerprint: other)]) == (there, .otherKey))
+        #expect(first([.init(address: there, fingerprint: key)]) == (there, .trusted))
+        #expect(first([.init(address: there, fingerprint: other)]) == (there, .keyChanged))
         #expect(
             first([.init(address: there, fingerprint: key), .init(address: here, fingerprint: other)]) == (
-                there, .known
+                there, .trusted
             ))
         #expect(first([.init(address: "192.168.1.6:5288", fingerprint: key)]) == (here, .unknown))
     }
@@ -89,7 +89,7 @@ import TransferProtocol
         var collector = AnswerCollector(Self.nonce)
         collector.take(try Self.answer(key: nil), from: Self.lan)
         let entry = KnownServers.Entry(address: "192.168.1.5:5288", fingerprint: KeyFingerprint(of: [1]))
-        #expect(collector.servers([entry]).first?.standing == .otherKey)
+        #expect(collector.servers([entry]).first?.trust == .keyChanged)
     }
 
     @Test func aFloodOfAnswersIsBounded() throws {

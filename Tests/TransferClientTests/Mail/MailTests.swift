@@ -19,8 +19,8 @@ import TransferTestSupport
         #expect(try await client.whoami().name == "bob")
         let people = try await client.people()
         #expect(people.map(\.name) == ["bob", "alice"])
-        #expect(people[0].isClient && people[0].isHere && people[0].takesFromClient && !people[0].isUnproven)
-        #expect(!people[1].isClient && !people[1].isHere && !people[1].takesFromClient && people[1].isUnproven)
+        #expect(people[0].isClient && people[0].isConnected && people[0].acceptsFromClient && !people[0].isUnproven)
+        #expect(!people[1].isClient && !people[1].isConnected && !people[1].acceptsFromClient && people[1].isUnproven)
     }
 
     /// An answer with several names, or with another person's, does not identify the client.

@@ -72,7 +72,7 @@ import TransferTestSupport
             for _ in 0..<3 {
                 let synced = await Synced(try client(server, "bk").sync(from: server.directory.path("")))
                 #expect(synced.failure == nil && synced.failures.count == 1, "\(synced)")
-                #expect(synced.summary?.leftOut == 1)
+                #expect(synced.summary?.excluded == 1)
             }
             #expect(stored(server) == ["bk/docs/a"])
         }

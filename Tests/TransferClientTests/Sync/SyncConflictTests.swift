@@ -195,7 +195,7 @@ extension SyncTests {
             var options = SyncOptions()
             options.deletes = true
             let synced = await Synced(client.sync(from: source, options: options))
-            #expect(synced.failures == [] && synced.summary?.leftOut == 2)
+            #expect(synced.failures == [] && synced.summary?.excluded == 2)
             #expect(
                 Files.tree(server.directory.path("store/copy")) == ["a.txt", "cache/theirs", "keep/c.tmp"])
         }
@@ -231,7 +231,7 @@ extension SyncTests {
             var options = SyncOptions()
             options.deletes = true
             let synced = await Synced(client.sync(from: source, options: options))
-            #expect(synced.failures == [] && synced.summary?.leftOut == 1 && synced.summary?.deletionStop == nil)
+            #expect(synced.failures == [] && synced.summary?.excluded == 1 && synced.summary?.deletionStop == nil)
             #expect(
                 Set(Files.tree(server.directory.path("store/copy"))) == [
                     ".ignored", "a", "b.tmp", "d/.ignored", "d/kept.tmp", "d/here", "e/old/z", "old/x/y",
@@ -247,7 +247,7 @@ extension SyncTests {
         #expect(mkfifo("\(source)/pipe", 0o600) == 0)
         try await withServer { server in
             let synced = try await push(server)
-            #expect(synced.summary?.failed == 0 && synced.summary?.leftOut == 1)
+            #expect(synced.summary?.failed == 0 && synced.summary?.excluded == 1)
             #expect(synced.changes.contains { $0.action == .skipped && $0.path == "pipe" })
         }
     }

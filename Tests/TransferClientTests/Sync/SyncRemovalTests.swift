@@ -41,7 +41,7 @@ extension SyncTests {
         try write("own/\(witness)", [2])
         try await withServer { server in
             let pushed = try await push(server)
-            #expect(pushed.summary?.failed == 0 && pushed.summary?.leftOut == 1 && pushed.summary?.sent == 1)
+            #expect(pushed.summary?.failed == 0 && pushed.summary?.excluded == 1 && pushed.summary?.sent == 1)
             #expect(
                 pushed.failures.count == 1 && pushed.failures[0].hasPrefix("skipped own/\(witness): sourceSkipped "))
             #expect(!exists("own/\(witness)", server))
@@ -64,7 +64,7 @@ extension SyncTests {
             _ = try await push(server)
             for name in names { try Files.write(server.directory.path("store/copy/\(name)"), [2]) }
             let pulled = try await pull(server) { $0.deletes = true }
-            #expect(pulled.failures == [] && pulled.summary?.leftOut == 2 && pulled.summary?.sent == 1)
+            #expect(pulled.failures == [] && pulled.summary?.excluded == 2 && pulled.summary?.sent == 1)
             let checked = try await pull(server) { $0.isDryRun = true }
             #expect(checked.failures == [] && checked.summary?.isUnchanged == true)
             let pushed = try await push(server) { $0.deletes = true }

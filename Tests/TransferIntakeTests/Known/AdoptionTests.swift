@@ -304,7 +304,7 @@ import TransferTestSupport
         copy.store.unlock()
         let next = try ground.server(in: copy.directory)
         #expect(next.intake.adoption.isOpen)
-        while next.intake.adoption.progress.map({ $0.looked < names.count }) ?? false {
+        while next.intake.adoption.progress.map({ $0.compared < names.count }) ?? false {
             _ = next.intake.adoption.step()
         }
         #expect(next.intake.adoption.progress?.adopted == names.count - read)
@@ -324,7 +324,7 @@ import TransferTestSupport
         let first = session.begin(intent("large", ids[1], size: UInt64(content.count)), mayEnd: true)
         #expect(first.outcome?.code == .busy && first.outcome?.retryAfter?.nanoseconds ?? 0 >= 1_000_000_000)
         #expect(copy.intake.adoption.step() == .more)
-        #expect(copy.intake.adoption.progress?.looked == 0)
+        #expect(copy.intake.adoption.progress?.compared == 0)
         let second = session.begin(intent("large", ids[1], size: UInt64(content.count)), mayEnd: true)
         #expect(second.outcome?.code == .committed)
     }

@@ -41,7 +41,7 @@ import TransferTestSupport
     }
 
     private func damage() throws {
-        store.put(Array("stranger".utf8), at: "stranger")
+        store.put(Array("untracked".utf8), at: "untracked")
         store.put(Array("other words".utf8), at: "changed")
         try store.files.withLock { files in
             files[try RelativePath("rotten")]?.content[0] ^= 1
@@ -61,7 +61,7 @@ import TransferTestSupport
         let (summary, found) = try scrub(repairing: repairing)
         #expect(
             found == [
-                "changed changed ", "missing missing ", "rotten rotten ", "stranger stranger ",
+                "changed changed ", "missing missing ", "rotten rotten ", "untracked untracked ",
                 "unreadable lost the object is gone",
             ])
         #expect(!summary.isWell && summary.intact.files == 2)

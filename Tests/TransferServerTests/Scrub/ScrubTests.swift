@@ -103,12 +103,12 @@ extension ServerTests {
             #expect(again.map(\.code) == [.committed] && again[0].storedPath == "a-1")
         }
 
-        @Test func strangersEnterTheCatalog() async throws {
+        @Test func untrackedFilesEnterTheCatalog() async throws {
             try await fixture.push([("a", [1])])
             try TestServer.write([7, 8], to: fixture.path("new\nline"))
             mkfifo(fixture.path("fifo"), 0o600)
             let outcome = try fixture.scrub()
-            #expect(outcome.found == ["stranger new\nline"])
+            #expect(outcome.found == ["untracked new\nline"])
             #expect(outcome.summary.isWell && outcome.summary.others == 1)
             #expect(try fixture.scrub(repairing: true).summary.repairs == .init(added: 1))
             #expect(try fixture.scrub().summary.intact.files == 2)
@@ -160,7 +160,7 @@ extension ServerTests.ScrubTests {
         let outcome = try fixture.scrub()
         #expect(outcome.findings.isEmpty)
         #expect(outcome.summary.catalogFault?.isEmpty == false && !outcome.summary.isWell)
-        #expect(outcome.summary.findings[.stranger]?.files == 700)
+        #expect(outcome.summary.findings[.untracked]?.files == 700)
 
         let repaired = try fixture.scrub(repairing: true)
         #expect(repaired.summary.isWell && repaired.summary.repairs?.added == 700)

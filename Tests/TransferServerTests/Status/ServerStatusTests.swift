@@ -10,9 +10,9 @@ import TransferTestSupport
 @Suite struct ServerStatusTests {
     private static func status(connections: Int, uploads: Int, path: String = "p") -> ServerStatus {
         ServerStatus(
-            agent: "transfer/1", process: 1, directory: "d", isStopping: false, started: UTCTime(clamping: 0),
+            agent: "transfer/1", pid: 1, directory: "d", isStopping: false, started: UTCTime(clamping: 0),
             now: UTCTime(clamping: 60), endpoints: ["127.0.0.1:5288"], advertised: nil, isEncrypted: true,
-            isOpen: false,
+            allowsAnonymous: false,
             connections: (0..<connections).map {
                 .init(
                     number: $0, peer: "peer-\($0)", client: nil, isEstablished: $0 % 2 == 0, since: 0, stored: 0,
@@ -26,7 +26,7 @@ import TransferTestSupport
 
     @Test func aSmallOne() {
         let text = Self.status(connections: 1, uploads: 1).json.text
-        #expect(text.hasPrefix(#"{"schema":"transfer.status/1","agent":"transfer/1","process":1,"directory":"d","#))
+        #expect(text.hasPrefix(#"{"schema":"transfer.status/2","agent":"transfer/1","pid":1,"directory":"d","#))
         #expect(
             text.contains(
                 #""uploads":{"count":1,"rate":10,"list":[{"path":"p0","client":"c","size":100,"received":40,"rate":10,"#
@@ -37,17 +37,17 @@ import TransferTestSupport
     @Test(arguments: [false, true]) func aStoreInDoubt(_ isInDoubt: Bool) {
         var status = Self.status(connections: 0, uploads: 0)
         status.isInDoubt = isInDoubt
-        #expect(status.json.text.contains(#","inDoubt":\#(isInDoubt),"#), "\(status.json.text)")
+        #expect(status.json.text.contains(#","syncFailed":\#(isInDoubt),"#), "\(status.json.text)")
     }
 
     @Test func aCopiedDirectory() {
         var status = Self.status(connections: 0, uploads: 0)
         #expect(status.json.text.contains(#","adoption":null,"#))
         var progress = Adoption.Progress()
-        (progress.looked, progress.adopted, progress.lost, progress.unreadable) = (9, 6, 2, 1)
+        (progress.compared, progress.adopted, progress.mismatched, progress.unreadable) = (9, 6, 2, 1)
         (progress.bytes, progress.isWaiting) = (7, true)
         status.adoption = progress
-        let counts = #""looked":9,"adopted":6,"lost":2,"unreadable":1,"bytes":7,"waiting":true}"#
+        let counts = #""compared":9,"adopted":6,"mismatched":2,"unreadable":1,"bytes":7,"waiting":true}"#
         #expect(status.json.text.contains(#","adoption":{"paths":null,"# + counts), "\(status.json.text)")
         progress.paths = 10
         status.adoption = progress

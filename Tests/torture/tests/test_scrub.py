@@ -17,9 +17,9 @@ class FindingTests(unittest.TestCase):
         return Finding(kind, path).breaks(self.ledger, is_complete)
 
     def test_reads_what_was_printed(self) -> None:
-        printed = b'{"schema":"transfer.finding/1","finding":"stranger","path":"a\\nb"}\n'
-        printed += b'{"schema":"transfer.scrub/1","finding":"summary"}\n'
-        self.assertEqual(findings(printed), [Finding("stranger", "a\nb")])
+        printed = b'{"schema":"transfer.finding/2","finding":"untracked","path":"a\\nb"}\n'
+        printed += b'{"schema":"transfer.scrub/2","finding":"summary"}\n'
+        self.assertEqual(findings(printed), [Finding("untracked", "a\nb")])
         self.assertEqual(findings(b""), [])
 
     def test_a_loss_breaks_a_promise(self) -> None:
@@ -27,8 +27,8 @@ class FindingTests(unittest.TestCase):
             self.assertTrue(self.breaks(kind, "not yet"), kind)
 
     def test_the_catalog_knows_what_was_acknowledged(self) -> None:
-        self.assertTrue(self.breaks("stranger", "acknowledged"))
-        self.assertFalse(self.breaks("stranger", "not yet"))
+        self.assertTrue(self.breaks("untracked", "acknowledged"))
+        self.assertFalse(self.breaks("untracked", "not yet"))
 
     def test_a_push_that_replaces_may_have_done_so(self) -> None:
         self.assertTrue(self.breaks("changed", "acknowledged"))
@@ -36,7 +36,7 @@ class FindingTests(unittest.TestCase):
         self.assertFalse(self.breaks("changed", "acknowledged"))
 
     def test_nothing_is_strange_when_all_was_acknowledged(self) -> None:
-        self.assertTrue(self.breaks("stranger", "not yet", is_complete=True))
+        self.assertTrue(self.breaks("untracked", "not yet", is_complete=True))
         self.assertTrue(self.breaks("changed", "not yet", is_complete=True))
 
 

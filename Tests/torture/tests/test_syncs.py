@@ -37,7 +37,7 @@ class CatalogTests(unittest.TestCase):
         self.assertEqual(self.problems(("rotten", "r1/gone")), ["rotten 'r1/gone'"])
 
     def test_what_the_catalog_could_not_hear_is_expected(self) -> None:
-        self.assertEqual(self.problems(("missing", "r1/gone"), ("stranger", "r1/y"), ("changed", "r1/z")), [])
+        self.assertEqual(self.problems(("missing", "r1/gone"), ("untracked", "r1/y"), ("changed", "r1/z")), [])
 
 
 class SideTests(unittest.TestCase):

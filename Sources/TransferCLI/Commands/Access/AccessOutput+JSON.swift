@@ -13,11 +13,11 @@ extension AccessOutput {
     ///   - kind: `key`, `token`, `pairing`, `web` or `session`.
     ///   - id: a key's fingerprint, or the ID of a token, code, link or session.
     ///   - secret: the text of a token or link that was just created; nil in lists.
-    ///   - made: when a session began; nil for other kinds.
+    ///   - created: when a session began; nil for other kinds.
     ///   - sessionExpires: when the session of a link ends; nil for other kinds.
     static func json(
         _ kind: String, _ id: String, _ name: String, _ options: AccessOptions, secret: String? = nil,
-        made: UTCTime? = nil, sessionExpires: UTCTime? = nil
+        created: UTCTime? = nil, sessionExpires: UTCTime? = nil
     ) -> JSONLine {
         var object: JSONLine = [
             "schema": .string(secret == nil ? JSONSchema.access : JSONSchema.issued),
@@ -28,7 +28,7 @@ extension AccessOutput {
             "maxUpload": options.maximumUpload.map { .integer($0) } ?? .null,
             "rights": .string(options.rights.name),
             "expires": options.expires.map { .string($0.description) } ?? .null,
-            "made": made.map { .string($0.description) } ?? .null,
+            "created": created.map { .string($0.description) } ?? .null,
             "sessionExpires": sessionExpires.map { .string($0.description) } ?? .null,
         ]
         if let secret { object.append("secret", .string(secret)) }
@@ -44,7 +44,7 @@ extension AccessOutput {
             case .web: "web"
             case .session: "session"
             }
-        return json(kind, entry.id, entry.name, entry.options, made: entry.made, sessionExpires: entry.sessionEnds)
+        return json(kind, entry.id, entry.name, entry.options, created: entry.made, sessionExpires: entry.sessionEnds)
     }
 }
 

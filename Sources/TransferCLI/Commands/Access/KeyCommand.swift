@@ -46,8 +46,8 @@ struct KeyCommand {
         let line = ClientKey.line(for: pair.key)
         let object: JSONLine = [
             "schema": .string(JSONSchema.key), "line": .string(line),
-            "fingerprint": .string("\(pair.key.fingerprint)"), "path": .string(key.path), "isNew": .bool(isNew),
-            "previous": old.map { .string($0) } ?? .null,
+            "fingerprint": .string("\(pair.key.fingerprint)"), "path": .string(key.path), "created": .bool(isNew),
+            "previousPath": old.map { .string($0) } ?? .null,
         ]
         if !isJSON {
             let kept = old.map {

@@ -45,7 +45,7 @@ struct ServedAddress: Sendable {
             warnings.append(
                 "The server runs without encryption and accepts no codes: anyone who can reach it may "
                     + "push. Start it without --plaintext.")
-        } else if answer?["open"] == .bool(true) {
+        } else if answer?["anonymous"] == .bool(true) {
             warnings.append(
                 "The server was started with --open: anyone who can reach it may push, even without a code.")
         }

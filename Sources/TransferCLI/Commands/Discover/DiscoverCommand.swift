@@ -49,7 +49,7 @@ extension FoundServer {
     fileprivate var row: [String] {
         [
             name.escapedForDisplay, host.escapedForDisplay, ports.map { "\($0)" }.joined(separator: ","),
-            fingerprint?.description ?? "no encryption", standing.words,
+            fingerprint?.description ?? "no encryption", trust.words,
         ]
     }
 
@@ -60,16 +60,16 @@ extension FoundServer {
             "port": .integer(UInt64(ports[0])), "ports": .array(ports.map { .integer(UInt64($0)) }),
             "addresses": .array(addresses.map { .string($0.server) }),
             "fingerprint": fingerprint.map { .string($0.description) } ?? .null,
-            "encrypted": .bool(fingerprint != nil), "known": .string(standing.rawValue),
+            "encrypted": .bool(fingerprint != nil), "trust": .string(trust.rawValue),
         ]
     }
 }
 
-extension FoundServer.Standing {
+extension FoundServer.Trust {
     fileprivate var words: String {
         switch self {
-        case .known: "known"
-        case .otherKey: "KNOWN BY ANOTHER KEY"
+        case .trusted: "known"
+        case .keyChanged: "KNOWN BY ANOTHER KEY"
         case .unknown: "unknown"
         }
     }

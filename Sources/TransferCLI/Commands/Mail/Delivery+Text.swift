@@ -17,7 +17,7 @@ extension Delivery {
             "kind": .string(shownKind.name), "size": .integer(shownSize), "digest": .string(digest.description),
             "state": .string(state.name), "queued": .string(Self.time(queued)), "changed": .string(Self.time(changed)),
             "signer": signer.map { .string($0.fingerprint) } ?? .null, "sealed": .bool(isSealed),
-            "proven": .bool(!isUnproven),
+            "authenticated": .bool(!isUnproven),
         ]
     }
 
@@ -83,7 +83,7 @@ extension ReceiveReport {
             "state": .string(state.name), "resumed": .integer(resumed), "seconds": .double(seconds),
             "message": .string(sender == nil && message.isEmpty ? Self.words(unsigned: delivery, seal) : message),
             "sealed": .bool(isSealed), "seal": seal.map { .string($0.name) } ?? .null,
-            "proven": .bool(!delivery.isUnproven),
+            "authenticated": .bool(!delivery.isUnproven),
         ]
     }
 

@@ -34,7 +34,7 @@ struct PeopleCommand {
             if isJSON {
                 for person in people { printer.print(person.json(person.keys(known, answer.server, own)).text) }
             } else if isNames {
-                for person in people where person.takesFromClient { printer.print(person.name.escapedForDisplay) }
+                for person in people where person.acceptsFromClient { printer.print(person.name.escapedForDisplay) }
             } else {
                 printer.print(
                     String(TextTable.lines(people.map { $0.row($0.keys(known, answer.server, own)) }).dropLast()))
@@ -52,7 +52,7 @@ private struct PersonKey {
     let identity: KeyFingerprint
     let sealing: KeyFingerprint
     /// Whether these keys are in the list of known people.
-    let isKnown: Bool
+    let isTrusted: Bool
 }
 
 extension Person {
@@ -68,34 +68,34 @@ extension Person {
         let pinned = known.filter { $0.server == server && $0.name.hasSameBytes(as: name) }
         return certificates.map { certificate in
             let identity = KeyFingerprint(of: certificate.owner)
-            let isKnown =
+            let isTrusted =
                 identity == own
                 || pinned.contains { $0.identity == identity && $0.sealing?.fingerprint == certificate.fingerprint }
-            return PersonKey(identity: identity, sealing: certificate.fingerprint, isKnown: isKnown)
+            return PersonKey(identity: identity, sealing: certificate.fingerprint, isTrusted: isTrusted)
         }
     }
 
     fileprivate func row(_ keys: [PersonKey]) -> [String] {
         let notes =
             [
-                isClient ? "this user" : nil, takesFromClient || isClient ? nil : "takes nothing from this user",
+                isClient ? "this user" : nil, acceptsFromClient || isClient ? nil : "takes nothing from this user",
                 isUnproven ? "without a key" : nil,
-            ] + keys.map { "seals with \($0.identity) (\($0.isKnown ? "known" : "not seen before"))" }
+            ] + keys.map { "seals with \($0.identity) (\($0.isTrusted ? "known" : "not seen before"))" }
         return [
-            name.escapedForDisplay, isHere ? "here" : "away", notes.compactMap(\.self).joined(separator: ", "),
+            name.escapedForDisplay, isConnected ? "here" : "away", notes.compactMap(\.self).joined(separator: ", "),
         ]
     }
 
     /// The object of `--json`; every member is always present.
     fileprivate func json(_ keys: [PersonKey]) -> JSONLine {
         [
-            "schema": .string(JSONSchema.person), "name": .string(name), "here": .bool(isHere),
-            "takes": .bool(takesFromClient), "self": .bool(isClient), "proven": .bool(!isUnproven),
+            "schema": .string(JSONSchema.person), "name": .string(name), "connected": .bool(isConnected),
+            "accepts": .bool(acceptsFromClient), "self": .bool(isClient), "authenticated": .bool(!isUnproven),
             "keys": .array(
                 keys.map { key in
                     .object([
                         "fingerprint": .string("\(key.identity)"), "sealingFingerprint": .string("\(key.sealing)"),
-                        "known": .bool(key.isKnown),
+                        "trusted": .bool(key.isTrusted),
                     ])
                 }),
         ]

@@ -24,7 +24,9 @@ struct StatusCommand {
     private func show(_ answer: [UInt8]) -> ExitCode {
         guard !answer.isEmpty else { return fail(SystemError(errno: EACCES, call: "connect")) }
         guard let report = (try? JSONReader.read(answer)).flatMap(StatusReport.init) else {
-            return say("The server's answer is not in the form '\(StatusSocket.schema)': it is of another version.")
+            return say(
+                "The server's answer is not in the form '\(StatusSocket.schema)', because the server is of another "
+                    + "version: restart it with this one, or ask it with its own.")
         }
         let text = isJSON ? String(decoding: answer, as: UTF8.self) : report.text
         guard let loss = StandardStream.output.write(text), loss.errno != EPIPE else { return .success }

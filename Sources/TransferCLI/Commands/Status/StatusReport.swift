@@ -34,7 +34,7 @@ struct StatusReport {
 
     private var server: String {
         let verb = answer.text("state") == "stopping" ? "stopping" : "serving"
-        return "\(answer.shown("agent")), process \(answer.number("process")), \(verb) \(answer.shown("directory")) "
+        return "\(answer.shown("agent")), process \(answer.number("pid")), \(verb) \(answer.shown("directory")) "
             + "since \(answer.time("started"))"
     }
 
@@ -74,16 +74,16 @@ struct StatusReport {
     private var mail: String? {
         guard let mail = answer["mail"], mail != .null else { return nil }
         guard mail["open"] == .bool(true) else { return "the mailboxes cannot be used; the log says why" }
-        let (count, people) = (mail.number("count"), mail.number("people"))
+        let (count, people) = (mail.number("count"), mail.number("mailboxes"))
         let waiting = count == 1 ? "1 delivery waits" : "\(count) deliveries wait"
         let bytes = count > 0 ? " (\(ByteFormat.size(mail.number("bytes"))))" : ""
         let boxes = people == 1 ? "1 person has a mailbox" : "\(people) people have mailboxes"
-        return "\(waiting)\(bytes); \(boxes), \(mail.number("here")) of them here"
+        return "\(waiting)\(bytes); \(boxes), \(mail.number("connected")) of them here"
     }
 
     /// Nil if there was no failed sync, or the server is older.
     private var doubt: String? {
-        guard answer["inDoubt"] == .bool(true) else { return nil }
+        guard answer["syncFailed"] == .bool(true) else { return nil }
         return "a sync of the disk failed or was interrupted: until the machine is restarted, files without a "
             + "known acknowledgement do not count as stored"
     }
@@ -92,13 +92,13 @@ struct StatusReport {
     private var adoption: String? {
         guard let adoption = answer["adoption"], adoption != .null else { return nil }
         let total = adoption["paths"].flatMap { $0 == .null ? nil : adoption.number("paths") }
-        let (lost, unreadable) = (adoption.number("lost"), adoption.number("unreadable"))
+        let (mismatched, unreadable) = (adoption.number("mismatched"), adoption.number("unreadable"))
         var parts = [
-            "\(adoption.number("looked"))\(total.map { " of \($0)" } ?? "") paths of a copied directory compared with what was "
+            "\(adoption.number("compared"))\(total.map { " of \($0)" } ?? "") paths of a copied directory compared with what was "
                 + "acknowledged",
             "\(adoption.number("adopted")) files known again, \(ByteFormat.size(adoption.number("bytes"))) read",
         ]
-        if lost > 0 { parts.append("\(lost) not what was acknowledged") }
+        if mismatched > 0 { parts.append("\(mismatched) not what was acknowledged") }
         if unreadable > 0 { parts.append("\(unreadable) cannot be read") }
         if adoption["waiting"] == .bool(true) { parts.append("waiting, because the disk or the catalog fails") }
         return parts.joined(separator: "; ")

@@ -60,14 +60,14 @@ extension SyncSummary {
         case .doing:
             parts.append("\(sent.grouped) sent" + (sent > 0 ? " (\(ByteFormat.size(sentBytes)))" : ""))
             parts.append("\(unchanged.grouped) unchanged")
-            parts += [(moved, "moved"), (made, "made"), (attributes, "with other attributes")].filter { $0.0 > 0 }
+            parts += [(moved, "moved"), (created, "made"), (attributes, "with other attributes")].filter { $0.0 > 0 }
                 .map { "\($0.0.grouped) \($0.1)" }
         case .comparing:
             parts.append("\(unchanged.grouped) the same")
-            let different = sent + moved + made + attributes
+            let different = sent + moved + created + attributes
             parts.append("\(different.grouped) different or missing")
         }
-        if leftOut > 0 { parts.append("\(leftOut.grouped) left out") }
+        if excluded > 0 { parts.append("\(excluded.grouped) left out") }
         if kept > 0 { parts.append("\(kept.grouped) newer there") }
         if conflicts > 0 { parts.append("\(conflicts.grouped) in conflict") }
         if deleted > 0 { parts.append("\(deleted.grouped) \(words == .doing ? "deleted" : "extra")") }
@@ -79,8 +79,8 @@ extension SyncSummary {
     func json(isDryRun: Bool, seconds: Double) -> JSONLine {
         [
             "schema": .string(JSONSchema.syncSummary), "sent": .integer(UInt64(sent)), "sentBytes": .integer(sentBytes),
-            "unchanged": .integer(UInt64(unchanged)), "leftOut": .integer(UInt64(leftOut)),
-            "moved": .integer(UInt64(moved)), "made": .integer(UInt64(made)),
+            "unchanged": .integer(UInt64(unchanged)), "excluded": .integer(UInt64(excluded)),
+            "moved": .integer(UInt64(moved)), "created": .integer(UInt64(created)),
             "attributes": .integer(UInt64(attributes)), "deleted": .integer(UInt64(deleted)),
             "conflicts": .integer(UInt64(conflicts)), "kept": .integer(UInt64(kept)),
             "failed": .integer(UInt64(failed)), "deletionStop": deletionStop.map { .string($0) } ?? .null,

@@ -72,9 +72,9 @@ extension ScrubSummary {
         line.append("others", .integer(others))
         line.append("unfinished", .integer(unfinished.files))
         line.append("unfinishedBytes", .integer(unfinished.bytes))
-        line.append("added", repairs.map { .integer($0.added) } ?? .null)
-        line.append("updated", repairs.map { .integer($0.updated) } ?? .null)
-        line.append("removed", repairs.map { .integer($0.removed) } ?? .null)
+        line.append("catalogAdded", repairs.map { .integer($0.added) } ?? .null)
+        line.append("catalogUpdated", repairs.map { .integer($0.updated) } ?? .null)
+        line.append("catalogRemoved", repairs.map { .integer($0.removed) } ?? .null)
         line.append("adopted", repairs.map { .integer($0.adopted) } ?? .null)
         line.append("message", .string(catalogFault ?? keepingFault ?? ""))
         return line

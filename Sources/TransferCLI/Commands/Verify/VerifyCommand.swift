@@ -70,7 +70,7 @@ extension VerifyCommand: ProgramCommand {
     private static let repair = Flag(
         name: "repair-catalog", help: "Update the catalog to what is stored.",
         details:
-            "Adds strangers, updates changed files and removes missing ones. In a copied or restored "
+            "Adds untracked files, updates changed ones and removes missing ones. In a copied or restored "
             + "directory, files that are the same as before are recognised. A lost or damaged catalog is "
             + "rebuilt from the files. Stored files are never modified. No server may be running."
     ).isOn
@@ -88,8 +88,8 @@ extension VerifyCommand: ProgramCommand {
         description: [
             "Reads every stored file, and prints a line for each that is not as it was acknowledged: "
                 + "rotten (its content differs, but nothing has modified it: the disk corrupted it), missing, "
-                + "unreadable, changed (modified after it was stored) and stranger (not in the catalog).",
-            "Rotten, missing and unreadable files make it exit with 1; changed files and strangers do "
+                + "unreadable, changed (modified after it was stored) and untracked (not in the catalog).",
+            "Rotten, missing and unreadable files make it exit with 1; changed and untracked files do "
                 + "not, because no acknowledgement was broken. A server may be running at the same time.",
             "Rotten files are recorded in the catalog: a server no longer sends or acknowledges them, "
                 + "and pushing the same content again replaces them.",

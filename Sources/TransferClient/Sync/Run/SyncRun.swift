@@ -27,7 +27,7 @@ struct SyncRun {
         isNew = trees.target.top == nil
         leftovers = options.deletes ? trees.target.unlisted.map(SyncTree.Fault.init(staying:)) : []
         tally = SyncTally(
-            SyncSummary(unchanged: plan.unchanged, leftOut: trees.source.leftOut.count + trees.source.specials.count),
+            SyncSummary(unchanged: plan.unchanged, excluded: trees.source.leftOut.count + trees.source.specials.count),
             tell)
         self.plan = plan
         for fault in trees.source.faults + trees.target.faults { tally.add(.unreadable, fault) }

@@ -177,7 +177,7 @@ extension SyncSummary {
             sent += 1
             sentBytes = sentBytes.addingClamped(change.size)
         case .moved: moved += 1
-        case .folder, .link, .hardLink: made += 1
+        case .folder, .link, .hardLink: created += 1
         case .attributes: attributes += 1
         case .removed, .cleared: deleted += change.count
         case .unreadable, .skipped: break

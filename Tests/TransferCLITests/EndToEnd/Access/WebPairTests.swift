@@ -63,7 +63,7 @@ import TransferTestSupport
         #expect(list.lines.count == 2 && list.output.contains("ann    session \(sessions[0].id)  read-only,expires="))
         #expect(list.output.contains(", made \(made)\n") && list.output.contains("ann 2  session \(sessions[1].id)"))
         let json = try run(["list", "--json"])
-        #expect(json.lines.count == 2 && json.output.contains("\"made\":\"\(made)\",\"sessionExpires\":null"))
+        #expect(json.lines.count == 2 && json.output.contains("\"created\":\"\(made)\",\"sessionExpires\":null"))
         #expect(try run(["remove", "ann 2"]).errors.contains("The session 'ann 2' (\(sessions[1].id)) has ended."))
         #expect(try run(["remove", sessions[0].id]).end == .exited(0))
         #expect(try run(["remove", "ann"]).end == .exited(1))
@@ -87,7 +87,7 @@ import TransferTestSupport
         #expect(pair.lines.count == 1 && pair.errors.isEmpty)
         #expect(
             pair.output.contains(#""kind":"web""#) && pair.output.contains(#""secret":"https://a/.transfer/in/web_"#))
-        #expect(pair.output.contains(#""made":null,"sessionExpires":"2999-01-01T00:00:00Z""#), "\(pair.output)")
+        #expect(pair.output.contains(#""created":null,"sessionExpires":"2999-01-01T00:00:00Z""#), "\(pair.output)")
     }
 
     @Test(arguments: [

@@ -128,7 +128,7 @@ import TransferTestSupport
         try writeFile(rotten, "ROTTEN".utf8)
         #expect(utimensat(AT_FDCWD, rotten, [status.st_mtim, status.st_mtim], 0) == 0)
         let old = timespec(tv_sec: 1_000, tv_nsec: 0)
-        for name in ["changed", "stranger"] {
+        for name in ["changed", "untracked"] {
             try writeFile("\(server.directory)/\(name)", "other".utf8)
             #expect(utimensat(AT_FDCWD, "\(server.directory)/\(name)", [old, old], 0) == 0)
         }
@@ -185,7 +185,7 @@ import TransferTestSupport
         func run(_ words: String...) throws -> Finished { try Finished(words, surroundings) }
         let first = try run("key", "--json")
         try expect(first.lines, are: "key", count: 1)
-        #expect(first.output.contains(#""isNew":true,"previous":null"#) && first.errors.isEmpty)
+        #expect(first.output.contains(#""created":true,"previousPath":null"#) && first.errors.isEmpty)
         let line = try run("key").output.split(separator: "\n").first.map(String.init) ?? ""
         #expect(first.output.contains("\"line\":\"\(line)\""))
         let bounds = ["--folder", "a/b", "--quota", "1G", "--read-only", "--expires", "30d"]

@@ -123,7 +123,7 @@ import TransferTestSupport
         #expect(servers[0]["fingerprint"] == .string(try secure.fingerprint) && servers[0]["encrypted"] == .bool(true))
         #expect(servers[1]["fingerprint"] == .null && servers[1]["encrypted"] == .bool(false))
         #expect(
-            servers[1]["addresses"] == .array([.string(plain.address)]) && servers[1]["known"] == .string("unknown"))
+            servers[1]["addresses"] == .array([.string(plain.address)]) && servers[1]["trust"] == .string("unknown"))
         #expect(servers[1]["address"] == .string("127.0.0.1"))
     }
 

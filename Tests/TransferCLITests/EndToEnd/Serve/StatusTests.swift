@@ -31,10 +31,10 @@ import TransferTestSupport
         let server = try RunningServer(["--quota", "1G", "--min-free", "1K"])
         #expect(try server.push([photo]).end == .exited(0))
         let found = try Self.document(server.directory) { $0["connections"]?["count"] == .number("0") }
-        #expect(found["schema"] == .string("transfer.status/1") && found["state"] == .string("serving"))
-        #expect(try found["process"] == .number("\(server.waitForWorker())"))
+        #expect(found["schema"] == .string("transfer.status/2") && found["state"] == .string("serving"))
+        #expect(try found["pid"] == .number("\(server.waitForWorker())"))
         #expect(found["listening"] == .array([.string(server.address)]))
-        #expect(found["advertised"] == .null && found["open"] == .bool(true))
+        #expect(found["advertised"] == .null && found["anonymous"] == .bool(true))
         #expect(found["space"]?["quota"] == .number("\(1 << 30)") && found["space"]?["minimumFree"] == .number("1024"))
         let size = try readFile(photo).count
         #expect(found["space"]?["quotaUsed"] == .number("\(size)"))
@@ -95,7 +95,7 @@ import TransferTestSupport
             // On a file system in memory the server syncs nothing, so nothing is in doubt.
             let isInDoubt = server.program.errorText.contains("until it is started again, a file without ")
             #expect(durability == "commit" || !isInDoubt)
-            #expect(try Self.document(server.directory)["inDoubt"] == .bool(isInDoubt))
+            #expect(try Self.document(server.directory)["syncFailed"] == .bool(isInDoubt))
             let text = try Self.status(server.directory).output
             #expect(
                 text.contains("\ndoubt        a sync of the disk failed or was interrupted: ") == isInDoubt, "\(text)")
@@ -120,7 +120,7 @@ import TransferTestSupport
         #expect(access("\(server.directory)/.transfer/control", F_OK) == 0)
         #expect(try Self.status(server.directory).end == .exited(3))
         server = try RunningServer(in: server.home, at: server.address)
-        #expect(try Self.document(server.directory)["process"] == .number("\(server.waitForWorker())"))
+        #expect(try Self.document(server.directory)["pid"] == .number("\(server.waitForWorker())"))
     }
 
     /// A path much longer than a Unix socket's path may be.

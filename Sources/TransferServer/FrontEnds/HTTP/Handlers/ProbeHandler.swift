@@ -108,7 +108,7 @@ struct ProbesFrontEnd: FrontEnd {
 enum Unreadiness: String, CaseIterable, Sendable {
     case stopping
     /// A sync has failed since the machine was started, so nothing that was stored before is trusted.
-    case inDoubt
+    case syncFailed
     /// The file system is mounted read-only.
     case readOnly
     /// The disk is full, or has less free room than must remain.
@@ -120,7 +120,7 @@ enum Unreadiness: String, CaseIterable, Sendable {
     var code: ResultCode {
         switch self {
         case .stopping: .shuttingDown
-        case .inDoubt, .readOnly: .storageFailed
+        case .syncFailed, .readOnly: .storageFailed
         case .noRoom: .insufficientStorage
         case .quotaExceeded: .quotaExceeded
         }
@@ -132,7 +132,7 @@ extension ServerCore {
     func unreadiness() -> [Unreadiness] {
         var reasons: [Unreadiness] = []
         if intake.isStopping.load(ordering: .relaxed) { reasons.append(.stopping) }
-        if intake.store.isInDoubt { reasons.append(.inDoubt) }
+        if intake.store.isInDoubt { reasons.append(.syncFailed) }
         if space.isReadOnly { reasons.append(.readOnly) }
         if let room = space.room, room.free <= transport.settings.space.minimumFree ?? 0 { reasons.append(.noRoom) }
         if let quota = space.quota, quota.used >= quota.limit { reasons.append(.quotaExceeded) }
