@@ -40,6 +40,15 @@ package struct Caller: Sendable {
         self.init(Grant(.everyone, name: Grant.everyonesName), UploadScope(), peer: peer)
     }
 
+    /// The client's name in the log and in the status; nil for a client without one.
+    package var name: String? {
+        switch grant.source {
+        case .key, .token, .owner: grant.name
+        case .listener: person
+        case .everyone: nil
+        }
+    }
+
     /// Whether a key or a token proves the client's name.
     var isProven: Bool { grant.person != nil }
 

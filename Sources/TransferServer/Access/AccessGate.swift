@@ -73,7 +73,7 @@ final class AccessGate: Sendable {
     /// Logs what is wrong with the lists of keys and tokens.
     private func logFaults() {
         let faults = authenticator.takeFaults()
-        if !faults.isEmpty { log.write(faults.map { .accessFault($0) }) }
+        if !faults.isEmpty { log.write(faults.map { .accessListFailed($0) }) }
     }
 }
 

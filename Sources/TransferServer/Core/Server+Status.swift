@@ -11,7 +11,7 @@ extension Server {
         do throws(SystemError) {
             statusSocket = try StatusSocket.bind(in: core.folders.own)
         } catch {
-            core.observability.log.write([.noStatus(error)])
+            core.observability.log.write([.statusUnavailable(error)])
         }
     }
 
@@ -20,7 +20,7 @@ extension Server {
         do throws(SystemError) {
             try statusSocket?.serve { [weak core] in core.map { $0.status().json.text + "\n" } ?? "" }
         } catch {
-            core.observability.log.write([.noStatus(error)])
+            core.observability.log.write([.statusUnavailable(error)])
         }
     }
 }

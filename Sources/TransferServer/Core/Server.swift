@@ -104,7 +104,7 @@ package actor Server {
             core.openLibraries()
             if core.configuration.isConfined { core.confine() }
         }
-        if core.store.isInDoubt { core.observability.log.write([.inDoubt]) }
+        if core.store.isInDoubt { core.observability.log.write([.syncFailed]) }
         // A worker that replaces another one would only repeat what that one has logged.
         if !core.configuration.isRestart {
             core.observability.log.write(identity + announcements + listening)
@@ -311,7 +311,7 @@ extension Server {
             count(shortage)
             if isTold { return begin(number, descriptor, from: origin, on: terms, refusal: shortage.fault) }
             close(descriptor)
-            core.observability.log.write([.refused(peer: origin.name, shortage.fault)])
+            core.observability.log.write([.protocolError(peer: origin.name, shortage.fault)])
         }
     }
 

@@ -181,7 +181,7 @@ extension ServerCore {
             }
         } catch {
             // Files that clients ask for are adopted all the same, and the next server continues.
-            observability.log.write([.notAdopting(error)])
+            observability.log.write([.adoptionDeferred(error)])
         }
     }
 
@@ -280,7 +280,7 @@ extension ServerCore {
         if transport.tls != nil, let refusal = TLSContext.wideAESRefusal {
             refusals.append((WideAES.fileName, refusal))
         }
-        for case (let file, .unfit(let reason)) in refusals { observability.log.write([.unfitLibrary(file, reason)]) }
+        for case (let file, .unfit(let reason)) in refusals { observability.log.write([.libraryUnusable(file, reason)]) }
     }
 
     /// Other programs renew certificates by putting new files in place of the old ones.
@@ -310,7 +310,7 @@ extension ServerCore {
     /// Records in the catalog which name changes of the last server took effect; to be called before anything else changes.
     func resolveIntended() {
         let changes = intake.known.resolveIntended(in: store)
-        if changes > 0 { observability.log.write([.changesSettled(changes)]) }
+        if changes > 0 { observability.log.write([.changesResolved(changes)]) }
     }
 
     /// Removes what is too old, and logs what remains of unfinished uploads.
@@ -320,8 +320,8 @@ extension ServerCore {
         let clock = lookAtClock()
         do throws(Failure) {
             let (removed, left) = try intake.expire(leftovers: leftovers, age: clock.age(of:))
-            if removed.count > 0 { observability.log.write([.expired(removed)]) }
-            if left.count > 0 { observability.log.write([.unfinished(left)]) }
+            if removed.count > 0 { observability.log.write([.unfinishedExpired(removed)]) }
+            if left.count > 0 { observability.log.write([.unfinishedUploads(left)]) }
         } catch {
             observability.log.write([.expiryFailed(error)])
         }
@@ -377,7 +377,7 @@ extension ServerCore {
             let orphans = leftovers && configuration.stateDirectory == nil ? try intake.mail.sweep() : 0
             let expired = try intake.mail.expire(after: transport.settings.keepMail.nanoseconds)
             observability.log.write(expired.map { .mailExpired($0) })
-            if orphans > 0 { observability.log.write([.mailSwept(orphans)]) }
+            if orphans > 0 { observability.log.write([.mailCleanedUp(orphans)]) }
         } catch {
             observability.log.write([.mailFailed(error)])
         }

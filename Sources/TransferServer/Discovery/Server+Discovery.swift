@@ -45,7 +45,7 @@ extension DiscoveryService {
             _ = try NetworkInterface.all()
             return []
         } catch {
-            return [.noNeighbours(error)]
+            return [.broadcastsUnavailable(error)]
         }
     }
 }

@@ -218,8 +218,8 @@ final class ServedClient {
     func log(_ ending: SessionEnding?) {
         let peer = origin.name
         switch ending {
-        case .fault(let fault): log(.refused(peer: peer, fault))
-        case .refused(let refusal): log(.notAdmitted(peer: peer, refusal))
+        case .fault(let fault): log(.protocolError(peer: peer, fault))
+        case .refused(let refusal): log(.denied(peer: peer, refusal))
         case .shutdown: log(.closed(peer: peer, reason: "the server is stopping"))
         case .lost(let reason): log(.closed(peer: peer, reason: reason))
         case .done, nil: log(.closed(peer: peer, reason: "the client is done"))

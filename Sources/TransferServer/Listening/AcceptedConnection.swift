@@ -128,7 +128,7 @@ actor AcceptedConnection {
 
     private func begin(_ frontEnd: any FrontEnd) -> any ServedConnection {
         progress.speaks(ServerMetrics.Wire(frontEnd: frontEnd.name))
-        if !frontEnds.others.isEmpty { log(.recognised(frontEnd.name, peer: peer)) }
+        if !frontEnds.others.isEmpty { log(.protocolDetected(frontEnd.name, peer: peer)) }
         var refusal: ProtocolFault?
         if case .fault(let fault)? = ending { refusal = fault }
         return frontEnd.connection(for: handover(choice.takeOpening(), refusal), of: core)
@@ -189,7 +189,7 @@ extension AcceptedConnection {
             await driver.wake.wait()
         }
         guard ending == nil, let security = socket.security else { return nil }
-        log(.secured(peer: peer, security))
+        log(.handshakeCompleted(peer: peer, security))
         if let agreed = choice.frontEnd(named: security.protocolName) { return agreed }
         return try await chooseByBytes()
     }
@@ -290,9 +290,9 @@ extension AcceptedConnection {
     private func finish() async {
         disarm()
         switch ending {
-        case .fault(let fault): log(.refused(peer: peer, fault))
+        case .fault(let fault): log(.protocolError(peer: peer, fault))
         case .shutdown: log(.closed(peer: peer, reason: "the server is stopping"))
-        case .insecure(let reason): log(.insecure(peer: peer, reason: reason))
+        case .insecure(let reason): log(.handshakeFailed(peer: peer, reason: reason))
         case .lost(let reason): log(.closed(peer: peer, reason: reason))
         case .done, nil: log(.closed(peer: peer, reason: "the client is done"))
         }

@@ -37,12 +37,12 @@ package final class Log: Sendable {
         let wanted = throttled(events.filter { $0.level.rawValue >= least })
         guard !wanted.isEmpty else { return }
         let time = Timestamp.now.text(.milliseconds)
-        sink.write(lines(wanted, time), count: wanted.count) { lines([.unread($0)], time) }
+        sink.write(lines(wanted, time), count: wanted.count) { lines([.linesDropped($0)], time) }
     }
 
     /// Logs how many lines were left out by the throttle. To be called at the end.
     func finish() {
-        if let count = throttle.withLock({ $0.takeLeftOut(now: nil) }) { write([.leftOut(count)]) }
+        if let count = throttle.withLock({ $0.takeLeftOut(now: nil) }) { write([.linesSuppressed(count)]) }
     }
 
     private func throttled(_ events: [LogEvent]) -> [LogEvent] {
@@ -50,7 +50,7 @@ package final class Log: Sendable {
         return throttle.withLock { throttle in
             let now = MonotonicTime.now
             var wanted = events.filter { !$0.isClientsFault || throttle.admits(now: now) }
-            if let count = throttle.takeLeftOut(now: now) { wanted.append(.leftOut(count)) }
+            if let count = throttle.takeLeftOut(now: now) { wanted.append(.linesSuppressed(count)) }
             return wanted
         }
     }

@@ -32,8 +32,8 @@ extension LogEvent {
             [("settings", .string(names))])
     }
 
-    static let inDoubt = LogEvent(
-        .warning, "inDoubt",
+    static let syncFailed = LogEvent(
+        .warning, "syncFailed",
         "a sync failed, or was cut short, since this machine was started: until it is started again, a "
             + "file without a known acknowledgement does not count as stored, and clients send it again", [])
 
@@ -73,9 +73,9 @@ extension LogEvent {
             [("message", .string(message))])
     }
 
-    static func noStatus(_ error: SystemError) -> LogEvent {
+    static func statusUnavailable(_ error: SystemError) -> LogEvent {
         LogEvent(
-            .warning, "noStatus", "'transfer status' will not reach this server: \(error)",
+            .warning, "statusUnavailable", "'transfer status' will not reach this server: \(error)",
             [("message", .string(error.description))])
     }
 }
@@ -141,9 +141,9 @@ extension LogEvent {
     }
 
     /// - Parameter error: why the networks of this machine are not known.
-    static func noNeighbours(_ error: SystemError) -> LogEvent {
+    static func broadcastsUnavailable(_ error: SystemError) -> LogEvent {
         LogEvent(
-            .warning, "noNeighbours",
+            .warning, "broadcastsUnavailable",
             "IPv4 broadcasts do not find this server, because it cannot list its networks (\(error)); "
                 + "under systemd, allow RestrictAddressFamilies=AF_NETLINK",
             [("message", .string(error.description))])
@@ -154,9 +154,9 @@ extension LogEvent {
     init(_ event: IntakeEvent) {
         switch event {
         case .catalogFailed(let error, let unrecorded): self = .catalogFailed(error, unrecorded: unrecorded)
-        case .catalogWorks(let unrecorded): self = .catalogWorks(unrecorded: unrecorded)
+        case .catalogWorks(let unrecorded): self = .catalogRecovered(unrecorded: unrecorded)
         case .directoryCopied: self = .directoryCopied
-        case .trashGaveWay(let given): self = .trashGaveWay(given)
+        case .trashGaveWay(let given): self = .trashEvicted(given)
         case .notAdopted(let path, let error): self = .notAdopted(path, error)
         case .directoryAdopted(let progress): self = .directoryAdopted(progress)
         }
@@ -168,9 +168,9 @@ extension LogEvent {
             [("uploads", .unsigned(UInt64(clamping: uploads)))])
     }
 
-    private static func trashGaveWay(_ given: GivenWay) -> LogEvent {
+    private static func trashEvicted(_ given: GivenWay) -> LogEvent {
         LogEvent(
-            .info, "trashGaveWay",
+            .info, "trashEvicted",
             "permanently removed \(given.files) files from \(given.batches) parts of the trash, "
                 + "because their space was needed",
             [
@@ -204,18 +204,18 @@ extension LogEvent {
             [("path", .string(path.string)), ("message", .string(error.message))])
     }
 
-    static func notAdopting(_ error: SystemError) -> LogEvent {
+    static func adoptionDeferred(_ error: SystemError) -> LogEvent {
         LogEvent(
-            .warning, "notAdopting",
+            .warning, "adoptionDeferred",
             "files of a copied directory are compared with the acknowledged uploads only when clients "
                 + "ask for them: \(error)",
             [("message", .string(error.description))])
     }
 
     /// Changes of names and attributes that were under way when the last server ended.
-    static func changesSettled(_ changes: Int) -> LogEvent {
+    static func changesResolved(_ changes: Int) -> LogEvent {
         LogEvent(
-            .info, "changesSettled",
+            .info, "changesResolved",
             "checked the outcome of \(changes) changes of names or attributes that the last server did not finish",
             [("changes", .unsigned(UInt64(clamping: changes)))])
     }
@@ -241,9 +241,9 @@ extension LogEvent {
     }
 
     /// The disk had lost a file, and an upload has stored its content again.
-    static func healed(_ path: RelativePath, peer: String) -> LogEvent {
+    static func repaired(_ path: RelativePath, peer: String) -> LogEvent {
         LogEvent(
-            .warning, "healed",
+            .warning, "repaired",
             "The disk had damaged \(path). This push has replaced it with the intact content.",
             [("path", .string(path.string)), ("peer", .string(peer))])
     }
@@ -258,9 +258,9 @@ extension LogEvent {
     }
 
     /// - Parameter unrecorded: uploads acknowledged without the catalog in the meantime.
-    static func catalogWorks(unrecorded: Int) -> LogEvent {
+    static func catalogRecovered(unrecorded: Int) -> LogEvent {
         LogEvent(
-            .info, "catalogWorks",
+            .info, "catalogRecovered",
             "the catalog works again; \(unrecorded) uploads that were acknowledged meanwhile are not in it",
             [("unrecorded", .unsigned(UInt64(clamping: unrecorded)))])
     }
@@ -287,9 +287,9 @@ extension LogEvent {
     }
 
     /// - Parameter files: number of files in the mailboxes' folder that no mailbox has.
-    static func mailSwept(_ files: Int) -> LogEvent {
+    static func mailCleanedUp(_ files: Int) -> LogEvent {
         LogEvent(
-            .info, "mailSwept", "removed \(files) uploads to recipients that were never acknowledged",
+            .info, "mailCleanedUp", "removed \(files) uploads to recipients that were never acknowledged",
             [("count", .unsigned(UInt64(files)))])
     }
 

@@ -99,9 +99,9 @@ extension LogEvent {
             [("message", .string(reason))])
     }
 
-    static func unfitLibrary(_ file: String, _ reason: String) -> LogEvent {
+    static func libraryUnusable(_ file: String, _ reason: String) -> LogEvent {
         LogEvent(
-            .warning, "unfitLibrary",
+            .warning, "libraryUnusable",
             "\(file) is not used, which makes this server slower: \(reason). Install another version of it",
             [("file", .string(file)), ("message", .string(reason))])
     }
@@ -112,17 +112,17 @@ extension LogEvent {
             [("fingerprint", .string(fingerprint.description))])
     }
 
-    static func unfinished(_ uploads: UnfinishedContent) -> LogEvent {
+    static func unfinishedUploads(_ uploads: UnfinishedContent) -> LogEvent {
         LogEvent(
-            .info, "unfinished",
+            .info, "unfinishedUploads",
             "\(uploads.count) unfinished uploads take \(uploads.bytes) bytes in .transfer/incoming; "
                 + "they can be resumed",
             [("count", .unsigned(UInt64(uploads.count))), ("size", .unsigned(uploads.bytes))])
     }
 
-    static func expired(_ uploads: UnfinishedContent) -> LogEvent {
+    static func unfinishedExpired(_ uploads: UnfinishedContent) -> LogEvent {
         LogEvent(
-            .info, "expired", "removed \(uploads.count) unfinished uploads, \(uploads.bytes) bytes",
+            .info, "unfinishedExpired", "removed \(uploads.count) unfinished uploads, \(uploads.bytes) bytes",
             [("count", .unsigned(UInt64(uploads.count))), ("size", .unsigned(uploads.bytes))])
     }
 
@@ -150,9 +150,9 @@ extension LogEvent {
     /// files.
     ///
     /// - Parameter count: number of these uploads; at least one.
-    static func known(_ count: Int, peer: String) -> LogEvent {
+    static func alreadyStored(_ count: Int, peer: String) -> LogEvent {
         LogEvent(
-            .info, "known", "\(count) uploads of \(peer) are stored already",
+            .info, "alreadyStored", "\(count) uploads of \(peer) are stored already",
             [("count", .unsigned(UInt64(clamping: count))), ("peer", .string(peer))])
     }
 
@@ -174,17 +174,17 @@ extension LogEvent {
         LogEvent(.debug, "connected", "connection from \(peer)", [("peer", .string(peer))])
     }
 
-    static func recognised(_ frontEnd: String, peer: String) -> LogEvent {
+    static func protocolDetected(_ frontEnd: String, peer: String) -> LogEvent {
         LogEvent(
-            .debug, "recognised", "connection from \(peer) speaks \(frontEnd)",
+            .debug, "protocolDetected", "connection from \(peer) speaks \(frontEnd)",
             [("peer", .string(peer)), ("frontEnd", .string(frontEnd))])
     }
 
-    static func secured(peer: String, _ security: StreamSocket.Security) -> LogEvent {
+    static func handshakeCompleted(peer: String, _ security: StreamSocket.Security) -> LogEvent {
         let how = security.isResumed ? "resumed" : "begun"
         let client = security.peerKey.map { KeyFingerprint(of: $0.bytes).description }
         return LogEvent(
-            .debug, "secured",
+            .debug, "handshakeCompleted",
             "connection from \(peer) \(how) with TLS 1.3, \(security.cipher)" + (client.map { ", key \($0)" } ?? ""),
             [
                 ("peer", .string(peer)), ("cipher", .string(security.cipher)), ("resumed", .bool(security.isResumed)),
@@ -200,20 +200,21 @@ extension LogEvent {
             [("peer", .string(peer)), ("client", .string(grant.name)), ("paired", .bool(admission.enrolled != nil))])
     }
 
-    static func notAdmitted(peer: String, _ refusal: Refusal) -> LogEvent {
+    static func denied(peer: String, _ refusal: Refusal) -> LogEvent {
         LogEvent(
-            .warning, "notAdmitted", "connection from \(peer) was not let in: \(refusal.message)",
+            .warning, "denied", "connection from \(peer) was not let in: \(refusal.message)",
             [("peer", .string(peer)), ("result", .string(refusal.code.name)), ("message", .string(refusal.message))]
         ).asClientsFault
     }
 
-    static func accessFault(_ message: String) -> LogEvent {
-        LogEvent(.warning, "access", message, [("message", .string(message))])
+    static func accessListFailed(_ message: String) -> LogEvent {
+        LogEvent(.warning, "accessListFailed", message, [("message", .string(message))])
     }
 
-    static func insecure(peer: String, reason: String) -> LogEvent {
+    static func handshakeFailed(peer: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "insecure", "connection from \(peer) failed in the TLS handshake: \(reason.escapedForDisplay)",
+            .warning, "handshakeFailed",
+            "connection from \(peer) failed in the TLS handshake: \(reason.escapedForDisplay)",
             [("peer", .string(peer)), ("reason", .string(reason))])
     }
 
@@ -223,9 +224,9 @@ extension LogEvent {
             [("peer", .string(peer)), ("reason", .string(reason))])
     }
 
-    static func refused(peer: String, _ fault: ProtocolFault) -> LogEvent {
+    static func protocolError(peer: String, _ fault: ProtocolFault) -> LogEvent {
         LogEvent(
-            .warning, "refused",
+            .warning, "protocolError",
             "connection from \(peer) refused: \(fault.code): \(fault.message.escapedForDisplay)",
             [("peer", .string(peer)), ("result", .string(fault.code.name)), ("message", .string(fault.message))]
         ).asClientsFault
@@ -242,16 +243,16 @@ extension LogEvent {
     }
 
     /// - Parameter count: lines that `LogSink` had no room for.
-    static func unread(_ count: Int) -> LogEvent {
+    static func linesDropped(_ count: Int) -> LogEvent {
         LogEvent(
-            .warning, "unread", "\(count) lines were left out, because the log was not read fast enough",
+            .warning, "linesDropped", "\(count) lines were left out, because the log was not read fast enough",
             [("count", .unsigned(UInt64(count)))])
     }
 
     /// - Parameter count: lines that `LogThrottle` has kept out of the log.
-    static func leftOut(_ count: Int) -> LogEvent {
+    static func linesSuppressed(_ count: Int) -> LogEvent {
         LogEvent(
-            .warning, "leftOut", "\(count) lines about faults of clients were left out",
+            .warning, "linesSuppressed", "\(count) lines about faults of clients were left out",
             [("count", .unsigned(UInt64(count)))])
     }
 
@@ -262,21 +263,22 @@ extension LogEvent {
     }
 
     /// - Parameter isQuiet: whether the client has filled its share of the log.
-    static func begun(_ upload: OpenUpload, peer: String, isQuiet: Bool) -> LogEvent {
+    static func started(_ upload: OpenUpload, peer: String, isQuiet: Bool) -> LogEvent {
         let (path, id, size) = (upload.intent.path, upload.intent.id, upload.intent.uploadSize)
         return LogEvent(
-            isQuiet ? .debug : .info, "begun",
-            "begun \(path.escapedForDisplay), \(size.map { "\($0) bytes" } ?? "size unknown")",
+            isQuiet ? .debug : .info, "started",
+            "started \(path.escapedForDisplay), \(size.map { "\($0) bytes" } ?? "size unknown")",
             [
                 ("path", .string(path)), ("size", size.map { .unsigned($0) } ?? .null), ("peer", .string(peer)),
                 ("uploadID", .string(id.description)),
             ])
     }
 
-    static func lost(_ upload: OpenUpload, peer: String) -> LogEvent {
+    static func connectionLost(_ upload: OpenUpload, peer: String) -> LogEvent {
         let (path, id, size) = (upload.intent.path, upload.intent.id, upload.size)
         return LogEvent(
-            .warning, "lost", "connection lost during the upload of \(path.escapedForDisplay) after \(size) bytes",
+            .warning, "connectionLost",
+            "connection lost during the upload of \(path.escapedForDisplay) after \(size) bytes",
             [
                 ("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer)),
                 ("uploadID", .string(id.description)),
@@ -289,11 +291,11 @@ extension LogEvent {
     ///   - path: where the content is, or was to be stored.
     ///   - recipients: the people that the upload is addressed to; empty for none.
     ///   - began: nanoseconds of the monotonic clock.
+    ///   - client: the client's name; nil for a client without one.
     ///   - isRepeated: whether the same failure of this client was logged before.
     static func settled(
         _ result: UploadOutcome, _ id: UploadID, path: String, for recipients: [String] = [], began: Int64,
-        peer: String,
-        isRepeated: Bool = false
+        peer: String, client: String?, isRepeated: Bool = false
     ) -> LogEvent {
         let seconds = Double(monotonicNanoseconds() - began) / 1e9
         let isSuccess = result.code.isSuccess
@@ -304,7 +306,7 @@ extension LogEvent {
                 ("result", .string(result.code.name)), ("path", .string(path)), ("size", .unsigned(result.size)),
                 ("seconds", .number(seconds)), ("digest", result.digest.map { .string($0.description) } ?? .null),
                 ("durable", .bool(result.isDurable)), ("message", .string(result.message)), ("peer", .string(peer)),
-                ("uploadID", .string(id.description)),
+                ("client", client.map { .string($0) } ?? .null), ("uploadID", .string(id.description)),
             ])
         return isSuccess || isRepeated ? event : event.asClientsFault
     }

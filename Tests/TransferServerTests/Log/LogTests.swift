@@ -55,9 +55,10 @@ extension ServerTests {
                 guard event == #""stored""# else { continue }
                 #expect(object["result"] == #""committed""#)
                 #expect(object["size"] == "2")
+                #expect(object["client"] == "null")
                 #expect(object["durable"] == "true")
             }
-            let expected = ["listening", "connected", "stored", "failed", "refused", "stopping", "stopped"]
+            let expected = ["listening", "connected", "stored", "failed", "protocolError", "stopping", "stopped"]
             #expect(events.isSuperset(of: expected.map { "\"\($0)\"" }), "\(events)")
         }
 
@@ -131,8 +132,8 @@ extension ServerTests {
                 }
             }
             let events = lines.compactMap { FlatObject($0) }
-            let refused = events.count { $0["event"] == "\"refused\"" }
-            let leftOut = events.filter { $0["event"] == "\"leftOut\"" }.compactMap { $0["count"].flatMap { Int($0) } }
+            let refused = events.count { $0["event"] == "\"protocolError\"" }
+            let leftOut = events.filter { $0["event"] == "\"linesSuppressed\"" }.compactMap { $0["count"].flatMap { Int($0) } }
             #expect(refused >= LogThrottle.burst && refused < count)
             #expect(refused + leftOut.reduce(0, +) == count)
         }
@@ -145,7 +146,7 @@ extension ServerTests {
                 client = nil
                 try server.waitUntil("the part is gone") { server.parts.isEmpty }
             }
-            #expect(lines.contains { $0.hasSuffix(" info begun long, size unknown") })
+            #expect(lines.contains { $0.hasSuffix(" info started long, size unknown") })
             #expect(lines.contains { $0.hasSuffix(" warning connection lost during the upload of long after 0 bytes") })
         }
 

@@ -282,7 +282,7 @@ class SilenceTests(ChatCase):
             busy.say(PICTURE, "stalled", Picture.of_about(_LARGE, 1).content)
 
             def is_dropped() -> bool:
-                return any("does not read" in event["message"] for event in self.server.log.events("refused"))
+                return any("does not read" in event["message"] for event in self.server.log.events("protocolError"))
 
             self.server.log.until(is_dropped, "it is not dropped")
             self.await_here(busy)

@@ -182,11 +182,11 @@ class CrowdTests(ServedCase):
                 self.assert_served()
 
     def test_those_who_have_begun_stay(self) -> None:
-        content, before = samples.picture(), len(self.server.log.events("begun"))
+        content, before = samples.picture(), len(self.server.log.events("started"))
         clients = [self.header7() for _ in range(8)]
         for number, client in enumerate(clients):
             client.say(*list(messages.upload(1, content, name=f"{number}.png"))[:-1])
-        self.server.log.until(lambda: len(self.server.log.events("begun")) >= before + 8, "nothing was begun")
+        self.server.log.until(lambda: len(self.server.log.events("started")) >= before + 8, "nothing was started")
         let_in = self._let_in()
         with self.crowd("sized", b""):
             self._await_crowd(let_in)

@@ -30,7 +30,7 @@ class ServiceTests(unittest.TestCase):
             self.addCleanup(client.close)
             client.say(*list(messages.upload(1, content, name=f"{number}.png"))[:-1])
             clients.append(client)
-        self.server.log.until(lambda: len(self.server.log.events("begun")) == len(clients), "nothing was begun")
+        self.server.log.until(lambda: len(self.server.log.events("started")) == len(clients), "nothing was started")
         return clients
 
     def assert_completed(self, client: MessageClient, content: bytes) -> None:

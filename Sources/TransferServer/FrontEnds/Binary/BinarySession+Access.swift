@@ -42,7 +42,7 @@ extension BinarySession {
         worker.intake.run = hello.run
         requests.worker.run = hello.run
         let caller = worker.intake.caller
-        client.progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
+        client.progress.established(client: caller.name)
         client.establish()
         connection.driver.liveness.established(now: .now)
         // Other deadlines count from here, and they may be earlier than that of the handshake.

@@ -151,7 +151,7 @@ extension BinarySteps {
             Message.result(result).encode(into: &frames)
         }
         let known = ids.count - unknown.count
-        if known > 0 { uploads.events.append(.known(known, peer: uploads.peer)) }
+        if known > 0 { uploads.events.append(.alreadyStored(known, peer: uploads.peer)) }
         if !unknown.isEmpty { Message.unknown(unknown).encode(into: &frames) }
         sendEarly(frames, settled: ids)
         guard !found.isEmpty, ids.count < lookup.ids.count else { return nil }

@@ -151,7 +151,7 @@ final class FolderAnswer: RequestAnswer {
 
     func events(peer: String) -> [LogEvent] {
         guard isSame, case .uploads = compared else { return [] }
-        return [.known(Int(clamping: request.digest.count), peer: peer)]
+        return [.alreadyStored(Int(clamping: request.digest.count), peer: peer)]
     }
 }
 

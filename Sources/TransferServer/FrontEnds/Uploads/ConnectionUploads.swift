@@ -95,7 +95,7 @@ package final class ConnectionUploads {
     /// Ends the uploads of a connection that has ended: incomplete ones fail.
     func leave() {
         if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
-        if let current { resources.log.write([.lost(current, peer: peer)]) }
+        if let current { resources.log.write([.connectionLost(current, peer: peer)]) }
         intake.leave()
     }
 }
@@ -138,7 +138,7 @@ extension ConnectionUploads {
     /// Logs the beginning of an upload that is long enough to be worth a line.
     func noteBeginning() {
         guard let upload = current, upload.opensLongUpload else { return }
-        events.append(.begun(upload, peer: peer, isQuiet: failures.isLong))
+        events.append(.started(upload, peer: peer, isQuiet: failures.isLong))
     }
 
     /// Gives content, or a digest of content, to the current upload; if that fails, the failure is its result.
@@ -193,7 +193,8 @@ extension ConnectionUploads {
         events.append(
             .settled(
                 result, upload.intent.id, path: result.path?.string ?? upload.intent.path,
-                for: upload.intent.recipients, began: upload.began, peer: peer, isRepeated: isRepeated))
+                for: upload.intent.recipients, began: upload.began, peer: peer, client: intake.caller.name,
+                isRepeated: isRepeated))
         return ended
     }
 }
@@ -227,7 +228,7 @@ extension ConnectionUploads {
         if report.hasPublished { hasPublished = true }
         progress.committed(after: monotonicNanoseconds() - began)
         settled += report.ended.map(noted)
-        for path in report.healed { events.append(.healed(path, peer: peer)) }
+        for path in report.healed { events.append(.repaired(path, peer: peer)) }
         return settled
     }
 

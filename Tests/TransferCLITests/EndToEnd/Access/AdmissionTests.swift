@@ -61,7 +61,7 @@ import TransferTestSupport
         let push = try Program(["push", "-", "--name", "stream", "--to", server.address], surroundings)
         let block = randomBytes(4 << 20, seed: 5)
         for _ in 0..<2 { try push.write(block) }
-        try server.program.waitForError("begun stream")
+        try server.program.waitForError("started stream")
         let name = try #require(server.access(["list"]).output.split(separator: " ").first)
         _ = try server.access(["remove", String(name)])
         // The push may end before it has read all input.

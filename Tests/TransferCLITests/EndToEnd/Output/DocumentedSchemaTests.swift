@@ -107,7 +107,7 @@ import TransferTestSupport
         let server = try RunningServer(["--quota", "1G"])
         let push = try server.startPush(["-", "--name", "s"], Surroundings(input: .pipe))
         try push.write(randomBytes(5 << 20, seed: 2))
-        try server.program.waitForError("begun s")
+        try server.program.waitForError("started s")
         let here = ["--dir", server.directory, "--json"]
         try expect(try Finished(["status"] + here).lines, are: "status", count: 1)
         push.closeInput()

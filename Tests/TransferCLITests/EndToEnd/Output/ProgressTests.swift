@@ -8,7 +8,7 @@ import TransferTestSupport
     @Test func isDrawnAndTakenAway() throws {
         let server = try RunningServer()
         let push = try startPush(server, terminal: "xterm")
-        try server.program.waitForError("begun in.bin")
+        try server.program.waitForError("started in.bin")
         try push.waitForError("in.bin") { $0.contains(Self.eraseToEnd) }
         push.closeInput()
         #expect(try push.wait() == .exited(0))

@@ -10,7 +10,7 @@ import TransferTestSupport
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
         try push.write(randomBytes(5 << 20, seed: 5))
-        try server.program.waitForError("begun in.bin, ")
+        try server.program.waitForError("started in.bin, ")
         push.signal(signal)
         let finished = try Finished(push)
         #expect(finished.end == .killed(by: signal) && finished.output == "")

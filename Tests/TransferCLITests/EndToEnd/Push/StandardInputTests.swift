@@ -55,7 +55,7 @@ import TransferTestSupport
         var server = try RunningServer()
         let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
         try push.write(content[..<(9 << 20)])
-        try server.program.waitForError("begun in.bin")
+        try server.program.waitForError("started in.bin")
         server.program.signal(SIGTERM)
         #expect(try server.program.wait() == .exited(0))
         server = try RunningServer(in: server.home, at: server.address)

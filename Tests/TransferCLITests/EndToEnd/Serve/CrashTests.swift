@@ -13,7 +13,7 @@ import TransferTestSupport
         for crash in 0..<crashes {
             try push.write(rest.prefix(9 << 20))
             rest = rest.dropFirst(9 << 20)
-            if crash == 0 { try server.program.waitForError("begun in.bin, size unknown") }
+            if crash == 0 { try server.program.waitForError("started in.bin, size unknown") }
             if crash > 0 { try server.program.waitForError("in.bin") }
             server = try server.restarted()
         }
@@ -34,7 +34,7 @@ import TransferTestSupport
             try writeFile(sources.path("big"), content)
             var server = try RunningServer()
             let push = try server.startPush([sources.path("big"), photo, "--json"])
-            try server.program.waitForError("begun big, \(size) bytes")
+            try server.program.waitForError("started big, \(size) bytes")
             server = try server.restarted()
             let finished = try Finished(push)
             #expect(finished.end == .exited(0), "\(finished.errors)")
@@ -52,7 +52,7 @@ import TransferTestSupport
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
         try push.write(randomBytes(5 << 20, seed: 4))
-        try server.program.waitForError("begun in.bin, ")
+        try server.program.waitForError("started in.bin, ")
         #expect(server.visibleFiles.isEmpty)
         push.signal(SIGKILL)
         #expect(try push.wait() == .killed(by: SIGKILL))

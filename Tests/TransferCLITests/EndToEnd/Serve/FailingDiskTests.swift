@@ -47,7 +47,7 @@ import TransferTestSupport
         try writeFile(source, content)
         let killed = try FailingDiskServer(on: disk)
         let push = try Program(["push", source, "--plaintext", "--to", killed.address])
-        try killed.program.waitForError("begun big")
+        try killed.program.waitForError("started big")
         try killed.waitForSync()
         try killed.kill()
         push.signal(SIGKILL)

@@ -59,7 +59,7 @@ import TransferTestSupport
         let (source, content) = try longFile()
         let server = try RunningServer()
         let push = try server.startPush([source.path("big"), "--lanes", "\(lanes)", "--json"] + Self.slowly)
-        try server.program.waitForError("begun big, ")
+        try server.program.waitForError("started big, ")
         server.program.signal(SIGTERM)
         let finished = try Finished(push)
         #expect(finished.end == .exited(0), "\(finished.errors)")
@@ -73,7 +73,7 @@ import TransferTestSupport
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
         try push.write(content[..<(6 << 20)])
-        try server.program.waitForError("begun in.bin, ")
+        try server.program.waitForError("started in.bin, ")
         server.program.signal(SIGTERM)
         try server.program.waitForError("stopping; ")
         try push.write(content[(6 << 20)...])
@@ -89,7 +89,7 @@ import TransferTestSupport
         let (source, content) = try longFile()
         let first = try RunningServer(hasSecondSignal ? [] : ["--drain-timeout", "1ms"])
         let push = try first.startPush([source.path("big")] + Self.slowly)
-        try first.program.waitForError("begun big, ")
+        try first.program.waitForError("started big, ")
         try first.waitForPart()
         first.program.signal(SIGTERM)
         try first.program.waitForError("stopping; ")
@@ -140,7 +140,7 @@ import TransferTestSupport
         try client.send(.hello(Hello(agent: "held")))
         try client.send(.begin(Begin(id: .random(), path: "held", size: nil)))
         try client.send(data: "he")
-        try server.program.waitForError("begun held, ")
+        try server.program.waitForError("started held, ")
         return client
     }
 }

@@ -41,7 +41,7 @@ struct SignInHandler: HTTPHandler {
             // No error if another request has ended the session already.
             _ = try gate.endSession(session)
         } catch {
-            uploads.events.append(.accessFault(error.message))
+            uploads.events.append(.accessListFailed(error.message))
             throw HTTPRefusal(500, .storageFailed, "The session could not be ended; the server's log says why.")
         }
         uploads.events.append(.sessionEnded(context.caller.grant.name, session, peer: uploads.peer))

@@ -53,7 +53,7 @@ extension HTTPSession {
             pay(as: found.holder)
             let caller = found.caller
             client.progress.asks(undecided.way.origin.name)
-            client.progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
+            client.progress.established(client: caller.name)
             establish(on: connection)
         }
         // On a listener for probes, no client shows credentials, so the handshake is over.
@@ -102,7 +102,7 @@ extension HTTPSession {
             client.log(.admitted(peer: peer, admission))
             return .success(found)
         case .failure(let refusal):
-            client.log(.notAdmitted(peer: peer, refusal))
+            client.log(.denied(peer: peer, refusal))
             // Delayed, so that a client cannot try many credentials. One that has shown none has tried none: browsers begin like that.
             let hasTried = credentials.token != nil || credentials.key != nil || credentials.session != nil
             let end = began + refusal.delay
@@ -154,7 +154,7 @@ extension HTTPSession {
             }
             return outcome
         case .failure(let refusal):
-            client.log(.notAdmitted(peer: way.origin.name, refusal))
+            client.log(.denied(peer: way.origin.name, refusal))
             if connection.ending == nil {
                 await connection.loop.wait(until: (began + refusal.delay).nanoseconds)
             }
