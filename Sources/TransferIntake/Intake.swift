@@ -278,7 +278,7 @@ extension Intake {
     ///
     /// - Parameters:
     ///   - begun: when the client asked for the copy, in nanoseconds since 1970 (UTC).
-    /// - Returns: the path of the content, and the part of the trash that has the replaced file, if any; nil if the
+    /// - Returns: the path of the content, and the trash batch that has the replaced file, if any; nil if the
     ///   path was taken and the conflict policy is to skip.
     /// - Throws: why it could not be published.
     package func publish(

@@ -57,7 +57,7 @@ package final class IntakeSession {
     package var run: UInt64?
 
     /// Where replaced files go; nil if they are removed for good.
-    package var trash: TrashPart? {
+    package var trash: OpenTrashBatch? {
         get { pipeline.trash }
         set { pipeline.trash = newValue }
     }

@@ -11,7 +11,7 @@ import TransferTestSupport
 
 @testable import TransferIntake
 
-/// If room is needed, the server empties the trash: the oldest parts first, no more than necessary, and none in vain.
+/// If room is needed, the server empties the trash: the oldest batches first, no more than necessary, and none in vain.
 @Suite struct TrashRoomTests {
     private static func batch(_ number: UInt32) -> TrashBatch { TrashBatch(at: 0, number: number) }
 
@@ -34,10 +34,10 @@ import TransferTestSupport
         }
     }
 
-    /// Puts each version of a file into a separate, numbered part of the trash.
-    private func part() -> TrashPart {
+    /// Puts each version of a file into a separate, numbered trash batch.
+    private func part() -> OpenTrashBatch {
         let count = Atomic<UInt32>(0)
-        return TrashPart(utc: { 0 }) { _ in Self.batch(count.wrappingAdd(1, ordering: .relaxed).newValue) }
+        return OpenTrashBatch(utc: { 0 }) { _ in Self.batch(count.wrappingAdd(1, ordering: .relaxed).newValue) }
     }
 
     private func batches(_ fixture: IntakeFixture) throws -> [String] {
@@ -88,7 +88,7 @@ import TransferTestSupport
         #expect(try batches(fixture) == [Self.batch(1).name])
     }
 
-    /// Such a name stays if a later part of the trash frees enough room.
+    /// Such a name stays if a later trash batch frees enough room.
     @Test func namesThatFreeNothingArePassedOver() throws {
         let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(4 * Self.size)))
         fixture.intake.giveWay(in: fixture.store)

@@ -161,7 +161,7 @@ extension MemoryStore {
 
 extension MemoryTree {
     /// Moves a replaced file or link to the trash, into a batch in which its place is free.
-    mutating func keep(_ there: Node, at path: RelativePath, in part: TrashPart) throws(Failure) -> KeptFile {
+    mutating func keep(_ there: Node, at path: RelativePath, in part: OpenTrashBatch) throws(Failure) -> KeptFile {
         while true {
             let batch = part.current
             let place = RelativePath.trash(batch, path)

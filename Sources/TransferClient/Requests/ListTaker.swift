@@ -14,7 +14,7 @@ final class ListTaker: AnswerTaker {
         let wantsAll: Bool
         /// Whether a folder that the server cannot read counts as empty instead of failing the list.
         let isLenient: Bool
-        /// The part of the trash that is listed; nil for a list of stored files.
+        /// The trash batch that is listed; nil for a list of stored files.
         let trash: TrashPlace?
         /// Whether a folder in the list is listed as well.
         let enters: @Sendable (_ folder: String) -> Bool

@@ -21,7 +21,7 @@ public struct StatReport: Sendable, Equatable {
 final class StatTaker: AnswerTaker {
     private let path: String
     private let remote: String
-    /// The part of the trash that the path is in; nil for a stored file.
+    /// The trash batch that the path is in; nil for a stored file.
     private let trash: TrashPlace?
     private let wantsAll: Bool
     private let queue: RequestQueue

@@ -15,7 +15,7 @@ struct ChangeBatch {
     private var uncommitted: [IntendedChange] = []
     private var synced = KnownChanges()
     private var failures: [(index: Int, error: Failure)] = []
-    /// For each change, by its index, the part of the trash that has the file it replaced.
+    /// For each change, by its index, the trash batch that has the file it replaced.
     private var kept: [Int: TrashBatch] = [:]
     /// Why no further changes are made.
     private var syncFailure: Failure?
@@ -42,7 +42,7 @@ struct ChangeBatch {
         editing = store.changes(for: command)
     }
 
-    /// - Returns: the changes that failed, and for the others, by their index, the part of the trash that has the file
+    /// - Returns: the changes that failed, and for the others, by their index, the trash batch that has the file
     ///   they replaced.
     consuming func make(
         _ plans: [ChangePlan]

@@ -16,7 +16,7 @@ struct ChangePlan {
 
     /// - Parameters:
     ///   - trashed: the path in the trash for something that is discarded.
-    ///   - batch: the part of the trash that keeps replaced files; nil if they are not kept.
+    ///   - batch: the trash batch that keeps replaced files; nil if they are not kept.
     ///   - moment: the current time; UTC, in nanoseconds since 1970.
     /// - Throws: if what is there does not allow the change.
     init(
@@ -208,7 +208,7 @@ extension TreeChange {
     ///
     /// - Parameters:
     ///   - trashed: the path in the trash for something that is discarded.
-    ///   - batch: the part of the trash that keeps replaced files; nil if they are not kept.
+    ///   - batch: the trash batch that keeps replaced files; nil if they are not kept.
     func touched(_ trashed: RelativePath?, keepingIn batch: TrashBatch?) -> [RelativePath] {
         let places = batch.flatMap { batch in replaced.map { [RelativePath.trash(batch, $0)] } } ?? []
         return touched(trashed) + places

@@ -13,8 +13,8 @@ import TransferSystem
 package final class TreeChanges {
     private let intake: Intake
     private let store: any TreeChanging
-    /// The part of the trash that receives what this connection discards.
-    private let trash: TrashPart
+    /// The trash batch that receives what this connection discards.
+    private let trash: OpenTrashBatch
     /// Whether replaced files go to the trash as well.
     private let keepsReplaced: Bool
     /// The client's command that the changes belong to, if the client has named it.
@@ -27,18 +27,18 @@ package final class TreeChanges {
     private static let mostAtOnce = 128
 
     /// - Parameters:
-    ///   - trash: the part of the trash for this connection.
+    ///   - trash: the trash batch for this connection.
     ///   - keepsReplaced: whether replaced files go to the trash as discarded ones do.
-    package init(_ intake: Intake, _ store: any TreeChanging, trash: TrashPart, keepsReplaced: Bool) {
+    package init(_ intake: Intake, _ store: any TreeChanging, trash: OpenTrashBatch, keepsReplaced: Bool) {
         (self.intake, self.store, self.trash, self.keepsReplaced) = (intake, store, trash, keepsReplaced)
     }
 
-    /// - Parameter makeBatch: makes a new part of the trash; `moment` is UTC, in nanoseconds since 1970.
+    /// - Parameter makeBatch: makes a new trash batch; `moment` is UTC, in nanoseconds since 1970.
     package convenience init(
         _ intake: Intake, _ store: any TreeChanging, keepsReplaced: Bool = false,
         makeBatch: @escaping (_ moment: Int64) -> TrashBatch = { .begun(at: $0) }
     ) {
-        let trash = TrashPart(utc: intake.clock.utc, makeBatch: makeBatch)
+        let trash = OpenTrashBatch(utc: intake.clock.utc, makeBatch: makeBatch)
         self.init(intake, store, trash: trash, keepsReplaced: keepsReplaced)
     }
 
@@ -62,7 +62,7 @@ package final class TreeChanges {
         return results
     }
 
-    /// Whether the same path has gone to this part of the trash before.
+    /// Whether the same path has gone to this trash batch before.
     private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<TreeChange.Done, Failure>)
         -> Bool
     {
@@ -73,7 +73,7 @@ package final class TreeChanges {
 
     /// Makes the changes at the front that do not depend on one another, but at least one.
     ///
-    /// - Parameter batch: the part of the trash for discarded and replaced files.
+    /// - Parameter batch: the trash batch for discarded and replaced files.
     private func performSome(
         _ changes: ArraySlice<TreeChange>, in batch: TrashBatch
     ) -> [Result<TreeChange.Done, Failure>] {

@@ -30,7 +30,7 @@ package struct Acknowledgement: Equatable, Sendable {
     /// What the upload has replaced at its path.
     package let replaced: Replacement
 
-    /// The part of the trash that has the replaced file; nil if there is no such part, or if it is not known any more.
+    /// The trash batch that has the replaced file; nil if no batch has it, or if that is not known any more.
     package let trash: TrashBatch?
 
     /// What an upload has replaced.

@@ -43,7 +43,7 @@ package final class CommitPipeline {
             let isNew: Bool
             /// What the upload has replaced at its path.
             let replaced: Acknowledgement.Replacement
-            /// The part of the trash that has the replaced file.
+            /// The trash batch that has the replaced file.
             var trash: TrashBatch?
             let path: RelativePath
             let size: UInt64
@@ -122,7 +122,7 @@ package final class CommitPipeline {
     private var marked: [ContentVersion] = []
 
     /// Where replaced files go; nil if they are removed for good.
-    var trash: TrashPart?
+    var trash: OpenTrashBatch?
 
     /// The issuer; nil if the client wants no receipts or the server gives none.
     var issuer: ReceiptIssuer?

@@ -194,12 +194,12 @@ extension Caller {
         var rest = Array(sentence.utf8)[...]
         var kept: [UInt8] = []
         while let byte = rest.first {
-            if rest.starts(with: trash), let part = TrashBatch(leading: rest.dropFirst(trash.count)) {
-                rest = rest.dropFirst(trash.count + part.name.utf8.count)
+            if rest.starts(with: trash), let batch = TrashBatch(leading: rest.dropFirst(trash.count)) {
+                rest = rest.dropFirst(trash.count + batch.name.utf8.count)
                 if rest.first == UInt8(ascii: "/") {
                     rest = rest.dropFirst()
                 } else {
-                    kept += "that part of the trash".utf8
+                    kept += "that trash batch".utf8
                 }
             } else if let above, rest.starts(with: above) {
                 rest = rest.dropFirst(above.count)

@@ -4,14 +4,14 @@ import TransferSystem
 
 /// What was removed from the trash at once to make room.
 package struct GivenWay: Equatable, Sendable {
-    /// Parts of the trash from which anything was removed.
+    /// Trash batches from which anything was removed.
     package var batches = 0
     package var files: UInt64 = 0
     /// Bytes that became free in the store.
     package var bytes: UInt64 = 0
 }
 
-/// Removes the oldest content of the trash when room or a quota is needed: whole parts for the room of the store, and
+/// Removes the oldest content of the trash when room or a quota is needed: whole batches for the room of the store, and
 /// files that count for one client for that client's quota. If all of it would not be enough, nothing is removed.
 ///
 /// It is removed in steps, as in any removal, and only those wait that need the room. Safe to call from any thread.
@@ -106,7 +106,7 @@ final class TrashRoom: Sendable {
     }
 }
 
-// MARK: Whole parts of the trash
+// MARK: Whole trash batches
 
 extension TrashRoom {
     /// - Parameter count: which part of the freeable room counts.
@@ -182,7 +182,7 @@ extension TrashRoom {
     }
 
     /// Files in the trash that count for a client, the oldest first, until they are enough. The catalog lists paths in
-    /// the order of their bytes, and the names of the parts begin with the time.
+    /// the order of their bytes, and the names of the batches begin with the time.
     private func files(
         _ lacking: UInt64, of client: KnownCaller, _ intake: Intake, cost: (CatalogEntry) -> UInt64
     ) -> [File] {

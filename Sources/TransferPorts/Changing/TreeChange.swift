@@ -17,7 +17,7 @@ package enum TreeChange: Sendable {
 
     /// The result of a change that was made.
     package struct Done: Sendable {
-        /// The part of the trash that has the replaced file; nil if none was replaced, or if it is not kept.
+        /// The trash batch that has the replaced file; nil if none was replaced, or if it is not kept.
         package let trash: TrashBatch?
 
         package init(trash: TrashBatch? = nil) { self.trash = trash }
@@ -96,7 +96,7 @@ package struct PlannedChange: Sendable {
     }
 }
 
-/// A file or link that will be replaced, and the part of the trash that keeps it.
+/// A file or link that will be replaced, and the trash batch that keeps it.
 package struct TrashPlace: Sendable {
     package let path: RelativePath
     package let batch: TrashBatch

@@ -35,7 +35,7 @@ package protocol TreeChanging: StoredTree {
 
     // MARK: The trash
 
-    /// The room that removing a part of the trash would free. Looks at every file in it.
+    /// The room that removing a trash batch would free. Looks at every file in it.
     func freeable(_ batch: TrashBatch) -> FreeableRoom
 
     /// Removes empty folders of the trash, and those above them.

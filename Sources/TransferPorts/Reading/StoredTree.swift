@@ -39,7 +39,7 @@ package protocol StoredTree: AnyObject, Sendable {
     /// A reader for the files that are stored now.
     func reader() -> any TreeReader
 
-    /// The parts of the trash, in no order; only those that have something from below `folder`, if that is given.
+    /// The trash batches, in no order; only those that have something from below `folder`, if that is given.
     func trash(below folder: RelativePath?) throws(Failure) -> [TrashBatch]
 }
 

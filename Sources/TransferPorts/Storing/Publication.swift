@@ -63,7 +63,7 @@ package struct Publication {
     package var mayCompare: (@Sendable (RelativePath, ContentVersion) -> Bool)?
 
     /// Where replaced files go; nil if they are removed for good.
-    package var trash: TrashPart?
+    package var trash: OpenTrashBatch?
 
     /// The connection that sent it, if that is known.
     package var sender: Sender?

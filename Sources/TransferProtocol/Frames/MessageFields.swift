@@ -38,7 +38,7 @@ struct MessageFields {
     func trash() throws(ProtocolFault) -> TrashBatch? {
         guard let bytes = self[.kept] else { return nil }
         guard let batch = TrashBatch(String(decoding: bytes, as: UTF8.self)) else {
-            throw .malformed("The field kept does not name a part of the trash.")
+            throw .malformed("The field kept does not name a trash batch.")
         }
         return batch
     }

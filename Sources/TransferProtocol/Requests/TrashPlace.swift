@@ -16,7 +16,7 @@ package enum TrashPlace: Equatable, Sendable {
             return
         }
         guard let text = String(validating: value, as: UTF8.self), let batch = TrashBatch(text) else {
-            throw .malformed("The field trash does not name a part of the trash.")
+            throw .malformed("The field trash does not name a trash batch.")
         }
         self = .batch(batch)
     }

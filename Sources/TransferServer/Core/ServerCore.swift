@@ -280,7 +280,9 @@ extension ServerCore {
         if transport.tls != nil, let refusal = TLSContext.wideAESRefusal {
             refusals.append((WideAES.fileName, refusal))
         }
-        for case (let file, .unfit(let reason)) in refusals { observability.log.write([.libraryUnusable(file, reason)]) }
+        for case (let file, .unfit(let reason)) in refusals {
+            observability.log.write([.libraryUnusable(file, reason)])
+        }
     }
 
     /// Other programs renew certificates by putting new files in place of the old ones.

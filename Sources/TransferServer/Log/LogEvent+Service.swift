@@ -171,7 +171,7 @@ extension LogEvent {
     private static func trashEvicted(_ given: GivenWay) -> LogEvent {
         LogEvent(
             .info, "trashEvicted",
-            "permanently removed \(given.files) files from \(given.batches) parts of the trash, "
+            "permanently removed \(given.files) files from \(given.batches) trash batches, "
                 + "because their space was needed",
             [
                 ("count", .unsigned(given.files)), ("batches", .unsigned(UInt64(clamping: given.batches))),

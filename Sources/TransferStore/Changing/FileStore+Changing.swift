@@ -76,7 +76,7 @@ extension FileStore {
         return false
     }
 
-    /// The parts of the trash, in no order; with a folder, those that have something below it.
+    /// The trash batches, in no order; with a folder, those that have something below it.
     package func trash(below folder: RelativePath?) throws(Failure) -> [TrashBatch] {
         let batches = try attempt("look into the trash") { () throws(SystemError) -> [TrashBatch] in
             do throws(SystemError) {
@@ -104,7 +104,7 @@ extension DirectoryTree {
 }
 
 extension FileStore {
-    /// The room that removing a part of the trash would free. Examines every file in it.
+    /// The room that removing a trash batch would free. Examines every file in it.
     package func freeable(_ batch: TrashBatch) -> FreeableRoom {
         var walk = StoredWalk(tree, from: .trash(batch, nil))
         var sum = FreeableRoom()

@@ -52,7 +52,7 @@ final class ReplacedFiles {
     /// The most folders of the trash that are open at once.
     private static let mostOpened = 64
 
-    /// How many parts of the trash are tried: the path may be taken in the first one, and another lane may take it in
+    /// How many trash batches are tried: the path may be taken in the first one, and another lane may take it in
     /// the second.
     private static let mostBatches = 8
 
@@ -61,7 +61,7 @@ final class ReplacedFiles {
         directories = BatchDirectories(tree, incoming.committer)
     }
 
-    /// Gives a file or link a second name in a part of the trash that does not have the path yet.
+    /// Gives a file or link a second name in a trash batch that does not have the path yet.
     ///
     /// - Parameters:
     ///   - found: the status that the caller has seen.
@@ -70,7 +70,7 @@ final class ReplacedFiles {
     ///   if it is gone.
     /// - Throws: if there is no room for the name, or the disk fails; then it must not be replaced.
     func keep(
-        _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to part: TrashPart, since failures: Int
+        _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to part: OpenTrashBatch, since failures: Int
     ) throws(Failure) -> Keeping? {
         for _ in 0..<Self.mostBatches {
             let batch = part.current
@@ -259,7 +259,7 @@ extension ReplacedFiles {
                 try parent.disk.renameToFreeName(
                     parent.number, name, to: (folder.number, String(keeping.place.name)))
             } catch {
-                // The file system lacks the flag (rename(2)), and no one else creates names in this part of the trash.
+                // The file system lacks the flag (rename(2)), and no one else creates names in this trash batch.
                 guard error.errno == EINVAL else { throw error }
                 try parent.disk.rename(parent.number, name, to: (folder.number, String(keeping.place.name)))
             }

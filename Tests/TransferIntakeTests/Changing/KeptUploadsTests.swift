@@ -20,9 +20,9 @@ import TransferTestSupport
 
     private static func batch(_ number: UInt32) -> TrashBatch { TrashBatch(at: 0, number: number) }
 
-    private static func part() -> TrashPart {
+    private static func part() -> OpenTrashBatch {
         let count = Atomic<UInt32>(0)
-        return TrashPart(utc: { 0 }) { _ in batch(count.wrappingAdd(1, ordering: .relaxed).newValue) }
+        return OpenTrashBatch(utc: { 0 }) { _ in batch(count.wrappingAdd(1, ordering: .relaxed).newValue) }
     }
 
     private func intent(_ path: String, _ content: [UInt8]) -> UploadIntent {

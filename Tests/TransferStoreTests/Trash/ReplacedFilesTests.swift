@@ -15,10 +15,10 @@ import TransferTestSupport
 @Suite struct ReplacedFilesTests {
     private static let disk = FileSystem(isMemory: false, syncsAsAWhole: true)
 
-    /// Parts of the trash have consecutive numbers.
-    private static func part() -> TrashPart {
+    /// Trash batches have consecutive numbers.
+    private static func part() -> OpenTrashBatch {
         let count = Atomic<UInt32>(0)
-        return TrashPart(utc: { 0 }) { _ in TrashBatch(at: 0, number: count.wrappingAdd(1, ordering: .relaxed).newValue)
+        return OpenTrashBatch(utc: { 0 }) { _ in TrashBatch(at: 0, number: count.wrappingAdd(1, ordering: .relaxed).newValue)
         }
     }
 
@@ -27,7 +27,7 @@ import TransferTestSupport
     }
 
     private func publication(
-        _ fixture: StoreFixture, _ path: String, _ content: [UInt8], _ part: TrashPart?,
+        _ fixture: StoreFixture, _ path: String, _ content: [UInt8], _ part: OpenTrashBatch?,
         _ conflict: ConflictPolicy = .overwrite
     ) throws -> Publication {
         var publication = try fixture.publication(path, content, conflict)
@@ -37,7 +37,7 @@ import TransferTestSupport
 
     @discardableResult
     private func publish(
-        _ fixture: StoreFixture, _ path: String, _ content: [UInt8], _ part: TrashPart?,
+        _ fixture: StoreFixture, _ path: String, _ content: [UInt8], _ part: OpenTrashBatch?,
         _ conflict: ConflictPolicy = .overwrite
     ) throws -> KeptFile? {
         let publication = try publication(fixture, path, content, part, conflict)
@@ -116,7 +116,7 @@ import TransferTestSupport
         #expect(trash(fixture) == [] && Files.names(fixture.path(".transfer/trash")) == [])
     }
 
-    /// Each version has a separate part of the trash, also within one batch of uploads.
+    /// Each version has a separate trash batch, also within one batch of uploads.
     @Test func whatIsReplacedTwiceIsKeptTwice() throws {
         let (fixture, part) = (try StoreFixture(), Self.part())
         try fixture.publish("a", .one)
@@ -415,12 +415,12 @@ import TransferTestSupport
         #expect(store.quota?.used == 6 && trash(fixture) == [])
     }
 
-    /// A part of the trash is as old as its first file, and is removed with it.
+    /// A trash batch is as old as its first file, and is removed with it.
     @Test func aPartOfTheTrashIsNotUsedForLong() {
         let now = Locked<Int64>(0)
-        let part = TrashPart(utc: { now.withLock { $0 } })
+        let part = OpenTrashBatch(utc: { now.withLock { $0 } })
         let first = part.current
-        now.withLock { $0 = TrashPart.longest - 1 }
+        now.withLock { $0 = OpenTrashBatch.longest - 1 }
         #expect(part.current == first)
         now.withLock { $0 += 1 }
         let second = part.current

@@ -51,7 +51,7 @@ extension TrashEmptyCommand: ProgramCommand {
     static let definition = Command(
         name: "trash empty", summary: "Empty the server's trash.", operands: "[SERVER]",
         description: [
-            "Permanently removes everything in the trash, or in the part that --batch names. It cannot "
+            "Permanently removes everything in the trash, or in the trash batch that --batch names. It cannot "
                 + "be restored, and no longer counts against a quota.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],

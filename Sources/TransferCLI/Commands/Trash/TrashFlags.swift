@@ -12,9 +12,9 @@ enum TrashFlags {
             FilesFlags.quiet.flag, .insecurePermissions, .help,
         ]
 
-    /// Chooses parts of the trash.
+    /// Chooses the trash batches that a command works on.
     static let batch = Flag(
         name: "batch", placeholder: "NAME",
-        help: "Use only this part of the trash, as 'transfer trash list' names it; may be given several times."
+        help: "Use only this trash batch, as 'transfer trash list' names it; may be given several times."
     ).texts
 }

@@ -62,7 +62,7 @@ extension TrashListCommand: ProgramCommand {
     static let definition = Command(
         name: "trash list", summary: "List the server's trash.", operands: "[SERVER]",
         description: [
-            "Prints each file and link in the trash: the part of the trash that it is in, whose name "
+            "Prints each file and link in the trash: the trash batch that it is in, whose name "
                 + "begins with the time of removal (UTC), its former path, and its size. The newest come "
                 + "first, so --path lists the versions of a file.",
             TrashFlags.about, FilesFlags.aboutAccess,

@@ -82,7 +82,7 @@ extension TrashedBatch {
         try arguments[TrashFlags.batch].map { (name) throws(UsageError) in
             guard let batch = TrashedBatch(name) else {
                 throw arguments.error(
-                    "'\(name.escapedForDisplay)' is not the name of a part of the trash; 'transfer trash "
+                    "'\(name.escapedForDisplay)' is not the name of a trash batch; 'transfer trash "
                         + "list' shows the names")
             }
             return batch
@@ -100,8 +100,8 @@ extension TrashRestoreCommand: ProgramCommand {
         name: "trash restore", summary: "Restore what was removed or replaced on the server.", operands: "[PATH...]",
         description: [
             "Restores each file or folder to its former path. If several were removed or replaced there, "
-                + "the latest is restored, or with --batch the one in that part of the trash. With --batch and "
-                + "without PATH, everything in that part is restored. What has the path now is replaced only "
+                + "the latest is restored, or with --batch the one in that trash batch. With --batch and "
+                + "without PATH, everything in that batch is restored. What has the path now is replaced only "
                 + "with --overwrite, and then goes to the trash itself, so that this can be undone.",
             TrashFlags.about, FilesFlags.aboutAccess,
         ],

@@ -160,7 +160,7 @@ final class FolderListing {
     let request: ListRequest
     private let listing: (any StoredListing)?
     private let known: KnownUploads
-    /// Parts of the trash that are not listed yet.
+    /// Trash batches that are not listed yet.
     private var batches: ArraySlice<TrashBatch> = []
     private var waiting: ArraySlice<ListedEntry> = []
 
@@ -239,7 +239,7 @@ extension FolderListing {
 }
 
 extension ListedEntry {
-    /// A part of the trash, shown as a folder. Its time is in its name.
+    /// A trash batch, shown as a folder. Its time is in its name.
     init(_ batch: TrashBatch) {
         self.init(
             .directory, name: batch.name, size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0o700)

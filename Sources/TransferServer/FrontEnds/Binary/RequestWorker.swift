@@ -77,7 +77,7 @@ package final class RequestWorker: @unchecked Sendable {
     var fetched: [Delivery] = []
     private var removed: [Removed] = []
     private let changes: ConnectionChanges
-    private let trash: TrashPart
+    private let trash: OpenTrashBatch
     /// Changes that are answered when they are durable.
     private var changed: [Request] = []
     var events: [LogEvent] = []
@@ -94,8 +94,8 @@ package final class RequestWorker: @unchecked Sendable {
         self.init(resources, peer: peer, trash: resources.newTrash())
     }
 
-    /// - Parameter trash: the part of the trash for what this connection removes.
-    init(_ resources: WorkerResources, peer: String, trash: TrashPart) {
+    /// - Parameter trash: the trash batch for what this connection removes.
+    init(_ resources: WorkerResources, peer: String, trash: OpenTrashBatch) {
         (self.resources, self.trash) = (resources, trash)
         self.peer = peer
         files = ConnectionFiles(resources)
@@ -394,7 +394,7 @@ extension RequestWorker {
         switch remove.trash {
         case nil: return try caller.pathForRemoving(remove.path)
         case .top:
-            throw Failure(.wrongForm, "Name the part of the trash to empty; a list of the trash shows the names.")
+            throw Failure(.wrongForm, "Name the trash batch to empty; a list of the trash shows the names.")
         case .batch(let batch): return .trash(batch, try caller.pathInTrash(remove.path))
         }
     }

@@ -109,8 +109,8 @@ final class ConnectionChanges {
     /// Most changes that are made together.
     private static let mostAtOnce = 128
 
-    /// - Parameter trash: the part of the trash for what this connection replaces or removes.
-    init(_ resources: WorkerResources, _ trash: TrashPart) {
+    /// - Parameter trash: the trash batch for what this connection replaces or removes.
+    init(_ resources: WorkerResources, _ trash: OpenTrashBatch) {
         changes = TreeChanges(resources.intake, resources.tree, trash: trash, keepsReplaced: resources.trashes)
         linksFiles = resources.intake.store.abilities.linksFiles
     }
@@ -176,7 +176,7 @@ extension ConnectionChanges {
         case .top: throw Failure(.invalidPath, "The trash itself cannot be moved.")
         case .batch(let batch):
             guard !request.path.isEmpty, let path = try caller.pathInTrash(request.path) else {
-                throw Failure(.invalidPath, "A part of the trash cannot be moved as a whole.")
+                throw Failure(.invalidPath, "A trash batch cannot be moved as a whole.")
             }
             return .trash(batch, path)
         }
@@ -209,7 +209,7 @@ final class FileCopy: RequestAnswer {
     private let isShared: Bool
     private let sender: Sender?
     private let command: StoringCommand?
-    private let trash: TrashPart?
+    private let trash: OpenTrashBatch?
     private let begun = utcNanoseconds()
 
     /// Bytes that are read in one turn.
@@ -224,7 +224,8 @@ final class FileCopy: RequestAnswer {
     /// - Throws: `uploadTooLarge` for more than the client may store, and the store's failures.
     init(
         _ request: MakeRequest, from source: RelativePath, _ content: any ReadableContent, to target: RelativePath,
-        _ resources: WorkerResources, _ caller: Caller, sender: Sender?, command: StoringCommand?, trash: TrashPart?
+        _ resources: WorkerResources, _ caller: Caller, sender: Sender?, command: StoringCommand?,
+        trash: OpenTrashBatch?
     ) throws(Failure) {
         (self.request, self.resources, self.caller) = (request, resources, caller)
         (self.sender, self.command, self.trash) = (sender, command, trash)
@@ -295,7 +296,7 @@ final class FileCopy: RequestAnswer {
         digester.update(zeros) { _, _ in }
     }
 
-    /// - Returns: the part of the trash with the replaced file; nil if no file was replaced.
+    /// - Returns: the trash batch with the replaced file; nil if no file was replaced.
     private func publish(_ digest: Digest) throws(Failure) -> TrashBatch? {
         let attributes = content.attributes
         var publication = Publication(

@@ -42,8 +42,8 @@ package final class ConnectionUploads {
     /// Events that are logged at the end of the turn.
     var events: [LogEvent] = []
 
-    /// The part of the trash for files that this connection replaces or removes.
-    let trash: TrashPart
+    /// The trash batch for files that this connection replaces or removes.
+    let trash: OpenTrashBatch
 
     var peer: String
     let resources: WorkerResources
@@ -287,8 +287,8 @@ extension WorkerResources {
     /// Whether a change that is answered as done survives a crash of the machine.
     var isDurable: Bool { intake.store.durability == .commit }
 
-    /// Makes the part of the trash for one connection.
-    func newTrash() -> TrashPart { TrashPart(utc: { utcNanoseconds() }) }
+    /// Makes the trash batch for one connection.
+    func newTrash() -> OpenTrashBatch { OpenTrashBatch(utc: { utcNanoseconds() }) }
 
     init(_ core: ServerCore) {
         let transport = core.transport

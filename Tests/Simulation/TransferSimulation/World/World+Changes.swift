@@ -136,9 +136,9 @@ extension World {
             })
     }
 
-    /// A numbered part of the trash, for everything that one connection discards.
-    func newTrash() -> TrashPart {
-        TrashPart(utc: { 0 }) { [unowned self] _ in
+    /// A numbered trash batch, for everything that one connection discards.
+    func newTrash() -> OpenTrashBatch {
+        OpenTrashBatch(utc: { 0 }) { [unowned self] _ in
             trashBatches += 1
             return TrashBatch(at: 0, number: trashBatches)
         }
@@ -218,7 +218,7 @@ extension World {
         if rotten[move.target] != nil { promises.changed(move.target) }
     }
 
-    /// A client removes a file or folder for good, or empties a part of the trash.
+    /// A client removes a file or folder for good, or empties a trash batch.
     func remove(_ step: Step) throws {
         guard busy == nil, let intake, let store else { return }
         let places = disk.medium.seenNames + disk.medium.seenDirectories

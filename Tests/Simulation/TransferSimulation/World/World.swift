@@ -121,7 +121,7 @@ final class World {
     var receiptNumbers: Set<UInt64> = []
     /// Claims of the parts that clients are sending.
     var claims: [Claim] = []
-    /// Number of parts of the trash so far.
+    /// Number of trash batches so far.
     var trashBatches: UInt32 = 0
     /// Paths in the trash that files have in addition to their own names, which another object is about to take or has
     /// taken.

@@ -1,12 +1,12 @@
 package import TransferModel
 import TransferSystem
 
-/// The part of the trash for one connection: all that it removes and replaces goes to the same part. The part is made
-/// when something goes there. Safe to call from any thread.
-package final class TrashPart: Sendable {
+/// The trash batch for one connection: all that it removes and replaces goes to the same batch. The batch is made when
+/// something goes there. Safe to call from any thread.
+package final class OpenTrashBatch: Sendable {
     private struct State {
         var batch: TrashBatch?
-        /// When the part was begun; UTC, in nanoseconds since 1970.
+        /// When the batch was begun; UTC, in nanoseconds since 1970.
         var begun: Int64 = 0
         package var expectsReplacing = true
     }
@@ -16,13 +16,13 @@ package final class TrashPart: Sendable {
     /// Called with the lock held.
     nonisolated(unsafe) private let makeBatch: (_ moment: Int64) -> TrashBatch
 
-    /// Nanoseconds after which a new part is begun. Everything in a part has the age of the part, and is removed with
-    /// it.
+    /// Nanoseconds after which a new batch is begun. Everything in a batch has the age of the batch, and is removed
+    /// with it.
     package static let longest: Int64 = 3600 * 1_000_000_000
 
     /// - Parameters:
     ///   - utc: the current time, in nanoseconds since 1970.
-    ///   - makeBatch: makes a new part of the trash; `moment` is the current time. Called on any thread, by one at a
+    ///   - makeBatch: makes a new trash batch; `moment` is the current time. Called on any thread, by one at a
     ///     time.
     package init(
         utc: @escaping @Sendable () -> Int64,
@@ -37,7 +37,7 @@ package final class TrashPart: Sendable {
         set { state.withLock { $0.expectsReplacing = newValue } }
     }
 
-    /// The part that things go to now.
+    /// The batch that things go to now.
     package var current: TrashBatch {
         let now = utc()
         return state.withLock { state in
@@ -47,10 +47,10 @@ package final class TrashPart: Sendable {
         }
     }
 
-    /// Begins another part, unless that was done already.
+    /// Begins another batch, unless that was done already.
     ///
-    /// - Parameter batch: the part that cannot be used.
-    /// - Returns: the part that things go to now.
+    /// - Parameter batch: the one that cannot be used.
+    /// - Returns: the batch that things go to now.
     @discardableResult
     package func renew(behind batch: TrashBatch) -> TrashBatch {
         let now = utc()
