@@ -18,7 +18,8 @@ import TransferTestSupport
     /// Trash batches have consecutive numbers.
     private static func part() -> OpenTrashBatch {
         let count = Atomic<UInt32>(0)
-        return OpenTrashBatch(utc: { 0 }) { _ in TrashBatch(at: 0, number: count.wrappingAdd(1, ordering: .relaxed).newValue)
+        return OpenTrashBatch(utc: { 0 }) { _ in
+            TrashBatch(at: 0, number: count.wrappingAdd(1, ordering: .relaxed).newValue)
         }
     }
 
