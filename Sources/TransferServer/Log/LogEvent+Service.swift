@@ -61,10 +61,10 @@ extension LogEvent {
             [("directory", .string(directory)), ("holder", holder.map { .string($0) } ?? .null)])
     }
 
-    static func waitingForAddress(_ address: Endpoint) -> LogEvent {
+    static func waitingForAddress(_ address: String) -> LogEvent {
         LogEvent(
             .info, "waitingForAddress", "waiting for the address \(address), which is still in use",
-            [("address", .string(address.description))])
+            [("address", .string(address))])
     }
 
     static func notReloaded(_ message: String) -> LogEvent {
@@ -314,7 +314,7 @@ extension LogEvent {
 
 extension Log {
     /// Logs that this server listens when another program has given up the address.
-    package func waiting(forAddress address: Endpoint) {
+    package func waiting(forAddress address: String) {
         write([.waitingForAddress(address)])
     }
 

@@ -71,7 +71,7 @@ struct LockWait {
                 return try configuration.bind()
             } catch {
                 guard let address = error.addressInUse, monotonicNanoseconds() < end else { throw error }
-                if !isReported { log.waiting(forAddress: address) }
+                if !isReported { log.waiting(forAddress: address.description) }
                 isReported = true
                 _ = poll(nil, 0, Self.bindInterval)
             }
