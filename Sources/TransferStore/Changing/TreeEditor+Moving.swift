@@ -112,19 +112,17 @@ extension TreeEditor {
                     return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
                 }
                 do throws(SystemError) {
-                    try disk.renameToFreeName(parent.number, name, to: (directory.number, newName))
+                    try parent.move(name, to: directory, asFree: newName)
                     return true
                 } catch {
-                    // Some file systems lack the flag (rename(2)). A name that another caller creates meanwhile is made
-                    // in one call, too.
-                    guard error.isExisting || error.errno == EINVAL else { throw error }
-                    if let there = try directory.status(newName) {
-                        guard let found, found.hasOneName, found.isSame(as: there) else { return false }
-                        return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
+                    // The file system takes both names for one, or the entry is mounted there.
+                    guard error.isExisting, let found, found.hasOneName, let there = try directory.status(newName),
+                        found.isSame(as: there)
+                    else {
+                        if error.isExisting { return false }
+                        throw error
                     }
-                    guard !error.isExisting else { return false }
-                    try disk.rename(parent.number, name, to: (directory.number, newName))
-                    return true
+                    return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
                 }
             }
         }

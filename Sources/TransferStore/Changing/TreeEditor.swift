@@ -174,7 +174,7 @@ extension TreeEditor {
         do throws(SystemError) {
             try parent.makeDirectory(name, mode: mode)
         } catch {
-            try? disk.renameToFreeName(parent.number, aside, to: (parent.number, name))
+            try? parent.move(aside, to: parent, asFree: name)
             throw error
         }
         try parent.unlink(aside)

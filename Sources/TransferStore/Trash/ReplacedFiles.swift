@@ -255,14 +255,7 @@ extension ReplacedFiles {
         guard !keeping.isLinked else { return }
         guard let folder = try open(keeping.place.parent, since: failures) else { throw .notFound(keeping.place) }
         try attempt("keep \(keeping.place) in the trash") { () throws(SystemError) in
-            do throws(SystemError) {
-                try parent.disk.renameToFreeName(
-                    parent.number, name, to: (folder.number, String(keeping.place.name)))
-            } catch {
-                // The file system lacks the flag (rename(2)), and no one else creates names in this trash batch.
-                guard error.errno == EINVAL else { throw error }
-                try parent.disk.rename(parent.number, name, to: (folder.number, String(keeping.place.name)))
-            }
+            try parent.move(name, to: folder, asFree: String(keeping.place.name))
         }
         directories.change(folder)
     }
@@ -270,7 +263,7 @@ extension ReplacedFiles {
     /// Gives a moved file its path back, because it was not replaced.
     func moveBack(_ keeping: Keeping, to parent: DirectoryHandle, _ name: String) {
         guard !keeping.isLinked, let folder = try? directories.open(keeping.place.parent) else { return }
-        try? parent.disk.renameToFreeName(folder.number, String(keeping.place.name), to: (parent.number, name))
+        try? folder.move(String(keeping.place.name), to: parent, asFree: name)
     }
 
     /// Notes that the path was given to another file.

@@ -50,6 +50,7 @@ extension Mix {
         Field("hasConditions", \.hasConditions),
         Field("hasCommands", \.hasCommands),
         Field("keepsReplaced", \.keepsReplaced),
+        Field("renamesByReplacing", \.renamesByReplacing),
     ]
 }
 

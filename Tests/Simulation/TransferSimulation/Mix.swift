@@ -47,6 +47,8 @@ struct Mix: Sendable {
     var hasCommands = false
     /// Whether replaced files go to the trash.
     var keepsReplaced = false
+    /// Whether the file system can rename only by replacing, as NFS does.
+    var renamesByReplacing = false
 
     private static let names = ["a", "b", "c", "d/a", "d/b", "e/a", "e/f/a", "e/f/g/a"]
 
@@ -90,6 +92,7 @@ struct Mix: Sendable {
         hasConditions = random.next() % 2 == 0
         hasCommands = random.next() % 2 == 0
         keepsReplaced = random.next() % 4 > 0
+        renamesByReplacing = random.next() % 4 == 0
     }
 
     /// The mix for another store. In memory nothing fails, there is no second disk, and other programs change nothing.

@@ -88,6 +88,8 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
     private var random: SplitMix64
     /// A planted mistake: syncs of directories are reported without being made.
     private let forgetsDirectories: Bool
+    /// Whether it can rename only by replacing, as NFS does.
+    private let renamesByReplacing: Bool
     /// Whether every call is printed.
     private let tells: Bool
 
@@ -97,10 +99,12 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
     private let boot: String
 
     init(
-        _ medium: Medium, boot: Int = 0, seed: UInt64, forgetsDirectories: Bool, tells: Bool, trace: Trace
+        _ medium: Medium, boot: Int = 0, seed: UInt64, forgetsDirectories: Bool, renamesByReplacing: Bool = false,
+        tells: Bool, trace: Trace
     ) {
         (self.medium, self.boot, self.trace) = (medium, "run \(boot)", trace)
-        (self.forgetsDirectories, self.tells) = (forgetsDirectories, tells)
+        (self.forgetsDirectories, self.renamesByReplacing) = (forgetsDirectories, renamesByReplacing)
+        self.tells = tells
         random = SplitMix64(seed: seed)
     }
 
@@ -134,7 +138,8 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         var medium = medium
         medium.made = []
         return SimulatedDisk(
-            medium, boot: boot, seed: seed, forgetsDirectories: forgetsDirectories, tells: tells, trace: trace)
+            medium, boot: boot, seed: seed, forgetsDirectories: forgetsDirectories,
+            renamesByReplacing: renamesByReplacing, tells: tells, trace: trace)
     }
 
     func arm(_ fault: Fault?) { self.fault = fault }
@@ -162,6 +167,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         if call.isSyncOfOne { play() }
         defer { if case .read = call { play() } }
         guard !isDead else { return -Int(EIO) }
+        if renamesByReplacing, case .rename(_, _, _, _, replaces: false) = call { return -Int(EINVAL) }
         if call.isSync, isInUse, !medium.isMarked { hasSyncedUnmarked = true }
         switch due(call) {
         case .sync, .refused:

@@ -179,7 +179,7 @@ final class World {
             if options.mix.hasSecondDisk { medium.mountSecond(in: path) }
             disk = SimulatedDisk(
                 medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
-                tells: options.tells, trace: trace)
+                renamesByReplacing: options.mix.renamesByReplacing, tells: options.tells, trace: trace)
         case .memory: disk = SimulatedMemory(root: path, clock: clock, trace: trace)
         }
         records.isDead = { [unowned self] in disk.isDead }
