@@ -15,8 +15,8 @@ public struct ClientConfiguration: Sendable {
         case none
         /// zlib, frame by frame; a frame that does not shrink is sent as it is.
         case zlib
-        /// zstd, frame by frame, if the server accepts it; zlib until the server has said so, and with servers that do
-        /// not.
+        /// zstd, frame by frame, once the server has said that it accepts zstd. Until then, and with a server that does
+        /// not accept it, zlib is used.
         case zstd
         /// The method with which the content arrives soonest. Frames are compressed only if the link is the bottleneck,
         /// the codec is faster than the link, and the content shrinks: with zlib if the processor would become the
@@ -27,11 +27,11 @@ public struct ClientConfiguration: Sendable {
     /// The compression of frames on the wire.
     public var compression = Compression.auto
 
-    /// The level of zlib, or of zstd if that was chosen: 1 (fast) to 9 (small). With `auto` it is the level of zlib,
-    /// and the level of zstd is chosen by measuring.
+    /// The level of zlib, or of zstd if `compression` is `zstd`: 1 (fast) to 9 (small). With `auto` it is the level of
+    /// zlib, and the level of zstd is chosen by measuring.
     public var compressionLevel = 1
 
-    /// The protection of connections against readers and forgers on the way.
+    /// The protection of connections against eavesdropping and changes on the way.
     public enum Security: Sendable {
         /// TLS with a server that `ServerTrust` accepts.
         case tls(ServerTrust)
@@ -42,14 +42,15 @@ public struct ClientConfiguration: Sendable {
     /// The protection of all connections of the client.
     public var security = Security.tls(ServerTrust())
 
-    /// The classic framing that the server speaks; nil for this program's own protocol. Only with `plaintext`.
+    /// The classic framing that the server speaks; nil for this program's own protocol. It requires
+    /// `Security.plaintext`.
     package var classic: ClassicTarget?
 
     /// Whether unencrypted HTTP is allowed only to addresses of this machine, whatever `security` says.
     package var isPlainOnlyHere = false
 
-    /// The folder, owned by this user, with the state that a later run needs to resume uploads to tus servers; nil if a
-    /// later run starts them anew. It need not exist.
+    /// The folder, owned by this user, with the state that a later run needs to resume uploads to tus servers. If it is
+    /// nil, a later run starts such uploads from the beginning. The folder need not exist.
     package var uploadStates: String?
 
     /// The key that identifies this client to servers, shown only inside TLS; nil to show none.
@@ -62,22 +63,22 @@ public struct ClientConfiguration: Sendable {
     /// The keys with which this client seals for others and opens what others sealed for it; nil if it does neither.
     package var sealing: SealingIdentity?
 
-    /// The token or pairing code that the client shows to be let in. It is sent only inside TLS.
+    /// The token or pairing code with which the client identifies itself to the server. It is sent only inside TLS.
     public var token: String?
 
-    /// A sentence that the error begins its advice with if the server's name cannot be resolved; usually empty.
+    /// A sentence that begins the advice in the error message if the server's name cannot be resolved; usually empty.
     package var nameAdvice = ""
 
-    /// The name that the client suggests to servers to which it is new.
+    /// The name that the client suggests for itself to a server that does not know it yet.
     package var machineName = ""
 
     /// The number of connections (lanes) to the server for one push.
     public enum Lanes: Sendable, Equatable {
         /// As many as help: up to four, or one on a machine with a single core, and no more than there is work for.
-        /// With TLS, one for each core in the first seconds. Over a distant line whose congestion control takes losses
-        /// for a full queue, two, and up to 32 as long as more lanes carry more.
+        /// With TLS, at most one for each core in the first two seconds. Over a distant line whose congestion control
+        /// interprets each loss as a full queue, two at first, and up to 32 as long as more lanes raise the rate.
         case auto
-        /// At most that many, 1 to `mostLanes`, and no more than one for each 1,024 bytes a second of `bandwidth`.
+        /// At most this number, 1 to `mostLanes`, and no more than one for each 1,024 bytes a second of `bandwidth`.
         case fixed(Int)
     }
 
@@ -94,7 +95,8 @@ public struct ClientConfiguration: Sendable {
         digest ?? (recipients.isEmpty ? .xxh128 : .sha256)
     }
 
-    /// What the server does if other content has the path, and a pull if another file has it.
+    /// What the server does if other content is stored at the path of an upload, and what a pull does if another file
+    /// has the local path.
     public var conflict = ConflictPolicy.keepBoth
 
     /// Whether a pull reads local files and compares their content even if their size and time of modification are
@@ -102,16 +104,17 @@ public struct ClientConfiguration: Sendable {
     public var comparesContent = false
 
     /// Whether a push and a pull keep everything of a tree that a sync keeps: folders, including empty ones, with their
-    /// permissions and times; symbolic links as links, including named ones; hard links; exact permissions, extended
-    /// attributes, and owners if the storing side is root. Files that exist already get these attributes as well.
+    /// permissions and times; symbolic links as links, including those that the caller names; hard links; exact
+    /// permissions, extended attributes, and owners if the storing side is root. Files that exist already get these
+    /// attributes as well.
     ///
-    /// The server must support it (feature `trees`). It does not work over HTTP, with classic framings, or with
+    /// The server must support the feature `trees`. Archives do not work over HTTP, with classic framings, or with
     /// `recipients`. The client reads the whole sequence of uploads before it sends anything, and looks at every source
     /// twice.
     public var archives = false
 
     /// The attributes of files that are kept in addition to content and time of modification: exact permissions,
-    /// extended attributes, and owners. The server must support it (feature `trees`).
+    /// extended attributes, and owners. The server must support the feature `trees`.
     package struct KeptAttributes: Equatable, Sendable {
         /// Whether owners are kept, for which the storing side must be root.
         package var owners: Bool
@@ -119,7 +122,7 @@ public struct ClientConfiguration: Sendable {
         package init(owners: Bool) { self.owners = owners }
     }
 
-    /// The attributes that are kept of a file that is sent; nil if the server stores it like any new file.
+    /// The attributes that the server must keep of the files that are sent; nil if it stores them like any new file.
     package var kept: KeptAttributes?
 
     /// The recipients of uploads, by their names in the server's lists of clients. Each gets their own delivery, and no
@@ -128,30 +131,32 @@ public struct ClientConfiguration: Sendable {
     /// `mostRecipientBytes` together.
     public var recipients: [String] = []
 
-    /// The most bytes of all names together, with one more byte for each name: the room that the protocol has for them.
+    /// The most bytes of all recipients' names together, counting one more byte for each name. The protocol has no room
+    /// for more.
     public static let mostRecipientBytes = Recipients.mostBytes
 
     /// Seconds for which the client retries a lost connection before the push fails, counted from the last progress.
     /// `retriesFirstConnection` says whether that includes the first connection.
     public var retryFor = 60.0
 
-    /// Whether the first connection, too, is retried for `retryFor` seconds, counted from the first try, as for a
-    /// server that is still starting. Otherwise it is tried once, so that a wrong address is reported at once.
+    /// Whether the client retries the first connection, too, for `retryFor` seconds after the first try, for example
+    /// because the server is still starting. If false, it tries once and reports a wrong address at once.
     public var retriesFirstConnection = false
 
     /// The most times that an upload is sent again when the server's result, such as `busy`, says that a retry may
     /// help.
     public var retries = 4
 
-    /// The most bytes a second that all connections together send, or receive of stored content, without the overhead
-    /// of encryption; nil for no limit. A value below `leastBandwidth` counts as `leastBandwidth`.
+    /// The most bytes a second that all connections together send, or that they receive of stored content. The overhead
+    /// of encryption does not count. Nil sets no limit, and a value below `leastBandwidth` counts as `leastBandwidth`.
     public var bandwidth: UInt64?
 
-    /// The least limit of `bandwidth`, in bytes a second. With less, a server could take one of many connections for
-    /// dead: 16 connections share 16 KiB, and servers require 1 KiB a second of each by default.
+    /// The least limit of `bandwidth`, in bytes a second. With a lower limit, a server could regard one of many
+    /// connections as dead: 16 connections share 16 KiB a second, and servers require 1 KiB a second of each by
+    /// default.
     public static let leastBandwidth: UInt64 = 16 << 10
 
-    /// Which files of those named and of directories are sent or fetched.
+    /// Which of the named files, and which files of directories, are sent or fetched.
     public var selection = Selection()
 
     /// The most bytes of memory for entries that a server lists.
@@ -160,7 +165,7 @@ public struct ClientConfiguration: Sendable {
     /// Counts the bytes of content on the way, for displays of the rate; nil to count nothing.
     package var traffic: Traffic?
 
-    /// How lanes share long files; nil to decide by the line to the server. Tests set it.
+    /// How lanes share long files; nil to decide by measurements of the connection. Tests set it.
     package var sharing: PartSharing?
 
     /// The most seconds for connecting and the handshake together.
@@ -184,14 +189,14 @@ public struct ClientConfiguration: Sendable {
     /// pull lists folders before it fetches from them.
     public var countsAhead = false
 
-    /// Whether one question may ask about all files of a directory before any of them is sent, which makes a large tree
-    /// that the other side has already take less than half the time. The push or pull then reports those files as one
-    /// `known` event, without their digests. It has no effect with receipts or recipients.
+    /// Whether one question may ask about all files of a directory before any of them is sent. A large tree that the
+    /// other side already has then takes less than half the time. The push or pull reports the files of such a
+    /// directory as one `known` event, without their digests. The setting has no effect with receipts or recipients.
     public var asksByFolder = false
 
-    /// Whether a push restores the name of a file or link in a directory that `TransferClient.removeSources` has left
-    /// under a temporary name for at least a minute because its process was killed. The push then sends it; otherwise
-    /// it reports it as `sourceSkipped`.
+    /// Whether a push restores the name of a file or link that `TransferClient.removeSources` has left in a directory
+    /// under a temporary name for at least a minute, because the process was killed. The push then sends the file. If
+    /// false, the push reports the file as `sourceSkipped`.
     public var givesNamesBack = false
 
     /// The folder, owned by this user, with the key for the temporary names that `TransferClient.removeSources` gives.
@@ -203,8 +208,8 @@ public struct ClientConfiguration: Sendable {
     /// Creates a configuration with the defaults.
     public init() {}
 
-    /// The most lanes that `Lanes.fixed` accepts. More only cost the server memory: eight such pushes take all
-    /// connections that a server allows one address by default.
+    /// The most lanes that `Lanes.fixed` accepts. More lanes only cost the server memory, and eight pushes with this
+    /// many already take all connections that a server allows one address by default.
     public static let mostLanes = 32
 
     /// The number of processor cores that are online.
@@ -242,9 +247,9 @@ extension ClientConfiguration {
     /// Prepares this client to seal for others, if `seals` is set, and to open what others sealed for it. Call it after
     /// `showKey`, because the client signs what it seals with that key.
     ///
-    /// - Parameter folder: an existing folder for `sealing.key`, which is created if it does not exist, for
-    ///   `known_people`, with the keys of others as they were first seen, and for the state that resumes interrupted
-    ///   pushes.
+    /// - Parameter folder: an existing folder. It holds `sealing.key`, which is created if it does not exist;
+    ///   `known_people`, with the keys of other people as they were first seen; and the state with which interrupted
+    ///   pushes are resumed.
     /// - Throws: `TransferFailure` if `showKey` was not called, or if the file is not a key, can be read by other
     ///   users, or cannot be created.
     public mutating func useSealing(in folder: String) throws(TransferFailure) {
@@ -260,7 +265,7 @@ extension ClientConfiguration {
 }
 
 extension ClientConfiguration {
-    /// The methods between which the governor of a push decides.
+    /// The compression methods among which the governor of a push chooses.
     var compressionMode: CompressionGovernor.Mode {
         switch compression {
         case .none: .none

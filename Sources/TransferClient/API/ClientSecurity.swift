@@ -28,24 +28,24 @@ final class ClientSecurity: Sendable {
 
     /// - Parameters:
     ///   - key: the client's key; nil to show none.
-    ///   - speaksHTTP: whether the server may be another HTTP server, which would refuse a certificate of this kind.
-    ///     The key is then shown only to servers that are known by their own keys.
+    ///   - speaksHTTP: whether the connection is for HTTP. A server of another make would refuse the client's
+    ///     certificate, so the key is then shown only to a server that the client recognizes by its key.
     init(_ trust: ServerTrust, _ server: ServerAddress, key: KeyPair?, speaksHTTP: Bool = false) {
         (self.key, self.speaksHTTP) = (key, speaksHTTP)
         verifier = ServerVerifier(trust, address: server.server)
         name =
             switch server.endpoint {
-            // A zone belongs to this machine, not to the server's name.
+            // The zone of an IPv6 address belongs to this machine, not to the server's name.
             case .internet(let host, _): String(host.prefix { $0 != "%" })
             case .unix: nil
             }
     }
 
-    /// Creates the context and reads the known keys of the server, unless that is done already. Blocks.
+    /// Creates the TLS context and reads the known keys of the server, unless that was done before. It blocks.
     @discardableResult
     func prepare() -> Result<TLSContext, Fault> {
         state.withLock { state in
-            // Create it again if the server may have become known by its key in the meantime.
+            // Create the context again, with the client's key, if the server's key has become known in the meantime.
             if let context = state.context, state.showsKey || !speaksHTTP || !verifier.isByKey { return context }
             let made = Result { () throws(Fault) in try make() }
             state = State(context: made, showsKey: !speaksHTTP || verifier.isByKey)

@@ -1,12 +1,12 @@
-/// The files of one folder that the other side has already: for a push, on the server, acknowledged before and
-/// unchanged since on both sides; for a pull, here. One question asks about all of them, so their digests are not
-/// known.
+/// The files of one folder, all of which the receiving side already has. For a push, the server has acknowledged them
+/// before, and neither side has changed them since; for a pull, this machine has them. One question asks about the
+/// whole folder, so the digests of the files are not known.
 public struct KnownFolder: Sendable, Equatable {
     /// The directory that was pushed, as it was given or found; or the folder of the server that was pulled.
     public var source: String
 
-    /// The folder with its files, each under its name: below the server's directory, or below the directory that it was
-    /// pulled to; empty for that directory itself.
+    /// The path of the folder that contains the files, each under its name: below the server's directory, or below the
+    /// directory of the pull; empty for that directory itself.
     public var storedPath: String
 
     /// The number of files, without those in subfolders.

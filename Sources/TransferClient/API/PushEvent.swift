@@ -8,14 +8,14 @@ public enum PushEvent: Sendable {
     /// The server has let the client in.
     case connected(server: String)
 
-    /// A sentence for the user, without its period, such as about a key that is new.
+    /// A sentence for the user, without its final period, for example about a new key.
     case notice(String)
 
-    /// The connection was lost; the next attempt follows after that many seconds.
+    /// The connection was lost; the client tries again after `after` seconds.
     case reconnecting(reason: String, after: Double)
 
-    /// The total of files and bytes, as far as known; sent once, when `countsAhead` is set and counting is done. Files
-    /// are those that will have a report, including those that cannot be sent.
+    /// The total number of files and bytes, as far as it is known. The event is sent once, when `countsAhead` is set
+    /// and counting is done. The files include all that will have a report, even if they cannot be sent.
     case counted(files: Int, bytes: UInt64)
 
     /// The progress of one upload.
@@ -24,7 +24,7 @@ public enum PushEvent: Sendable {
     /// One upload has ended, with its report.
     case finished(UploadReport)
 
-    /// The uploads of a whole folder have ended because the server has them already. It replaces their reports if
+    /// The server already has all files of a folder, so their uploads have ended. The event replaces their reports if
     /// `ClientConfiguration.asksByFolder` is set.
     case known(KnownFolder)
 }
@@ -45,7 +45,7 @@ public struct UploadProgress: Sendable, Equatable {
     /// The source, as the report will name it.
     public var source: String
 
-    /// The bytes that the server has received, or that were compared.
+    /// The bytes that the server has received; in the phase `resuming`, the bytes that were compared.
     public var bytes: UInt64
 
     /// The total bytes; nil if unknown, as for a stream.
@@ -68,7 +68,7 @@ public struct TransferFailure: Error, Sendable, Equatable {
         case unsupported
         /// The server may be the wrong one, or a key or secret is unsafe.
         case untrusted
-        /// The request was rejected, with the server's code or one of the client's own.
+        /// The server, or the client itself, rejected the request with this code.
         case rejected(ResultCode)
     }
 
@@ -78,10 +78,10 @@ public struct TransferFailure: Error, Sendable, Equatable {
     /// Sentences for the user that say what happened and what to do.
     public let message: String
 
-    /// A change to the command that helps, if there is one.
+    /// The change with which the same command would work, if there is one.
     package let remedy: Remedy?
 
-    /// The system's reason, a clause, if there is no connection; otherwise nil.
+    /// If there is no connection, a clause that says why; otherwise nil.
     let cause: String?
 
     package init(reason: Reason, message: String, remedy: Remedy? = nil) {
@@ -96,10 +96,10 @@ public struct TransferFailure: Error, Sendable, Equatable {
 
 /// A change that makes the same command work, for suggestions to users.
 package struct Remedy: Sendable, Equatable {
-    /// The purpose as the text shows it, such as `to go on`.
+    /// The purpose of the changed command in the words of the message, such as `to go on`.
     package let purpose: String
 
-    /// The flags to add; empty for the same command.
+    /// The flags to add to the command; empty to run it unchanged.
     package let flags: [String]
 
     /// Runs the same command again after a lost connection.
@@ -112,8 +112,8 @@ package struct Remedy: Sendable, Equatable {
 /// Failures whose messages say what happened, whether the client retried, and what the user can do.
 extension TransferFailure {
     /// - Parameters:
-    ///   - nameAdvice: advice that precedes the general one if the server's name could not be resolved; nil for other
-    ///     causes.
+    ///   - nameAdvice: advice for the case that the server's name could not be resolved, placed before the general
+    ///     advice; nil for other causes.
     ///   - seconds: how long the client tried to connect, or to connect again; nil if it tried once.
     ///   - rest: the part of the work that the same command would continue with; nil if no connection was made before.
     static func unreachable(
@@ -179,7 +179,7 @@ extension TransferFailure {
 }
 
 extension ForeignService {
-    /// A message for users who expected a Transfer server there.
+    /// A message for users who expected a Transfer server at the endpoint.
     func sentence(_ endpoint: Endpoint) -> String {
         "\(endpoint) is \(name), not a Transfer server. Nothing was sent. Check whether the port is right."
     }

@@ -13,7 +13,7 @@ public struct PushEvents: AsyncSequence, Sendable {
     }
 
     /// The files and folders that `ClientConfiguration.selection` has left out so far; all of them once the push has
-    /// ended. It may wait for a directory that is being read.
+    /// ended. Reading the property can block while a directory is being read.
     public var leftOut: LeftOut { tellLeftOut() }
 
     /// Whether an event is ready, so that the next one comes without delay. While this is true, a consumer can go on
@@ -37,7 +37,7 @@ public struct PushEvents: AsyncSequence, Sendable {
             try await taker.channel.next()
         }
 
-        /// The same on the caller's actor.
+        /// Waits for the next event like `next()`, on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransferFailure) -> PushEvent? {
             try await taker.channel.next()
         }
@@ -61,7 +61,8 @@ private final class EventTaker: Sendable {
 typealias EventChannel = EventQueue<PushEvent>
 
 extension EventQueue where Event == PushEvent {
-    /// Reports the end of an upload, or of the upload that it is a part of, unless that was reported.
+    /// Reports the end of an upload. For a part of an upload, it reports the end of the whole upload, unless that was
+    /// reported before.
     func send(_ upload: PendingUpload, _ report: (PendingUpload) -> UploadReport) {
         if let reported = upload.takeReported() { send(.finished(report(reported))) }
     }

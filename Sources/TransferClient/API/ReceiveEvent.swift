@@ -6,14 +6,14 @@ public enum ReceiveEvent: Sendable {
     /// The server has let the client in.
     case connected(server: String)
 
-    /// The connection was lost; the next attempt follows after that many seconds.
+    /// The connection was lost; the client tries again after `after` seconds.
     case reconnecting(reason: String, after: Double)
 
     /// A wanted delivery waits on the server.
     case found(Delivery)
 
-    /// A sealed delivery is signed by a key that was never seen before, which counts as its sender's from now on. To be
-    /// sure, compare the fingerprint with the one that the sender states.
+    /// A sealed delivery is signed by a key that this client has not seen before. From now on the key counts as the
+    /// sender's. To be sure, compare its fingerprint with the one that the sender states.
     case met(name: String, fingerprint: KeyFingerprint)
 
     /// The progress of a long delivery; an estimate for display.
@@ -28,11 +28,12 @@ public struct ReceiveReport: Sendable, Equatable {
     /// The delivery as the server listed it.
     public let delivery: Delivery
 
-    /// `committed` if it was fetched and stored, `alreadyStored` if the same content existed here, `skipped`,
-    /// `completed` if it was declined; otherwise the reason of the failure.
+    /// `committed` if it was fetched and stored, `alreadyStored` if this machine already had the same content,
+    /// `skipped`, `completed` if it was declined; otherwise the reason of the failure.
     public var result: ResultCode
 
-    /// The path of the content below the directory that receives it; nil unless the content is there durably.
+    /// The path of the content below the directory that receives it; nil unless the content is durable in that
+    /// directory.
     public var path: String?
 
     /// The state as the server knows it: `delivered` once the server has confirmed the report of the delivery.
@@ -50,7 +51,7 @@ public struct ReceiveReport: Sendable, Equatable {
     /// A sentence for the user; empty if there is nothing to say.
     public var message = ""
 
-    /// What the seal proves of the sender; nil if the delivery was not sealed or was not stored.
+    /// What the seal proves about the sender; nil if the delivery was not sealed or was not stored.
     public var seal: DeliverySeal?
 }
 
@@ -71,21 +72,22 @@ public struct ReceiveOptions: Sendable {
     /// The names of senders whose deliveries are wanted, compared byte by byte; empty for all.
     public var senders: [String] = []
 
-    /// Whether receiving goes on with later deliveries, until it is cancelled.
+    /// Whether the client waits for later deliveries and receives these as well, until it is cancelled.
     public var watches = false
 
     /// Whether deliveries are stored without a report to the server: they keep waiting there.
     public var keeps = false
 
-    /// Whether names that begin with a dot are stored unchanged. Otherwise `_` replaces the dot: many programs read
-    /// hidden files unasked, and these names come from other people.
+    /// Whether names that begin with a dot are stored unchanged. If false, `_` replaces the dot, because many programs
+    /// read hidden files without being asked to, and these names come from other people.
     public var takesHiddenNames = false
 
-    /// Whether files keep the execute permissions that their senders gave them. Otherwise these are removed.
+    /// Whether files keep the execute permissions that their senders gave them. If false, these permissions are
+    /// removed.
     public var takesExecution = false
 
-    /// Whether sealed deliveries are opened. Otherwise they are stored encrypted, with `.age` after their names, and
-    /// age(1) opens them.
+    /// Whether sealed deliveries are opened. If false, they are stored encrypted, with `.age` after their names, and
+    /// age(1) can open them.
     public var opens = true
 
     /// Decides about one delivery after the other; nil to receive all.

@@ -4,7 +4,7 @@ import TransferModel
 
 /// The address of a server and a folder below its directory.
 public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The port for addresses that state none.
+    /// The default port, for addresses that state no port.
     public static let defaultPort: UInt16 = ServerPort.usual
 
     package let endpoint: Endpoint
@@ -12,13 +12,13 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     /// The folder in front of the path of every upload; empty for the server's directory itself.
     public let folder: String
 
-    /// The URL, if the server is addressed by HTTP; uploads are put below its path, and `folder` is empty. Otherwise
-    /// nil.
+    /// The URL if the server is addressed by HTTP; otherwise nil. Uploads are then stored below the path of the URL,
+    /// and `folder` is empty.
     package let web: WebAddress?
 
     /// Parses `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`. As in scp, another colon may precede the
-    /// slash: `HOST:/FOLDER`. For pushes also `https://[USER:PASSWORD@]HOST[:PORT][/FOLDER/]`, or the same with `http`.
-    /// The text is read byte by byte, because some letters combine with a slash before them to one character.
+    /// slash: `HOST:/FOLDER`. A push also accepts `https://[USER:PASSWORD@]HOST[:PORT][/FOLDER/]`, or the same with
+    /// `http`. The text is read byte by byte, because a combining mark after a slash forms one character with it.
     ///
     /// - Returns: nil if the text is not an address.
     public init?(_ text: String) {
@@ -34,9 +34,9 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         self.init(endpoint, folder: names.joined(separator: "/"))
     }
 
-    /// Removes a colon at the end only if the text is no address with it, because an IPv6 address can end with two. A
-    /// colon with two slashes after it belongs to a link and is not removed: a mistyped link may have a code in it,
-    /// which must not be looked up as a name.
+    /// Parses the part before the path. A colon at its end is removed only if the part is not an address with the
+    /// colon, because an IPv6 address can end with two colons. A colon before two slashes belongs to a link and is not
+    /// removed: a mistyped link can contain a code, which must not be looked up as a name.
     private static func endpoint(_ host: Substring.UTF8View, before path: Substring.UTF8View) -> Endpoint? {
         if let endpoint = Endpoint(String(Substring(host)), defaultPort: defaultPort) { return endpoint }
         guard host.last == UInt8(ascii: ":"), !path.isEmpty, !path.starts(with: "//".utf8) else { return nil }
@@ -65,7 +65,7 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         return ServerAddress(endpoint, folder: [folder, name].filter { !$0.isEmpty }.joined(separator: "/"))
     }
 
-    /// The server alone, as the list of known servers has it: names in lower case, always with a port.
+    /// The server alone, in the form of the list of known servers: names in lower case, always with a port.
     public var server: String {
         switch endpoint {
         case .internet: "\(endpoint)".lowercased()

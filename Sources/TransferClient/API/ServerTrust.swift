@@ -13,21 +13,21 @@ public struct ServerTrust: Sendable {
         case ask(@Sendable (UnknownServer) async -> Bool)
     }
 
-    /// The only key that is trusted, whatever else is known; nil to trust any known key.
+    /// The only key that is trusted, whatever keys are known; nil to trust any known key.
     public var key: KeyFingerprint?
 
     /// The key that the server has announced in the network (`FoundServer.fingerprint`); nil if there was no
-    /// announcement. It makes no server trusted, because announcements can be copied. A server that shows another key
-    /// is refused, because it is not the one that was found.
+    /// announcement. An announcement makes no server trusted, because announcements can be copied. A server that shows
+    /// another key is refused, because it is not the one that was found.
     public var announced: KeyFingerprint?
 
-    /// Whether `key` is remembered for the address once the server has proved that it has it.
+    /// Whether `key` is remembered for the address once the server has proved that it holds this key.
     public var keepsKey = false
 
     /// What to do about an unknown server.
     public var firstContact = FirstContact.refuse
 
-    /// The list with known keys; nil to know and remember none.
+    /// The list of known keys; nil to know no keys and to remember none.
     public var known: KnownServers?
 
     /// Trusts the servers in the user's own list.
@@ -38,12 +38,13 @@ public struct ServerTrust: Sendable {
 
 /// A server whose key the client does not know and for which no trusted certificate vouches.
 public struct UnknownServer: Sendable, Equatable {
-    /// The address as the list of known servers has it.
+    /// The address in the form of the list of known servers.
     public let address: String
 
     /// The fingerprint of the key that the server shows; the server logs the same one when it starts.
     public let fingerprint: KeyFingerprint
 
-    /// Whether the server states in TLS that it speaks Transfer. If not, it is another service, or is behind one.
+    /// Whether the server states in TLS that it speaks Transfer. If not, it is another service, or another service is
+    /// in front of it.
     public var speaksTransfer = true
 }

@@ -3,9 +3,9 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Creating, moving and copying folders and files on the server. Each change is one atomic step there, and durable when
-/// it is reported. Paths are below the folder of the server's address. The events throw `TransferFailure`,
-/// `unsupported` if the server is too old.
+/// Creating, moving and copying folders and files on the server. The server makes each change in one atomic step, and
+/// the change is durable when it is reported. Paths are below the folder of the server's address. The events throw
+/// `TransferFailure`, `unsupported` if the server is too old.
 extension TransferClient {
     /// Creates folders and their parent folders. A folder that exists already is not an error.
     ///
@@ -14,10 +14,10 @@ extension TransferClient {
         change(paths) { path in .make(MakeRequest(.directory, path: path)) }
     }
 
-    /// Moves files and folders to other paths, and creates the parent folders of these.
+    /// Moves files and folders to new paths, and creates the parent folders of the new paths.
     ///
     /// - Parameters:
-    ///   - moves: the path and the new path of each.
+    ///   - moves: the old and the new path of each entry.
     ///   - replaces: whether a file replaces another file at its new path.
     /// - Returns: one report for each move, in their order.
     public func move(
@@ -49,13 +49,14 @@ extension TransferClient {
     /// content is sent.
     ///
     /// - Parameters:
-    ///   - copies: the path of each and the path of the copy, whose parent folders are created.
+    ///   - copies: the path of each entry and the path of the copy, whose parent folders are created.
     ///   - isRecursive: whether folders are copied; otherwise a folder is reported as `wrongForm`.
     ///   - replaces: whether copies replace files and links at their paths. An existing folder stays, and the contents
-    ///     are added.
+    ///     of the copied folder are added to it.
     ///   - unlisted: called for each folder with names that cannot be part of a path.
-    /// - Returns: one report for each entry, with the path of the copy, or that of the source if the error is there.
-    /// The sequence throws `TransferFailure`: `rejected` if a folder cannot be listed; then no file is copied.
+    /// - Returns: one report for each entry, with the path of the copy, or with the path of the source if the error
+    ///   concerns the source. The sequence throws `TransferFailure`: `rejected` if a folder cannot be listed; then no
+    ///   file is copied.
     package func copyTrees(
         _ copies: [(path: String, target: String)], isRecursive: Bool, replaces: Bool = false,
         unlisted: @escaping @Sendable (UnlistedNames) -> Void = { _ in }
@@ -94,9 +95,9 @@ extension TransferClient {
 
 /// Removing entries on the server. Paths are below the folder of the server's address.
 extension TransferClient {
-    /// Removes files, and with `isRecursive` also folders with their contents. An entry with a successful report is
-    /// gone: for good, or to the trash, where it counts as one. The server's top folder is reported as `invalidPath`,
-    /// because it cannot be removed.
+    /// Removes files, and with `isRecursive` also folders with their contents. An entry with a successful report was
+    /// removed for good, or was moved to the trash, where even a folder counts as one entry. The server's top folder is
+    /// reported as `invalidPath`, because it cannot be removed.
     ///
     /// - Parameter keepsInTrash: whether entries go to the trash even if the server would remove them for good.
     /// - Returns: one report for each path.
@@ -126,18 +127,18 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Asks what a removal would do, before the server looks at any path.
+    /// Asks whether this client may remove entries and where they would go, before any path is named to the server.
     ///
     /// - Parameter keepsInTrash: as for `remove`.
     /// - Returns: the refusal if the server lets this client remove nothing, otherwise nil; and whether removed entries
-    ///   go to the trash, as far as the server says so.
+    ///   go to the trash, as far as the server says.
     package func removalTerms(
         keepsInTrash: Bool
     ) async throws(TransferFailure) -> (refusal: RemovalReport?, goesToTrash: Bool) {
         let features = try await features(needs: keepsInTrash ? [.files, .trees] : .files)
         let goesToTrash = keepsInTrash || features.contains(.trashes)
         guard features.contains(.trees) else { return (nil, goesToTrash) }
-        // Exactly the clients that may remove entries may list the trash.
+        // A client may list the trash if and only if it may remove entries.
         do throws(TransferFailure) {
             _ = try await trash()
             return (nil, goesToTrash)
@@ -159,7 +160,7 @@ extension TransferClient {
     }
 }
 
-/// The server's trash. Paths are those that entries had before, below the folder of the server's address.
+/// The server's trash. Paths are the former paths of the entries, below the folder of the server's address.
 extension TransferClient {
     /// Lists the batches in the trash, the newest first.
     ///
@@ -208,8 +209,8 @@ extension TransferClient {
     /// Moves entries from the trash to the paths that they had. If another entry has the path now, the result is
     /// `pathConflict`.
     ///
-    /// - Parameter replaces: whether an entry replaces a file or link at its path, which goes to the trash if the
-    ///   server has one.
+    /// - Parameter replaces: whether an entry replaces a file or link that now has its path. The replaced file or link
+    ///   goes to the trash if the server has one.
     /// - Returns: one report for each path, in the order of `paths`.
     public func restore(
         _ paths: [String], from batch: TrashedBatch, replacing replaces: Bool = false
@@ -238,7 +239,8 @@ extension TransferClient {
         let shared = ListTaker.Shared(
             requestContext, queue, events, isRecursive: isRecursive, wantsDetails: false, wantsAll: isRecursive,
             trash: place)
-        // Most batches have nothing of most folders, so a missing folder is only an error for the list of batches.
+        // Most batches contain nothing from a given folder, so a missing folder is an error only for the list of
+        // batches.
         shared.ask(folder, isFirst: place == .top)
         run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
         return RequestEvents(events)
@@ -246,32 +248,32 @@ extension TransferClient {
 }
 
 extension ResultCode {
-    /// Whether the result means that a batch has no entry at a path, also if something else is in the way, such as a
-    /// removed link.
+    /// Whether the result means that a batch has no entry at a path. This includes results for a path that another
+    /// entry blocks, such as a removed link.
     var isAbsenceInTrash: Bool { [.notFound, .invalidPath, .wrongForm].contains(self) }
 }
 
-/// A source was not removed.
+/// The reason why a source was not removed.
 public struct SourceKept: Error, Sendable, Equatable {
     /// A sentence for the user with the reason.
     public let reason: String
 
-    /// Whether the source is a directory that still has entries, which have reports of their own or were not to be
-    /// sent.
+    /// Whether the source is a directory that still has entries. They have separate reports, or were not to be sent.
     public var isOccupied = false
 }
 
 extension TransferClient {
     /// Removes the source of a pushed file once the server has a durable copy.
     ///
-    /// The file is removed only if all of this is true: the server has acknowledged exactly its content as durable, and
-    /// answers a new question that it still has it under the same path; it is still the same file with the same size
-    /// and time of modification; it is not the stored file itself, which may happen if the source lies in the server's
-    /// own directory, by whatever path; and no process has it open for writing, as far as the kernel reports that. A
-    /// file that was not read for the push, because the server knew it, is read and compared first. After a push with
-    /// `archives`, symbolic links are removed as well, and directories when they are empty.
+    /// The file is removed only if all of this is true: the server has acknowledged exactly this content as durable,
+    /// and confirms when it is asked again that it still has the content under the same path; the source is still the
+    /// same file with the same size and time of modification; the source is not the stored file itself, which is
+    /// possible if it lies in the server's own directory, whatever path leads there; and no process has the source open
+    /// for writing, as far as the kernel reports that. A file that the push did not read, because the server knew it,
+    /// is read and compared first. After a push with `archives`, symbolic links are removed as well, and directories
+    /// when they are empty.
     ///
-    /// Call it after everything that may replace the stored file.
+    /// Call this function after everything that can replace the stored file.
     ///
     /// - Parameter report: a report of a push of this client.
     /// - Throws: `SourceKept` if the source was not removed.
@@ -279,16 +281,16 @@ extension TransferClient {
         for result in await removeSources(of: [report]) { try result.get() }
     }
 
-    /// Removes the sources of many reports, under the conditions of `removeSource(of:)`. It costs little more than for
-    /// one, because one connection asks about many.
+    /// Removes the sources of many reports, under the conditions of `removeSource(of:)`. Many removals cost little more
+    /// than one, because one connection asks about many sources.
     ///
     /// - Returns: one result for each report, in the order of `reports`.
     public func removeSources(of reports: [UploadReport]) async -> [Result<Void, SourceKept>] {
         var results: [Result<Void, SourceKept>] = []
         for start in stride(from: 0, to: reports.count, by: Self.uploadsAtOnce) {
             let some = reports[start..<min(start + Self.uploadsAtOnce, reports.count)]
-            // Look up before making witnesses: once a stored file has got a second name, the server would have to read
-            // it to recognize it.
+            // Look up the uploads before witnesses are made. A witness is a second name; if it belongs to a stored
+            // file, the server would have to read that file to recognize it.
             let stored = await lookUp(some)
             for start in stride(from: some.startIndex, to: some.endIndex, by: Self.sourcesAtOnce) {
                 results += await remove(some[start..<min(start + Self.sourcesAtOnce, some.endIndex)], stored)
@@ -297,7 +299,7 @@ extension TransferClient {
         return results
     }
 
-    /// The key for temporary names that a push changes back; nil if it does not.
+    /// The key with which a push recognizes the temporary names that it changes back; nil if it changes none back.
     var sweeps: WitnessKey? { requestContext.configuration.givesNamesBack ? sweptDirectories.key : nil }
 
     /// The format and dimensions of a pushed picture, read from its file if the push did not read it; nil if it is no
@@ -317,13 +319,14 @@ extension TransferClient {
     /// The number of uploads that are looked up over one connection.
     private static let uploadsAtOnce = 4096
 
-    /// The number of sources asked about together; each holds a descriptor of a directory meanwhile.
+    /// The number of sources that the client asks about together. Each keeps a descriptor of a directory open
+    /// meanwhile.
     private static let sourcesAtOnce = 256
 
     /// Seconds for which a lost connection is retried; short, because the user waits and can push again instead.
     private static let patience = 10.0
 
-    /// - Parameter stored: the server's answers about their uploads.
+    /// - Parameter stored: the server's answers about the uploads of these reports.
     private func remove(
         _ reports: ArraySlice<UploadReport>, _ stored: SourceAnswers
     ) async -> [Result<Void, SourceKept>] {

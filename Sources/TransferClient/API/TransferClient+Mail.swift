@@ -11,7 +11,7 @@ import TransferSystem
 /// client has sent them with `ClientConfiguration.recipients`. All functions and their events throw `TransferFailure`,
 /// `unsupported` if this client has no mailbox.
 extension TransferClient {
-    /// Asks the server as whom it knows this client.
+    /// Asks the server under which name it knows this client.
     ///
     /// - Throws: `TransferFailure`: `rejected(.notFound)` if the server has no name for this client.
     public func whoami() async throws(TransferFailure) -> Person {
@@ -29,8 +29,8 @@ extension TransferClient {
     /// Lists the deliveries that wait for this client, in the order in which the server received them.
     ///
     /// - Parameters:
-    ///   - senders: the names of those whose deliveries are wanted; empty for all.
-    ///   - watches: whether the events go on with later deliveries, until they are cancelled.
+    ///   - senders: the names of the senders whose deliveries are wanted; empty for all.
+    ///   - watches: whether the sequence continues with later deliveries, until it is cancelled.
     public func inbox(from senders: [String] = [], watches: Bool = false) -> RequestEvents<Delivery> {
         mail(.inbox, people: senders, watches: watches)
     }
@@ -39,8 +39,8 @@ extension TransferClient {
     ///
     /// - Parameters:
     ///   - people: the names of the recipients wanted; empty for all.
-    ///   - wantsReceipts: whether delivered ones have their receipts.
-    ///   - watches: whether the events go on, until they are cancelled, with later deliveries and again with every
+    ///   - wantsReceipts: whether delivered ones are listed with their receipts.
+    ///   - watches: whether the sequence continues, until it is cancelled, with later deliveries and again with every
     ///     delivery that changes.
     ///   - number: the events have only deliveries with larger numbers.
     public func sent(
@@ -49,7 +49,7 @@ extension TransferClient {
         mail(.sent, people: people, watches: watches, wantsReceipts: wantsReceipts, after: number)
     }
 
-    /// Like `sent`, until it is cancelled, with an event after the last delivery that existed at the beginning.
+    /// Like `sent` with `watches`, but with an additional event after the last delivery that existed at the beginning.
     package func watchSent(to people: [String], wantsReceipts: Bool) -> RequestEvents<MailNews> {
         let events = EventQueue<MailNews>()
         let plan = MailPlan(
@@ -60,9 +60,9 @@ extension TransferClient {
     }
 
     /// Receives the deliveries that wait for this client. Each one appears under its name in the directory when it is
-    /// complete, verified and durable, and only then the client reports it to the server. For a name that is taken, see
-    /// `ClientConfiguration.conflict`. An interrupted long delivery is resumed, and content that is here already is not
-    /// fetched again.
+    /// complete, verified and durable, and only then does the client report it to the server. For a name that is taken,
+    /// see `ClientConfiguration.conflict`. An interrupted long delivery is resumed, and content that this machine
+    /// already has is not fetched again.
     ///
     /// - Parameter directory: created if it is missing; names that others chose never lead out of it.
     /// - Returns: the events, which end when every delivery that waited has its report. They throw `TransferFailure` if
@@ -118,8 +118,8 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Reports that the complete content of deliveries to this client is on stable storage here, and signs that with
-    /// this client's key, if it has one. Deliveries that were reported or declined before stay as they are.
+    /// Reports to the server that the complete content of deliveries to this client is on stable storage, and signs the
+    /// report with this client's key, if it has one. Deliveries that were reported or declined before stay as they are.
     ///
     /// - Throws: `TransferFailure`, `rejected` if one of them was never addressed to this client.
     public func settle(_ deliveries: [VerifiedDelivery]) async throws(TransferFailure) {
@@ -170,7 +170,8 @@ extension TransferClient {
 }
 
 extension TransferClient {
-    /// Remembers the key that signed a sealed delivery as its sender's, if none is known. Reads and writes a file.
+    /// Remembers the key that signed a sealed delivery as the sender's key, if no key of the sender is known. It reads
+    /// and writes a file.
     ///
     /// - Parameter delivery: a delivery that this client has listed.
     /// - Returns: the key's fingerprint if it was seen for the first time; otherwise nil.
@@ -197,7 +198,7 @@ extension TransferClient {
     /// Asks the server for the keys of the recipients, and compares them with the known ones.
     ///
     /// - Parameter tell: receives sentences for the user.
-    /// - Throws: `TransferFailure` if a recipient has no key, or another one than is known.
+    /// - Throws: `TransferFailure` if a recipient has no key, or a key that differs from the known one.
     func prepareSealing(
         for names: [String], _ tell: @escaping @Sendable (String) -> Void
     ) async throws(TransferFailure) -> SealedPush {
@@ -283,7 +284,7 @@ extension TransferClient {
 
     /// Publishes this client's sealing key on the server, unless the server has it.
     ///
-    /// - Returns: whether it was published now; false also if this client has no key or no name there.
+    /// - Returns: whether it was published now; false also if this client has no key, or no name on the server.
     /// - Throws: `TransferFailure` if the server cannot be asked.
     @discardableResult
     public func introduce() async throws(TransferFailure) -> Bool {
@@ -314,20 +315,20 @@ extension TransferClient {
 }
 
 extension Person {
-    /// The certificates of the keys to seal for, each signed by an identity key that only the server claims to be this
-    /// person's.
+    /// The certificates of this person's sealing keys. Each is signed by an identity key, and only the server vouches
+    /// that this identity key is the person's.
     package var certificates: [SealingCertificate] { sealingKey.map { SealingCertificate.list($0) } ?? [] }
 }
 
 extension SealingIdentity {
-    /// The list to publish; nil if this client's key is in the published one.
+    /// The list of certificates to publish; nil if the published list already contains this client's key.
     ///
     /// - Parameter published: the certificates that the server has of this person.
     func introduction(to published: [SealingCertificate]) -> [UInt8]? {
         let own = published.first { $0.owner == key.key }
         guard own?.recipient != sealing.recipient else { return nil }
-        // It must be newer than the last one even if the clock was set back: clients that know the last one refuse an
-        // older one.
+        // The new certificate must be newer than the last one, even if the clock was set back, because clients that
+        // know the last one refuse an older one.
         let issued = max(UTCTime.now, own?.issued.advanced(bySeconds: 1) ?? .now)
         return SealingCertificate(sealing.recipient, by: key, at: issued).added(to: published)
     }

@@ -85,10 +85,10 @@ extension TransferClient {
         pull(paths.map { Download($0) }, to: directory)
     }
 
-    /// Pulls files that get other names here, or that patterns select.
+    /// Pulls files that get other names on this machine, or that patterns select.
     ///
     /// - Parameters:
-    ///   - downloads: what to pull; the next one is taken when there is room for it.
+    ///   - downloads: what to pull; the client takes the next element when there is room for it.
     ///   - isPreview: whether to report each file that would be fetched, without fetching or changing anything.
     public func pull(
         _ downloads: some Sequence<Download> & Sendable, to directory: String = ".", isPreview: Bool = false
@@ -129,7 +129,7 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    /// Pulls files whose entries are known, each to the path that it states.
+    /// Pulls files whose entries are known, each to its `target`.
     func pull(_ files: [PullFile], to destination: PullDirectory) -> RequestEvents<PullEvent> {
         let events = EventQueue<PullEvent>()
         let context = requestContext
@@ -175,7 +175,7 @@ extension TransferClient {
 
     /// - Parameters:
     ///   - resume: called when there is room for more events.
-    ///   - failure: the reason why the request failed although the server answered everything; nil if it did not.
+    ///   - failure: the reason why the request failed although the server answered everything; nil if it did not fail.
     ///   - end: called with the result for final work; returns the result to report.
     func converse<Event>(
         _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,

@@ -15,7 +15,7 @@ import TransferSystem
 /// }
 /// ```
 public final class TransferClient: Sendable {
-    /// The server, with the folder below which paths are.
+    /// The server, and the folder to which paths are relative.
     public let server: ServerAddress
 
     private let configuration: ClientConfiguration
@@ -80,7 +80,7 @@ public final class TransferClient: Sendable {
 
     /// Creates a client and checks that the server answers and lets it in.
     ///
-    /// - Throws: `TransferFailure` if it does not, or as `init` does.
+    /// - Throws: `TransferFailure` if the server does not, or for the reasons of `init`.
     public static func connect(
         to server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()
     ) async throws(TransferFailure) -> TransferClient {
@@ -100,8 +100,8 @@ public final class TransferClient: Sendable {
             security: security)
     }
 
-    /// Recognizes the server's own directory among the sources; nil for a push that does not go into the server's tree,
-    /// or for protocols without such questions.
+    /// Recognizes the server's own directory among the sources; nil for a push to recipients, which stores nothing in
+    /// the server's tree, and for protocols that cannot ask for the server's directory.
     var places: ServerPlaces? {
         guard server.web == nil, configuration.classic == nil, configuration.recipients.isEmpty else { return nil }
         return ServerPlaces(requestContext, knownPlaces, sweptDirectories.key)
@@ -114,14 +114,15 @@ public final class TransferClient: Sendable {
     /// Pushes the uploads of a sequence in order, and takes the next one when there is room for it. A failed upload
     /// ends only itself.
     ///
-    /// - Returns: the events, which end when every upload has its report. They throw `TransferFailure` if no connection
-    ///   can be made, or a lost one not again in time.
+    /// - Returns: the events, which end when every upload has its report. They throw `TransferFailure` if the client
+    ///   cannot connect, or cannot connect again in time after it has lost a connection.
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
         configuration.archives ? archive(uploads) : push(uploads, archive: nil)
     }
 
     /// - Parameters:
-    ///   - archive: notes folders, links and other names, which this push does not send; nil outside an archive.
+    ///   - archive: takes note of folders, links and further names of files, which this push does not send; nil outside
+    ///     an archive.
     ///   - command: the number of the command that the push is part of; random for a separate push.
     func push(
         _ uploads: some Sequence<Upload> & Sendable, archive: ArchiveNotes?,
@@ -188,7 +189,8 @@ public final class TransferClient: Sendable {
     /// Pushes one upload, or one directory with everything in it, and waits for its end.
     ///
     /// - Returns: one report for each file.
-    /// - Throws: `TransferFailure` if no connection can be made, or a lost one not again in time.
+    /// - Throws: `TransferFailure` if the client cannot connect, or cannot connect again in time after it has lost a
+    ///   connection.
     public func push(_ upload: Upload) async throws(TransferFailure) -> [UploadReport] {
         var reports: [UploadReport] = []
         var events = push([upload]).makeAsyncIterator()
@@ -219,7 +221,7 @@ extension ClientConfiguration.Security {
 }
 
 extension ClientConfiguration {
-    /// The reason why nothing can be sent to the recipients; nil if it can, or without recipients.
+    /// The reason why nothing can be sent to the recipients; nil if sending is possible, or if there are no recipients.
     fileprivate var recipientsFailure: TransferFailure? {
         guard !recipients.isEmpty else { return nil }
         guard recipients.reduce(0, { $0 + 1 + $1.utf8.count }) <= Self.mostRecipientBytes, Recipients(recipients) != nil
@@ -244,8 +246,8 @@ extension ClientConfiguration {
 }
 
 extension ClientConfiguration {
-    /// The reason why the server cannot keep the attributes that `archives` demands; nil if it can, or if it is not
-    /// set.
+    /// The reason why the server cannot keep the attributes that `archives` demands; nil if it can, or if `archives` is
+    /// not set.
     fileprivate func archiveFailure(_ server: ServerAddress) -> TransferFailure? {
         guard archives, classic != nil || server.web != nil || !recipients.isEmpty else { return nil }
         let place = recipients.isEmpty ? "A server that speaks another protocol" : "A mailbox"

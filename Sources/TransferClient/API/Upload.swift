@@ -21,14 +21,14 @@ public struct Upload: Sendable {
     /// The kind of content; nil to detect it from the content.
     public var kind: ContentKind?
 
-    /// The place below a directory where the source was found; nil for a source that was named.
+    /// The place below a directory where the source was found; nil for a source that the caller named.
     var place: SourcePlace?
 
     /// The identity that the file at the path must have to be sent; nil to send any file.
     var expected: SourceFile.Identity?
 
-    /// The version of the stored file that it may replace; `FileVersion.none` for no file, nil for any. Only for a path
-    /// source, and for servers with the feature `versions`.
+    /// The version of the stored file that this upload may replace; `FileVersion.none` if it must not replace a file,
+    /// nil if it may replace any. It requires a path source, and a server with the feature `versions`.
     var replaceable: FileVersion?
 
     /// A file, or a directory with everything in it.

@@ -37,7 +37,7 @@ public struct UploadReport: Sendable, Equatable {
     /// The size of the content in bytes.
     public var size: UInt64
 
-    /// The digest that the server computed of the stored content; nil if it stated none.
+    /// The digest that the server computed of the stored content; nil if the server stated no digest.
     public var digest: Digest?
 
     /// Whether the server has compared the stored content with what was sent. Servers of classic framings and other
@@ -47,12 +47,12 @@ public struct UploadReport: Sendable, Equatable {
     /// Whether the server had synced the file and its directory to disk before it answered.
     public var isDurable = false
 
-    /// Whether it replaced other content at its path (`ConflictPolicy.overwrite`). It is false if the server does not
-    /// say so, as older servers and other HTTP servers.
+    /// Whether the upload replaced other content at its path (`ConflictPolicy.overwrite`). It is false if the server
+    /// does not say so, as with older servers and other HTTP servers.
     public var hasReplaced = false
 
-    /// The batch in the server's trash that has the replaced content; nil if it is not kept, or the server no longer
-    /// knows.
+    /// The batch in the server's trash that has the replaced content; nil if the content is not kept, or if the server
+    /// no longer knows the batch.
     public var trash: TrashedBatch?
 
     /// The server's signed receipt, which was verified and describes this upload. It exists if receipts are wanted and
@@ -65,7 +65,8 @@ public struct UploadReport: Sendable, Equatable {
     /// The number of times that sending began; 0 if the server knew the upload already.
     public var attempts = 0
 
-    /// The path that the client asked for, including the server's folder; nil if there was none yet.
+    /// The path that the client asked for, including the server's folder; nil if the upload failed before it had a
+    /// path.
     package var destination: String?
 
     /// Whether a server of another make has compared a digest that the client sent, or has stated the digest of what
@@ -89,7 +90,8 @@ public struct UploadReport: Sendable, Equatable {
     /// The place of the source; nil if it has no local path.
     var place: SourcePlace?
 
-    /// The identity of the file that the content was read from, or that stood for it; nil if the source is no file.
+    /// The identity of the file that was read, or that was looked up on the server instead of being read; nil if the
+    /// source is no file.
     var file: SourceFile.Identity?
 
     /// Whether the stored entry existed already and now has other permissions, times, extended attributes or another
@@ -260,7 +262,7 @@ extension Failure {
     static func answered(_ fault: Failure, _ answer: HTTPAnswer) -> Failure {
         let words = answer.json?["detail"].text ?? answer.json?["message"].text
         let shown = words.map { String(decoding: $0.utf8.prefix(mostWords), as: UTF8.self) }
-        // Only an error status may change the code: with any other, the client itself has found the fault.
+        // Only an error status may change the code: with any other status, the client itself has found the fault.
         let code = answer.head.status >= 400 ? answer.refusal ?? fault.code : fault.code
         return Failure(code, shown.map { "\(fault.message) It says: \($0)" } ?? fault.message)
     }

@@ -1,15 +1,15 @@
 import TransferIO
 import TransferModel
 
-/// How many connections a push may have, in the course of time.
+/// How many connections a push may have, depending on the time since it began and on the line.
 struct LaneAllowance: Equatable {
     /// The most lanes in all.
     let most: Int
 
-    /// The number of these that may be opened at once.
+    /// The number of lanes that may be opened before `patience` has passed.
     let prompt: Int
 
-    /// Whether the user has chosen their number.
+    /// Whether the user has chosen the number of lanes.
     var isChosen = false
 
     /// The most lanes over a line where losses hold each lane down.
@@ -18,22 +18,22 @@ struct LaneAllowance: Equatable {
     /// A push that lasts longer than this waits for the network rather than for cores.
     static let patience = Interval.seconds(2)
 
-    /// The most lanes over a line that TCP measures. Measured: over 100 Mbit/s and 80 ms, one lane fills the line; over
-    /// 50 Mbit/s and 600 ms, two are a quarter faster than one. Four were a tenth faster only there, and slower
-    /// elsewhere, over 20 Mbit/s and 150 ms with 1 % loss by a fifth and more: the last lanes find no room and finish
-    /// last.
+    /// The most lanes over a line whose bandwidth TCP measures. In tests over 100 Mbit/s and 80 ms, one lane filled the
+    /// line; over 50 Mbit/s and 600 ms, two were a quarter faster than one. Four were a tenth faster only there.
+    /// Elsewhere they were slower, over 20 Mbit/s and 150 ms with 1 % loss by a fifth and more: the last lanes find no
+    /// room and finish last.
     private static let mostMeasured = 2
 
-    /// With a round trip of at least this, a push waits for the line.
+    /// With a round trip of at least this length, the line limits a push, and not a core.
     private static let far = Interval.milliseconds(5)
 
-    /// The share of time for which memory holds a connection back above which another one helps: both kernels limit the
-    /// bytes under way of one connection (`tcp_rmem` and `tcp_wmem` of tcp(7)).
+    /// If memory holds a connection back for at least this share of the time, another lane helps: both kernels limit
+    /// the bytes under way of one connection (`tcp_rmem` and `tcp_wmem` of tcp(7)).
     private static let mostHeld = 0.25
 
     /// - Parameters:
     ///   - time: the time since the first lane was opened.
-    ///   - link: TCP's measurements of that lane; nil if unknown.
+    ///   - link: TCP's measurements of the first lane; nil if unknown.
     ///   - governed: the number that `LossGovernor` wants; nil if it does not decide.
     func lanes(after time: Interval, over link: LinkReading? = nil, governed: Int? = nil) -> Int {
         let lanes = time < Self.patience ? prompt : most
@@ -48,7 +48,7 @@ struct LaneAllowance: Equatable {
         !isChosen && isFar(link) && !link.measuresBandwidth
     }
 
-    /// Whether the server is so distant that a push waits for the line.
+    /// Whether the server is so distant that the line limits a push.
     func isFar(_ link: LinkReading) -> Bool { link.leastRoundTrip >= Self.far.nanoseconds }
 }
 
@@ -57,8 +57,8 @@ extension ClientConfiguration {
     /// cores, and on a single one a second lane made small files 4 % slower.
     private static let mostAutomaticLanes = 4
 
-    /// The bytes a second that each lane must be able to send: the rate that servers require by default, so that none
-    /// is taken for dead.
+    /// The bytes a second that each lane must be able to send: servers require this rate by default, and regard a
+    /// slower lane as dead.
     private static let leastLaneBandwidth: UInt64 = 1 << 10
 
     /// The number of lanes for which `bandwidth` is enough.

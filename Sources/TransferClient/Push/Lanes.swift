@@ -1,15 +1,17 @@
 import TransferIO
 import TransferModel
 
-/// The lanes of one push besides the first: how many there may be, and when another one is wanted. They only help: a
-/// lost one gives its uploads back, and the push goes on without it.
+/// The lanes of one push besides the first: how many there may be, and when another one is wanted. The push can do
+/// without them: the uploads of a lost lane go back to the feed.
 ///
 /// `@unchecked Sendable`: used on the run's loop only.
 final class Lanes: @unchecked Sendable {
-    /// The bytes to send before another lane is worth its handshake: at first, and when no work was found for one.
+    /// The bytes that a lane produces before it requests another one, so that the handshake is worth it: at first the
+    /// lower bound, then twice as many after each request, up to the upper bound.
     static let worthwhile = 1 << 20...64 << 20
 
-    /// The lost lanes after which no more are opened, because this server or network does not seem to allow them.
+    /// The number of lost lanes after which no more are opened, because this server or network does not seem to allow
+    /// them.
     private static let mostLosses = 3
 
     /// What the server still accepts from this push.
@@ -34,8 +36,8 @@ final class Lanes: @unchecked Sendable {
     private(set) var isOver = false
     private(set) var acceptance = Acceptance.everything
 
-    /// Whether a lane had sent parts and was lost before the server answered on it. The server may have accepted them,
-    /// and then refuses them to older connections as `incomplete`.
+    /// Whether a lane had sent parts and was lost before the server answered on it. The server may have accepted these
+    /// parts, and then refuses them as `incomplete` on older connections.
     var hasDoubtfulParts = false
 
     /// Whether the server has answered on any lane, including the first.
@@ -90,12 +92,12 @@ final class Lanes: @unchecked Sendable {
         isClosed = false
         hasDoubtfulParts = false
         acceptance = .everything
-        // It may be another server, which has not said yet what it accepts.
+        // The new connection may lead to another server, which has not said yet what it accepts.
         takesPieces = false
     }
 
-    /// The most chunks that wait on each lane if losses decide about lanes: no other lane can send them, and with more
-    /// lanes each is slower. Otherwise nil.
+    /// The most chunks that wait on each lane if losses decide about the number of lanes; otherwise nil. There are few,
+    /// because no other lane can send them, and each lane is slower if there are more lanes.
     var chunksAhead: Int? { governor == nil ? nil : isHeldDown ? 1 : 2 }
 
     /// How lanes share long files at present.
@@ -109,14 +111,15 @@ final class Lanes: @unchecked Sendable {
     /// Whether losses hold each lane down.
     private var isHeldDown: Bool { governor.map { $0.lanes > LossGovernor.fewest } ?? false }
 
-    /// The bytes of content in each chunk. Chunks that wait on a lane that losses hold down are late by seconds.
+    /// The bytes of content in each chunk. Chunks are smaller if losses hold the lanes down, because waiting chunks
+    /// would be late by seconds.
     var chunkContent: Int { isHeldDown ? 64 << 10 : OutgoingChunk.payloadSize }
 
     /// The limit of unsent bytes in the kernel for each observed lane.
     private var unsent: StreamSocket.Unsent { isHeldDown ? .little : .far }
 
-    /// Whether several lanes may be opened at once: the push waits for the line instead of a core, and there was work
-    /// for the last lane.
+    /// Whether several lanes may be opened at once: the line limits the push, and not a core, and there was work for
+    /// the last lane.
     var opensSeveral: Bool { governor != nil && hasFoundWork }
 
     /// Notes that the server has answered on a lane.

@@ -1,12 +1,13 @@
 import TransferIO
 import TransferModel
 
-/// Decides how many lanes a push may have over a distant line where TCP takes each loss for a full queue (Reno, CUBIC).
-/// A loss without a queue slows a connection down without need, so only many connections fill a line that loses
+/// Decides how many lanes a push may have over a distant line where TCP interprets each loss as a full queue (Reno,
+/// CUBIC). A loss without a queue slows a connection down without need, so only many connections fill a line that loses
 /// packets.
 ///
-/// If packets are lost without a queue, it makes the lanes four times as many, and takes that back if they bring
-/// nothing. A queue means that the line is full, and that more lanes would only take from other users.
+/// If packets are lost without a queue, the governor allows four times as many lanes, and goes back to the former
+/// number if the rate does not rise. A queue means that the line is full, and that more lanes would only take from
+/// other users.
 struct LossGovernor {
     /// The time between two observations of the lanes.
     static let interval = Interval.milliseconds(100)
@@ -18,30 +19,31 @@ struct LossGovernor {
     /// 3).
     static let most = 32
 
-    /// The factor of a step. Smaller steps take longer in all, and each is compared with lanes that have only just
-    /// begun, which carry more than they do later.
+    /// The factor by which a step multiplies the lanes. Smaller steps take longer in all, and each is compared with
+    /// lanes that have only just begun, which carry more than they do later.
     private static let step = 4
 
     /// The factor by which a step must raise the rate to be kept.
     private static let leastGain = 1.15
 
-    /// A length of time: in round trips, and in seconds at least.
+    /// A length of time: a number of round trips, but at least a number of seconds.
     private struct Span {
         let roundTrips: Double
         let least: Double
     }
 
-    /// How long new lanes have to prove themselves: two or three round trips to connect, and five until most have lost
-    /// something for the first time.
+    /// The time that new lanes have to raise the rate. They need two or three round trips to connect, and five until
+    /// most of them have lost a packet for the first time.
     private static let trial = Span(roundTrips: 16, least: 1)
 
     /// The time over which bytes are counted.
     private static let window = Span(roundTrips: 3, least: 0.5)
 
-    /// The time for which losses are attributed to a queue that was seen: they are noticed and repaired only later.
+    /// The time for which losses are attributed to a queue that was seen, because TCP notices and repairs losses later
+    /// than they happen.
     private static let blame = Span(roundTrips: 4, least: 0.75)
 
-    /// The rest after the first useless step; it doubles after each further one, up to `longestRest`. Lanes that have
+    /// The pause after the first useless step; it doubles after each further one, up to `longestRest`. Lanes that have
     /// just begun carry more than they do later, so the rate before a step may have been measured too high, and the
     /// line may have changed.
     private static let firstRest = trial
@@ -49,7 +51,8 @@ struct LossGovernor {
 
     private enum Phase {
         case watching
-        /// More lanes are being tried, since a time, compared with the rate and the number of lanes before.
+        /// More lanes are being tried since a time. `before` is the rate before this step, and `fewer` the number of
+        /// lanes.
         case trying(since: MonotonicTime, before: Double, fewer: Int)
         case resting(since: MonotonicTime)
     }
@@ -66,7 +69,7 @@ struct LossGovernor {
     private let most: Int
     private var phase = Phase.watching
     private var last: Look?
-    /// The bytes that arrived, the end of the interval, and its seconds; the oldest first.
+    /// For each interval, the oldest first: the bytes that arrived, the end of the interval, and its length in seconds.
     private var arrivals: [(bytes: Double, until: MonotonicTime, seconds: Double)] = []
     /// The shortest round trip of all lanes, in seconds.
     private var leastRoundTrip = Double.infinity
@@ -132,7 +135,7 @@ struct LossGovernor {
         }
     }
 
-    /// The length of the present rest, in seconds.
+    /// The length of the present pause, in seconds.
     private var rest: Double {
         let doublings = Double(1 << max(0, failures - 1))
         return min(length(of: Self.firstRest) * doublings, max(Self.longestRest, length(of: Self.firstRest)))

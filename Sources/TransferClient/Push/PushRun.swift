@@ -76,8 +76,8 @@ extension PushRun: ReconnectingRun {
         context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
     }
 
-    /// Whether uploads remain. It reports those that cannot be sent. A connection that is lost after its last result
-    /// has done everything.
+    /// Whether uploads remain to be sent. Sources that cannot be sent are reported here. If no uploads remain, the push
+    /// is complete although the connection was lost.
     func hasMore() async -> Bool {
         let feed = context.feed
         var drops: [PendingUpload] = []
@@ -104,7 +104,8 @@ extension PushRun: ReconnectingRun {
                 return await giveUp(failure, .refused(result.code))
             case .unsupported where hasConnected:
                 return await giveUp(failure, Failure(.cancelled, "Not sent."))
-            // Before the first connection, uploads get no reports of their own.
+            // If the client never connected, the failure of the push stands for all uploads, and they get no separate
+            // reports.
             case .lost, .untrusted, .unknown, .unsupported:
                 return hasConnected ? await giveUp(failure) : .failure(failure)
             case .refused, .paused, .fault, .complete, .cancelled: return await giveUp(failure)
@@ -131,7 +132,7 @@ extension PushRun {
         }
     }
 
-    /// Runs a lane. It counts from the beginning, before work is found for it, so that the first lane does not end the
+    /// Runs a lane. The lane counts as open even before work is found for it, so that the first lane does not end the
     /// push meanwhile.
     private func work(on lane: ClientSession, _ address: SocketAddress) async {
         var wasLost = false
@@ -139,7 +140,8 @@ extension PushRun {
         context.lanes.found(work: hasFoundWork)
         if hasFoundWork {
             let ending = await lane.converse(with: address)
-            // Lanes that this client has ended say nothing about the server, unless they have lost parts.
+            // The end of a lane says nothing about the server if the client has ended the lane, unless the lane has
+            // lost parts.
             let (isGivenUp, hasLostParts) = await lane.whyItEnded
             wasLost = ending != .complete && ending != .cancelled && (hasLostParts || !isGivenUp)
             context.feed.putBack(await lane.takeUnacknowledged())
@@ -149,9 +151,9 @@ extension PushRun {
         await session?.laneEnded()
     }
 
-    /// Makes all lanes begin anew after a lane was lost in the middle of a part: the server may not have noticed, and
-    /// gives the part only to newer lanes. A lane without the server's answer is no reason for that, because the server
-    /// may have refused everything on it.
+    /// Makes all lanes connect again after a lane was lost in the middle of a part: the server may not have noticed the
+    /// loss, and accepts the part only from newer lanes. A lane on which the server never answered is no reason for
+    /// that, because the server may have refused everything on it.
     private func lostParts(of lane: ClientSession) async {
         guard await lane.hasLostParts else { return }
         guard await lane.hasConnected else {

@@ -79,7 +79,8 @@ extension PushSession {
         return true
     }
 
-    /// The server may have stated a reason before it closed; the reader will find that, or the end.
+    /// Does not end the session: the server may have stated a reason before it closed the connection, and the reader
+    /// finds that reason, or the end of the connection.
     func sendingFailed(_ error: StreamError) {
         hasSendFailed = true
         news.fire()

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension SyncEvent {
-    /// The event of a push with the same progress, for callers that show both; nil if there is no such event.
+    /// The event of a push that means the same, for callers that show both kinds; nil if there is no such event.
     package var asPush: PushEvent? {
         switch self {
         case .connected(let server): .connected(server: server)

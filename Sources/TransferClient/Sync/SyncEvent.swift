@@ -2,13 +2,13 @@ public import TransferModel
 
 /// What happens during a sync, in order.
 public enum SyncEvent: Sendable {
-    /// The server has sent its welcome.
+    /// The server has let the client in.
     case connected(server: String)
 
-    /// A message for people: a sentence without its period.
+    /// A sentence for people, without its final period.
     case notice(String)
 
-    /// The connection was lost; the next attempt follows after so many seconds.
+    /// The connection was lost; the client tries again after `after` seconds.
     case reconnecting(reason: String, after: Double)
 
     /// Both trees are known; the files and bytes to be sent are counted.
@@ -38,7 +38,7 @@ public struct SyncChange: Sendable, Equatable {
         case folder
         /// A symbolic link is made in the target.
         case link
-        /// A further name of a file is made in the target.
+        /// A further hard link of a file is made in the target.
         case hardLink = "hard-link"
         /// Permissions, time, owner or extended attributes are set.
         case attributes
@@ -122,7 +122,7 @@ public struct SyncSummary: Sendable, Equatable {
     /// Batches in the server's trash with what was replaced, and the number of files in each.
     public var trash: [TrashedBatch: Int] = [:]
 
-    /// Why nothing was removed although `deletes` is set; nil if that is not so.
+    /// Why nothing was removed although `deletes` is set; nil if removals were not stopped.
     public var deletionStop: String?
 
     /// Whether the two trees were the same already.

@@ -4,30 +4,30 @@ public struct SyncOptions: Sendable {
     /// not be read completely, or after any failure.
     public var deletes = false
 
-    /// Entries that may be removed at most; if there are more, none is. Nil for no bound.
+    /// The most entries that may be removed. If more would be removed, none is. Nil sets no limit.
     public var mostDeletions: Int?
 
-    /// Whether removed entries go to a trash: the server's, or `.transfer/trash` in the directory here.
+    /// Whether removed entries go to a trash: the server's, or `.transfer/trash` in the local directory.
     public var keepsInTrash = true
 
-    /// Path of a folder in the target that keeps what is replaced and removed, under the former paths. Nil for a trash
-    /// or none (`keepsInTrash`). The folder is left out of the sync on both sides.
+    /// Path of a folder in the target that keeps what is replaced and removed, under the former paths. If it is nil,
+    /// `keepsInTrash` decides. The folder is left out of the sync on both sides.
     public var backupFolder: String?
 
-    /// Whether digests are compared even if size and time are the same. Files here are read for that; a server sends
-    /// the digest that it has acknowledged.
+    /// Whether digests are compared even if size and time are the same. The digests of local files are computed for
+    /// that; a server sends the digest that it has acknowledged.
     public var comparesContent = false
 
     /// Whether owners are made the same, which needs root on the changed side.
     public var keepsOwners = true
 
-    /// What is done with a file of the target that no sync has seen in its present version, and that is not older than
-    /// the source's.
+    /// What is done with a file of the target whose present version no sync has seen, and that is not older than the
+    /// source's.
     public enum ConflictChoice: String, Sendable, CaseIterable {
         /// The source's version replaces it.
         case source
-        /// The source's version replaces it if that is newer, and is not stored if it is older. With the same time, as
-        /// `both`.
+        /// The source's version replaces it if that is newer, and is not stored if it is older. If both have the same
+        /// time, `both` applies.
         case newer
         /// It stays, and the source's version is stored beside it, as `NAME.conflict-HOST-DATE`.
         case both
@@ -41,8 +41,8 @@ public struct SyncOptions: Sendable {
     /// Whether files stay that are newer in the target than in the source.
     public var skipsNewer = false
 
-    /// This user's folder with the records of syncs, by which the next sync of the same two sides knows what others
-    /// have changed since. Nil to compare the times of files only. It need not exist.
+    /// The folder of this user with the records of syncs. By its record, a sync knows what others have changed since
+    /// the last sync of the same two sides. Nil to compare only the times of files. The folder need not exist.
     public var records: String?
 
     /// Whether the changes are only reported.

@@ -2,7 +2,7 @@ import TransferClassic
 import TransferModel
 
 /// The client's protocol state on one connection of a classic framing: what to send next, and what an answer means. It
-/// does no I/O and reads no clock. One upload is under way at a time, and answers are always about that one.
+/// does no I/O and reads no clock. One upload is under way at a time, and every answer is about that upload.
 ///
 /// ```
 ///   idle ──begin──► content ──finish──► sent ──answer──► idle
@@ -16,7 +16,7 @@ struct ClassicPush {
     struct Declared {
         /// The file name, a single component of a path.
         var name: String
-        /// Nil if only the content will tell.
+        /// The kind of content; nil if the client has not examined the content.
         var kind: ContentKind?
         /// The size in bytes; nil if it is known only at the end.
         var size: UInt64?
@@ -38,15 +38,15 @@ struct ClassicPush {
     private var client: any ClassicClient
     private var state = State.idle
     private var number: UInt64 = 0
-    /// The number of the last aborted upload, or 0. Results for it and for earlier uploads are ignored; they can arrive
-    /// late.
+    /// The number of the last aborted upload, or 0. Results for this and for earlier uploads are ignored, because they
+    /// can arrive late.
     private var ignored: UInt64 = 0
 
     init(_ target: ClassicTarget) {
         client = target.client
     }
 
-    /// Whether an answer is due.
+    /// Whether the server owes an answer to the upload.
     var awaitsAnswer: Bool { if case .sent = state { true } else { false } }
 }
 
@@ -56,7 +56,7 @@ extension ClassicPush {
     /// The first bytes on a connection; may be empty.
     var greeting: [UInt8] { heartbeat }
 
-    /// A heartbeat; empty if the framing has none, or none in this state.
+    /// The bytes of a heartbeat; empty if the framing has no heartbeat, or none that is possible in this state.
     var heartbeat: [UInt8] { client.heartbeat(isInUpload: state != .idle) }
 
     /// The last bytes on a connection; may be empty.
@@ -67,7 +67,7 @@ extension ClassicPush {
     /// - Returns: the bytes to send.
     /// - Throws: `unsuitable` if the framing cannot carry the upload, which then has not begun.
     mutating func begin(_ declared: Declared) throws(Failure) -> [UInt8] {
-        // Trap: the session begins one upload when the last one has ended.
+        // Trap: the session begins an upload only after the last one has ended.
         precondition(state == .idle, "an upload begins inside another one")
         let bytes = try client.begin(
             ClassicUpload(
@@ -116,7 +116,7 @@ extension ClassicPush {
 extension ClassicPush {
     /// Takes one answer from received bytes, by the rules of `ClassicConversation.next`.
     ///
-    /// - Throws: `ClassicFault` for bytes that are no answer, and for an answer to nothing.
+    /// - Throws: `ClassicFault` for bytes that are not an answer, and for an answer while no answer is due.
     mutating func take(_ bytes: RawSpan) throws(ClassicFault) -> (heard: ClassicHeard, consumed: Int) {
         let (answer, consumed) = try client.next(bytes)
         return (try hear(answer), consumed)
@@ -173,8 +173,8 @@ extension ClassicPush {
         return .result(result)
     }
 
-    /// Checks that a success is one of the three that an upload can have and comes after all content, and that the code
-    /// is not one that only clients use.
+    /// Checks that a success has one of the three codes with which an upload can succeed and comes after all content,
+    /// and that the code is not one that only clients use.
     private static func check(_ result: ClassicResult, isSent: Bool) throws(ClassicFault) {
         let isLegal =
             switch result.code.class {

@@ -25,8 +25,8 @@ extension ClassicPushSession: PushSession {
 
     func sendPing() { send(machine.heartbeat) }
 
-    /// Answers a ping, unless too many answers wait for a server that does not read them: sending pings costs the
-    /// server nothing.
+    /// Answers a ping, unless too many answers wait because the server does not read them: pings cost the server
+    /// nothing, but their answers take memory.
     private func reply(_ bytes: [UInt8]) {
         if taken >= replies.end { replies.waiting = replies.gathered.count }
         guard replies.waiting < Self.mostReplies else { return }
@@ -50,8 +50,8 @@ extension ClassicPushSession: PushSession {
         watch()
     }
 
-    /// Watches for silence only while the server has bytes to read or an answer to send. While bytes wait, only reading
-    /// them counts as a sign of life.
+    /// Watches for silence only while the server has bytes to read or an answer to send. While bytes wait to be sent,
+    /// the server shows life only by reading them.
     func watch() {
         guard !driver.isOver else { return }
         driver.hearsLife = !hasUnsent
@@ -74,8 +74,8 @@ extension ClassicPushSession {
         if hasEnded { peerEnded() }
     }
 
-    /// Handles the end of the connection. In a framing without answers it means that everything has arrived; otherwise
-    /// it is too early.
+    /// Handles the end of the connection. After the goodbye in a framing without answers, it means that everything has
+    /// arrived. At any other time, the connection counts as lost.
     func peerEnded() {
         hasPeerEnded = true
         guard !isLeaving else { return news.fire() }

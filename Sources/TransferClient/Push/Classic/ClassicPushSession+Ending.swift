@@ -19,7 +19,7 @@ extension ClassicPushSession {
         news.fire()
     }
 
-    /// Without answers, ends the upload when its last byte has left.
+    /// In a framing without answers, ends the upload when the connection has taken its last byte.
     func settleUnanswered() {
         guard !target.client.isAnswered, let current, hasLeft(current) else { return }
         self.current = nil
@@ -28,7 +28,7 @@ extension ClassicPushSession {
         news.fire()
     }
 
-    /// Reports a sent upload with the remark that came since.
+    /// Reports an upload that was sent in a framing without answers, with the remark that the server has made since.
     func reportUnanswered() {
         guard let upload = unanswered else { return }
         unanswered = nil
@@ -42,7 +42,7 @@ extension ClassicPushSession {
         return taken >= end
     }
 
-    /// Ends the uploads when the connection is over.
+    /// When the connection has ended, reports the uploads that have no report, or puts them back into the feed.
     func settle() {
         if case .lost(let reason) = ending, !hasPeerEnded, let upload = unanswered {
             unanswered = nil

@@ -15,9 +15,9 @@ actor ClassicPushSession {
         let source: ClassicSource
         var verdict: ClassicVerdict?
         var sha256: [UInt8]?
-        /// The bytes that were queued before it.
+        /// The number of bytes that were queued before this upload.
         let start: UInt64
-        /// The bytes that the connection must have taken for the upload to be sent; nil until its end is queued.
+        /// The value of `taken` from which on the whole upload is sent; nil until the end of the upload is queued.
         var end: UInt64?
 
         var upload: PendingUpload { source.upload }
@@ -35,7 +35,8 @@ actor ClassicPushSession {
     /// How long to wait before a stream without free blocks is read again; there is no signal for that.
     private static let pause = Interval.milliseconds(5)
 
-    /// How long the server may take to close the connection, if that is the only sign that it has everything.
+    /// How long the server may take to close the connection, if closing it is the only sign that the server has
+    /// everything.
     private static let longestFarewell = Interval.seconds(2)
 
     nonisolated let unownedExecutor: UnownedSerialExecutor
@@ -50,15 +51,15 @@ actor ClassicPushSession {
     var queued: UInt64 = 0
     /// The bytes that the connection has taken since the beginning.
     var taken: UInt64 { queued - UInt64(outbound.count) }
-    /// Answers to pings: those not queued yet, the bytes since all were last sent, and the offset in `queued` where the
-    /// last one ends.
+    /// Answers to pings: `gathered` has those that are not queued yet, `waiting` counts the bytes since all answers
+    /// were last sent, and `end` is the offset in `queued` where the last queued answer ends.
     var replies: (gathered: [UInt8], waiting: Int, end: UInt64) = ([], 0, 0)
     var hasSendFailed = false
     var current: Current?
-    /// The beginning of the upload, kept until its first content is ready. An empty upload is complete with it, and
-    /// must not look like one that was cut off.
+    /// The first bytes of the upload, held back until its first content is ready. So an upload without content is sent
+    /// as a whole, and does not look like an upload that was cut off.
     private var unsentHead: [UInt8] = []
-    /// An upload sent in a framing without answers, whose report waits for a remark of the server.
+    /// An upload that was sent in a framing without answers, and whose report waits for a remark of the server.
     var unanswered: PendingUpload?
     var remark: String?
     var ending: Ending?
@@ -211,7 +212,7 @@ extension ClassicPushSession {
         takeBack(failure.message)
     }
 
-    /// Aborts the upload on the wire, or ends the connection if the framing cannot.
+    /// Aborts the upload on the wire, or ends the connection if the framing cannot abort an upload.
     func takeBack(_ reason: String) {
         guard let bytes = machine.abandon(reason) else { return end(.lost("an upload was not sent to its end")) }
         send(takeHead() + bytes)

@@ -61,7 +61,7 @@ extension ClassicRun: ReconnectingRun {
         context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
     }
 
-    /// Whether uploads remain. It reports those that cannot be sent.
+    /// Whether uploads remain to be sent. Sources that cannot be sent are reported here.
     func hasMore() async -> Bool {
         guard !isCancelled, let upload = await next() else { return isCancelled }
         context.feed.putBack([upload])
@@ -91,7 +91,8 @@ extension ClassicRun {
             return .failure(TransferFailure(reason: .cancelled, message: "The push was stopped."))
         case .failed(let failure, let ending):
             if case .lost = ending {
-                // Before the first connection, uploads get no reports of their own.
+                // If the client never connected, the failure of the push stands for all uploads, and they get no
+                // separate reports.
                 if hasConnected { await giveUp(.connectionLost) }
             } else {
                 await giveUp(.notSent)
@@ -102,7 +103,7 @@ extension ClassicRun {
 
     /// Reports all uploads without a report.
     ///
-    /// - Parameter all: whether to include those that the feed has not handed out yet.
+    /// - Parameter all: whether to include uploads that the feed has not handed out yet.
     private func giveUp(_ failure: Failure, all: Bool = true) async {
         for upload in context.feed.takeReturned() { context.channel.send(.finished(.failed(upload, failure))) }
         guard all else { return }

@@ -37,17 +37,19 @@ final class ClassicSource: @unchecked Sendable {
     private var hasBegun = false
     /// The number of bytes that were read.
     private(set) var count: UInt64 = 0
-    /// The block of a stream that is not used up, and the position in it.
+    /// The block of a stream of which a part is still unsent, and the position of that part.
     private var rest: (block: StreamBlock, position: Int)?
     private let hasher: BlockHasher?
     private let pieceSize: Int
 
-    /// The most bytes of a piece unless the framing allows only fewer: few calls, and little memory.
+    /// The most bytes of a piece, unless the limit of the framing is lower. Pieces of this size need few calls and
+    /// little memory.
     private static let longestPiece = 256 << 10
 
     /// Opens the source.
     ///
-    /// - Parameter pending: the upload; no stream if the framing states the size first: see `HeldStream`.
+    /// - Parameter pending: the upload. If the framing states the size first, it must not be a stream; see
+    ///   `HeldStream`.
     /// - Throws: `sourceUnreadable`, `sourceSkipped`.
     init(_ pending: PendingUpload, _ target: ClassicTarget) throws(Failure) {
         upload = pending
@@ -74,8 +76,9 @@ final class ClassicSource: @unchecked Sendable {
             }
     }
 
-    /// Reads the next piece; from a stream no longer than `BlockStream` does. The last piece of a file is returned only
-    /// if the file has not changed since it was opened, because with the last byte the server has the whole upload.
+    /// Reads the next piece; from a stream, for at most one turn of `BlockStream`. The last piece of a file is returned
+    /// only if the file has not changed since it was opened, because with the last byte the server has the whole
+    /// upload.
     ///
     /// - Throws: `sourceChanged`, `sourceUnreadable`.
     func next() throws(Failure) -> Step {
@@ -92,7 +95,7 @@ final class ClassicSource: @unchecked Sendable {
         return .piece(piece, isLast: size.map { count == $0 } ?? piece.isEmpty)
     }
 
-    /// The digest of everything that was read, for the end; nil if the framing has no digests.
+    /// The digest of everything that was read, which the end of the upload states; nil if the framing has no digests.
     func digest() -> [UInt8]? { hasher?.finish() }
 
     private func read(_ reader: ContentReader) throws(Failure) -> [UInt8] {

@@ -10,13 +10,13 @@ package struct ClassicTarget: Sendable {
     /// The client's initial state for each connection.
     let client: any ClassicClient
 
-    /// Whether content may be sent to other machines, unencrypted, because no classic framing has encryption.
+    /// Whether content may be sent to other machines although no classic framing has encryption.
     package let isBeyondThisMachine: Bool
 
-    /// - Parameter framing: a framing that `hasClient`.
+    /// - Parameter framing: a framing whose `hasClient` is true.
     package init(_ framing: ClassicFraming, as party: ClassicParty = ClassicParty(), isBeyondThisMachine: Bool = false)
     {
-        // Trap: the command line takes no other one.
+        // Trap: the command line accepts only framings that have a client.
         guard let client = framing.client(party) else { preconditionFailure("\(framing.name) has no client") }
         (self.framing, self.client, self.isBeyondThisMachine) = (framing, client, isBeyondThisMachine)
     }

@@ -3,9 +3,9 @@ import TransferModel
 
 /// The server's verdict on an upload.
 enum ClassicVerdict: Equatable {
-    /// The server says that it has the content, and nothing else.
+    /// The server says only that it has the content.
     case stored
-    /// The server says that it does not have the content, and not why.
+    /// The server says that it does not have the content, and gives no reason.
     case failed
     /// A result as Transfer servers send it: a success, or the reason of a failure.
     case result(ClassicResult)
@@ -18,7 +18,7 @@ enum ClassicHeard: Equatable {
     case nothing
     /// Bytes to send back to the server.
     case reply([UInt8])
-    /// The end of the upload under way.
+    /// The result of the upload under way.
     case verdict(ClassicVerdict)
     /// A sentence from the server.
     case remark(String)

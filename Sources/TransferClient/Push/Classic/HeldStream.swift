@@ -20,7 +20,7 @@ final class HeldStream: @unchecked Sendable {
         self.stream = stream
     }
 
-    /// Reads for one turn.
+    /// Reads the stream for one turn.
     ///
     /// - Throws: `sourceUnreadable`, or `unsuitable` if the stream is too long.
     func readOn() throws(Failure) -> Step {

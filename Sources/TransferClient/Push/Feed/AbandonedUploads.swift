@@ -1,7 +1,8 @@
 import TransferModel
 
 /// Uploads in parts that have failed and cannot be resumed. The client asks the server to discard what it has of such
-/// an upload as soon as no part is under way: a part that arrived later would begin the upload anew.
+/// an upload as soon as no part is under way, because a part that arrived after the request would start the upload
+/// again.
 ///
 /// `@unchecked Sendable`: used on the run's loop only.
 final class AbandonedUploads: @unchecked Sendable {
@@ -23,7 +24,7 @@ final class AbandonedUploads: @unchecked Sendable {
 
     /// Notes that a part, or a request to discard, has its result, or was lost with its connection.
     ///
-    /// - Returns: the request to discard to send now, if any.
+    /// - Returns: the request to discard that is to be sent now, if there is one.
     func ended(_ upload: PendingUpload) -> PendingUpload? {
         switch upload.content {
         case .part(let split, _):
@@ -36,7 +37,7 @@ final class AbandonedUploads: @unchecked Sendable {
         }
     }
 
-    /// - Returns: the request to discard to send now, if any.
+    /// - Returns: the request to discard that is to be sent now, if there is one.
     func giveUp(_ split: any UploadInParts) -> PendingUpload? {
         split.whole.isGivenUp = true
         return change(split) { $0.isDue = true }

@@ -23,7 +23,7 @@ final class PendingUpload: @unchecked Sendable {
         case drop(any UploadInParts)
     }
 
-    /// The id; meaningless for a file until it was opened.
+    /// The id. An id that is derived from a file is set when the file is opened or looked up.
     private(set) var id: UploadID
 
     let content: Content
@@ -41,7 +41,7 @@ final class PendingUpload: @unchecked Sendable {
     let sealed: SealedUpload?
 
     /// The record of an earlier, acknowledged upload of the sealed source; the server must be asked whether it still
-    /// has that.
+    /// has that upload.
     private(set) var record: SealingRecord?
 
     /// Whether the id is not derived from the source, for example because another upload has that id.
@@ -50,19 +50,20 @@ final class PendingUpload: @unchecked Sendable {
     /// The identity of the file when it got its id.
     private var identity: SourceFile.Identity?
 
-    /// The identity that the file must have to be sent; nil to send any file.
+    /// The identity that the file must have; a file with another identity is not sent. Nil to send any file.
     var expected: SourceFile.Identity?
 
-    /// The version of the stored file that it may replace; nil for any.
+    /// The version of the stored file that this upload may replace; nil if it may replace any.
     var replaceable: FileVersion?
 
-    /// Whether the server was asked about it and does not have it, so that it is sent.
+    /// Whether the server has said that it does not have this upload, so that the upload is sent.
     var isUnknown = false
 
-    /// The parts of this upload, when the server must be asked again what it has of them.
+    /// This upload in parts, if the server must be asked again what it has of it; otherwise nil.
     var asked: (any UploadInParts)?
 
-    // The producer sets these before it hands the upload over; afterwards the session may be reading them.
+    // The producer sets the following properties before it hands the upload over; afterwards the session may be reading
+    // them.
     var kind = ContentKind.file
     var size: UInt64?
     var started: Int64 = 0
@@ -71,19 +72,21 @@ final class PendingUpload: @unchecked Sendable {
     var picture: Picture?
     /// The digest of the content, if all of it is in one chunk.
     var digest: Digest?
-    /// The number of results that allowed a retry.
+    /// The number of results after which a retry was possible.
     var attempts = 0
 
     /// How often sending has begun. Atomic, because the loop counts parts while threads of the pool make reports.
     let begun = Atomic<Int>(0)
 
-    /// Whether what the server has of it is useless. Used on the run's loop only.
+    /// Whether the upload has failed and cannot be resumed, so that the server can discard what it has of it. Used on
+    /// the run's loop only.
     var isGivenUp = false
 
-    /// The largest number of bytes that a server has reported of it, on any connection. Used on the run's loop only.
+    /// The largest number of bytes of this upload that the server has reported on any connection. Used on the run's
+    /// loop only.
     var furthest: UInt64 = 0
 
-    /// - Parameter hasOwnID: whether the id stays, whatever the source is.
+    /// - Parameter hasOwnID: whether the upload keeps `id`; if false, its id is derived from the source file.
     init(
         _ content: Content, label: String, destination: String, kind: ContentKind?, id: UploadID = .random(),
         hasOwnID: Bool = true, sealed: SealedUpload? = nil
@@ -110,10 +113,11 @@ final class PendingUpload: @unchecked Sendable {
         (self.record, id, size) = (record, record.id, record.sealedSize)
     }
 
-    /// Whether it must not be sent before the server has said that it does not have it.
+    /// Whether the client must ask the server about this upload before it sends it: there is a record of an earlier
+    /// upload, and the server has not yet said that the upload is missing.
     var hasToBeAskedAbout: Bool { record != nil && !isUnknown }
 
-    /// Takes the id that is derived from its source.
+    /// Sets the id that is derived from the source file, unless the upload has an id that is not derived from it.
     func identify(_ ids: SourceID, _ file: SourceFile.Identity?) {
         guard !hasOwnID, case .file(let place) = content, let file, file != identity else { return }
         identity = file
@@ -125,7 +129,7 @@ final class PendingUpload: @unchecked Sendable {
         guard expected == nil || file == expected else { throw .changed }
     }
 
-    /// Takes a random id, which nothing else has.
+    /// Gives the upload a random id, which no other upload has.
     func takeOwnID() {
         hasOwnID = true
         id = .random()
@@ -134,7 +138,7 @@ final class PendingUpload: @unchecked Sendable {
     /// Whether its id is derived from its source.
     var isIdentified: Bool { !hasOwnID }
 
-    /// A part, or the end, of another upload.
+    /// Makes an upload that is a part of another one, its end, or another step of sending it.
     convenience init(_ content: Content, of whole: PendingUpload, id: UploadID = .random()) {
         self.init(
             content, label: whole.label, destination: whole.destination, kind: whole.kind, id: id, sealed: whole.sealed)
@@ -149,7 +153,7 @@ final class PendingUpload: @unchecked Sendable {
         return held
     }
 
-    /// The place of the file with its content; nil if there is no such file.
+    /// The place of the file with the content; nil if the content is not in a file.
     var place: SourcePlace? {
         switch content {
         case .file(let place): place
@@ -169,7 +173,7 @@ final class PendingUpload: @unchecked Sendable {
         return (kind, kind == .picture ? Picture(reader) : nil)
     }
 
-    /// The upload in parts that it belongs to.
+    /// The upload in parts to which this part, end or rest belongs; nil for other uploads.
     var split: (any UploadInParts)? {
         switch content {
         case .part(let split, _), .multipart(let split): split
@@ -190,7 +194,7 @@ final class PendingUpload: @unchecked Sendable {
     /// Whether it is a request to discard, whose outcome does not matter.
     var isDrop: Bool { if case .drop = content { true } else { false } }
 
-    /// Whether reading it can wait for another process, as for a stream.
+    /// Whether reading the content can block until another process has written, as for a stream.
     var mayBlock: Bool {
         switch content {
         case .stream: asked == nil
@@ -199,16 +203,17 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
-    /// Whether it belongs to an upload that the server works on.
+    /// Whether it belongs to an upload in parts that has begun.
     var isUnderWay: Bool { split != nil }
 
-    /// Whether the server may believe that another connection is sending it.
+    /// Whether the server may believe that another connection is still sending it.
     var isShared: Bool { split != nil || asked != nil }
 
-    /// Whether the same command finds again what the server has of it.
+    /// Whether the same command can resume the upload with what the server has of it.
     var isResumable: Bool { (split ?? asked)?.whole.isIdentified ?? false }
 
-    /// The upload to report when this one has ended, if any: for an upload in parts, the whole is reported, once.
+    /// The upload whose report is due when this one has ended, if any. For an upload in parts, that is the whole
+    /// upload, and only once.
     func takeReported() -> PendingUpload? {
         guard !isDrop else { return nil }
         guard let split = split ?? asked else { return self }

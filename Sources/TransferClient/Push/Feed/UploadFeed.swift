@@ -4,8 +4,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Hands out the uploads of a push: first those that must be sent again, then the caller's, with directories walked as
-/// they come. Called on the pool, because reading directories can block.
+/// Hands out the uploads of a push: first those that must be sent again, then the caller's. It walks a directory when
+/// the turn of that directory has come. Called on the pool, because reading directories can block.
 final class UploadFeed: Sendable {
     /// The next item of a push.
     enum Item {
@@ -20,27 +20,27 @@ final class UploadFeed: Sendable {
         var walk: DirectoryWalk?
         var walkKind: ContentKind?
         var walkIsRepeated = false
-        /// What was left out, except by the current walk.
+        /// The files and folders that were left out, except those of the current walk.
         var leftOut = LeftOut()
         var random = SecureRandom()
-        /// The sources named so far: one that is named twice is two uploads.
+        /// The sources named so far: a source that is named twice becomes two uploads.
         var named: Set<PathDigest> = []
-        /// The destinations so far, if stored files are replaced: no upload of a push replaces another one of the same
-        /// push.
+        /// The destinations so far, kept if stored files are replaced: no upload of a push may replace another one of
+        /// the same push.
         var destinations: Set<PathDigest> = []
         /// The number of sources named so far.
         var opened = 0
     }
 
     private struct Returned {
-        /// Uploads to send again; the last element is the next.
+        /// Uploads to send again; the last element is handed out next.
         var uploads: [PendingUpload] = []
         /// Uploads whose parts come before anything new.
         var splits: [any UploadInParts] = []
         /// Folders whose files are handed out one by one, each with the index of the next file; the last folder comes
         /// first.
         var folders: [(folder: SourceFolder, next: Int)] = []
-        /// The sizes of the parts that lanes get.
+        /// How the lanes share long files.
         var sharing = PartSharing()
 
         mutating func next(onlyUnderWay: Bool) -> PendingUpload? {
@@ -69,14 +69,14 @@ final class UploadFeed: Sendable {
     private let folder: String
     private let selection: Selection
     private let rules: PathRules
-    /// The key of temporary names from removals; nil if files that a killed removal has left do not get their names
-    /// back.
+    /// The key of the temporary names that removals give; nil if files that a killed removal has left do not get their
+    /// names back.
     private let sweeps: WitnessKey?
     /// Whether stored files are replaced.
     private let replaces: Bool
     /// Recognizes folders that the server stores in, which are not sent.
     private let places: ServerPlaces?
-    /// Takes note of folders, links and other names; nil to send only files.
+    /// Takes note of folders, links and further names of files; nil to send only files.
     private let archive: ArchiveNotes?
     private let state: Locked<State>
     /// Has a separate lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow
@@ -87,11 +87,11 @@ final class UploadFeed: Sendable {
     /// - Parameters:
     ///   - folder: the folder in front of every path; may be empty.
     ///   - selection: which files are handed out.
-    ///   - sweeps: the key of temporary names from removals, to give old files of a killed removal their names back;
-    ///     nil not to.
+    ///   - sweeps: the key of the temporary names that removals give, if files that a killed removal left some time ago
+    ///     get their names back; otherwise nil.
     ///   - replaces: whether stored files are replaced.
     ///   - places: recognizes folders that the server stores in; nil if there can be none.
-    ///   - archive: takes note of folders, links and other names; nil to send only files.
+    ///   - archive: takes note of folders, links and further names of files; nil to send only files.
     init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection(),
         sweeps: WitnessKey? = nil, replaces: Bool = false, places: ServerPlaces? = nil, archive: ArchiveNotes? = nil
@@ -129,15 +129,16 @@ final class UploadFeed: Sendable {
     /// The files and folders that the selection has left out so far.
     var leftOut: LeftOut { state.withLock { $0.leftOut + ($0.walk?.leftOut ?? LeftOut()) } }
 
-    /// Whether an upload was put back that comes before anything new.
+    /// Whether uploads were put back, which are handed out before anything new.
     var hasReturned: Bool {
         returned.withLock { !$0.uploads.isEmpty || !$0.splits.isEmpty || !$0.folders.isEmpty }
     }
 
-    /// The files of a whole directory, if they come next and one question may ask about them.
+    /// Takes the files of a whole directory, if they come next and one question may ask about all of them; otherwise
+    /// nil.
     func nextFolder() -> SourceFolder? {
         state.withLock { state in
-            // If a file may have the same destination as another one, each is checked.
+            // If another file of the push can have the same destination, each file must be checked separately.
             guard !state.walkIsRepeated, !replaces || state.opened < 2 else { return nil }
             let files = state.walk?.nextFiles(atLeast: SourceFolder.fewest) { try? RelativePath(destination($0)) }
             return files.map { files in
@@ -156,10 +157,11 @@ final class UploadFeed: Sendable {
         returned.withLock { $0.folders.append((folder, 0)) }
     }
 
-    /// The failure that the server would give every further upload.
+    /// The failure with which the server would refuse every further upload; nil if it has refused none.
     var refusal: Failure? { refused.withLock { $0 } }
 
-    /// Notes a refusal of an upload to recipients. All uploads of a push have the same recipients.
+    /// Notes that the server has refused an upload to recipients. All uploads of a push have the same recipients, so it
+    /// would refuse the others as well.
     func refuse(_ result: UploadResult) {
         guard result.code == .unknownRecipient || result.code == .forbidden else { return }
         refused.withLock { $0 = Failure(result.code, result.message) }
@@ -186,7 +188,7 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// After a lost connection, makes the server be asked again about uploads in parts.
+    /// After a lost connection, puts uploads in parts back, so that the server is asked again what it has of them.
     func askAgain() {
         returned.withLock { returned in
             var splits: [any UploadInParts] = []
@@ -281,14 +283,14 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// - Returns: nil for an entry that is only noted.
+    /// - Returns: nil for an entry that the archive has noted for later.
     private func item(_ found: DirectoryWalk.Found, _ state: inout State) -> Item? {
         switch found {
         case .file(let place, let relative):
             var isRepeated = state.walkIsRepeated
             if let archive {
                 if let status = try? place.status(), archive.takesName(status, place, relative) { return nil }
-                // A file that was also named by the caller is another upload.
+                // A file that the caller has also named becomes a second upload.
                 isRepeated = isRepeated || state.named.contains(PathDigest(place.path.absolutePath + "\0" + relative))
             }
             return pending(
@@ -299,7 +301,7 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// - Returns: nil for a link that can be sent, later.
+    /// - Returns: nil for a link that can be sent, which happens later.
     private func link(_ place: SourcePlace, _ name: String, isNamed: Bool = false) -> Item? {
         do throws(Failure) {
             try archive?.add(link: place, name, isNamed: isNamed)
@@ -339,7 +341,7 @@ final class UploadFeed: Sendable {
             PendingUpload(content, label: label, destination: destination, kind: kind, id: id, hasOwnID: hasOwnID))
     }
 
-    /// - Throws: `invalidPath`, or `pathConflict` if it would replace another file of the same push.
+    /// - Throws: `invalidPath`, or `pathConflict` if the upload would replace another file of the same push.
     private func check(_ destination: String, isRepeated: Bool, _ state: inout State) throws(Failure) {
         do throws(RelativePath.Fault) {
             _ = try RelativePath(destination)
@@ -351,8 +353,8 @@ final class UploadFeed: Sendable {
             .pathConflict, "Another file of this push is stored under that name, and is not replaced.")
     }
 
-    /// The name that a path gets on the server. For `.`, `..` and `/` it is the name of the directory that they mean,
-    /// and `root` for the root directory.
+    /// The name that a path gets on the server. For `.`, `..` and `/`, it is the name of the directory to which the
+    /// path leads, or `root` for the root directory.
     static func lastComponent(_ path: String) -> String {
         let last = Self.lastPart(path)
         guard last.isEmpty || last == "." || last == ".." else { return last }
@@ -362,7 +364,7 @@ final class UploadFeed: Sendable {
         return name.isEmpty ? "root" : name
     }
 
-    /// Splits by bytes, because a combining mark after a slash makes one character with it.
+    /// Splits by bytes, because a combining mark after a slash forms one character with it.
     private static func lastPart(_ path: String) -> String {
         path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
     }

@@ -3,16 +3,16 @@
 public struct UploadPlan: Sequence, Sendable {
     /// What would happen to one source.
     public enum Step: Sendable {
-        /// It would be sent.
+        /// The source would be sent.
         ///
         /// - source: the source as the report would name it.
         /// - destination: the path that it would be stored under, including the server's folder.
         /// - size: the bytes, if known.
         /// - isFile: whether the source is a path.
         case upload(source: String, destination: String, size: UInt64?, isFile: Bool)
-        /// A folder, link or other name of a file would be sent, because `ClientConfiguration.archives` is set.
+        /// A folder, a link or a further name of a file would be sent, because `ClientConfiguration.archives` is set.
         case entry(form: EntryForm, source: String, destination: String)
-        /// It could not be sent; the report says why.
+        /// The source could not be sent; the report says why.
         case failure(UploadReport)
     }
 
@@ -26,7 +26,8 @@ public struct UploadPlan: Sequence, Sendable {
     ///   - folder: the server's folder; may be empty.
     ///   - selection: which files are sent.
     ///   - archives: whether folders and links are included, after the files.
-    ///   - replaces: whether files on the server are replaced. Then two files of the push must not have one path there.
+    ///   - replaces: whether files on the server are replaced. Then two files of the push must not have the same path
+    ///     on the server.
     public init(
         _ uploads: some Sequence<Upload> & Sendable, folder: String = "", selection: Selection = Selection(),
         archives: Bool = false, replaces: Bool = false

@@ -6,10 +6,10 @@ struct FolderRoom: Equatable, Sendable {
     /// The number of questions that may be sent.
     var questions = 0
 
-    /// The most that they may cost together, as `Request.cost` counts it.
+    /// The most that these questions may cost together, by `Request.cost`.
     var cost = 0
 
-    /// The number of files; the last question may exceed it.
+    /// The number of files that these questions may cover; the last question may exceed it.
     var files = 0
 
     /// No question may be sent.

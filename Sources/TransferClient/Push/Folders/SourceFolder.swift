@@ -24,7 +24,7 @@ final class SourceFolder: @unchecked Sendable {
     /// The files, in the byte order of their names.
     private(set) var files: [File]
 
-    /// The least files for a question about the folder; fewer are asked about one by one.
+    /// The least number of files for one question about the folder; fewer files are asked about one by one.
     static let fewest = 8
 
     init(_ place: SourcePlace, destination: String, kind: ContentKind?, names: [String]) {
@@ -34,7 +34,7 @@ final class SourceFolder: @unchecked Sendable {
 
     /// Examines all files with stat(2), and computes the digest of the ids that they would be sent with.
     ///
-    /// - Returns: nil if a file has changed since the folder was read, so that each must be handed out by itself.
+    /// - Returns: nil if a file has changed since the folder was read, so that each file must be handed out separately.
     func look(_ ids: SourceID) -> FolderDigest? {
         guard let directory = try? place.openDirectory() else { return nil }
         let path = place.path
@@ -49,7 +49,7 @@ final class SourceFolder: @unchecked Sendable {
         return digester.finish()
     }
 
-    /// The next file as an upload of its own, in order.
+    /// Takes the next file, in order, as a separate upload.
     func takeNext(_ next: inout Int) -> PendingUpload? {
         guard next < files.count else { return nil }
         defer { next += 1 }

@@ -27,12 +27,12 @@ final class HTTPContent: @unchecked Sendable {
     let size: UInt64?
 
     private let origin: Origin
-    /// The open file, and the next offset.
+    /// The open file, and the offset up to which it was read.
     private var open: (file: SourceFile, next: UInt64)?
     /// The latest piece of a stream, and its offset.
     private var held: (start: UInt64, bytes: [UInt8], isLast: Bool) = (0, [], false)
     private let hasher = BlockHasher(.sha256)
-    /// The bytes that were digested.
+    /// The number of bytes that were digested.
     private(set) var digested: UInt64 = 0
     private var finished: [UInt8]?
 
@@ -115,8 +115,8 @@ extension HTTPContent {
     /// Reads a piece. The last piece of a file is only returned if the file has not changed since it was opened.
     ///
     /// - Parameters:
-    ///   - offset: in a stream, no earlier than the latest piece.
-    ///   - most: the most bytes; a stream returns a whole block anyway.
+    ///   - offset: the position of the piece; in a stream, not before the start of the latest piece.
+    ///   - most: the most bytes of the piece; from a stream, a whole block is returned anyway.
     /// - Throws: `sourceChanged`, `sourceUnreadable`, or `connectionLost` if a part of a stream is gone.
     func piece(at offset: UInt64, most: Int) throws(Failure) -> Step {
         switch origin {

@@ -17,19 +17,19 @@ enum HTTPBody {
         }
     }
 
-    /// The least bytes for which the client first asks whether the server wants them: below, sending them in vain costs
+    /// The size from which on the client first asks whether the server wants the content. To send less in vain costs
     /// less than a round trip.
     private static let leastAsked: UInt64 = 1 << 20
 
     var isWorthAsking: Bool { size.map { $0 >= Self.leastAsked } ?? true }
 
-    /// Whether it can be sent again.
+    /// Whether the content can be sent again.
     var isRepeatable: Bool { if case .content(let content) = self { content.isRepeatable } else { true } }
 }
 
 /// An answer with the beginning of the content.
 struct HTTPAnswer {
-    /// The most bytes of content to keep: results and error messages have some hundred.
+    /// The most bytes of content to keep; results and error messages have a few hundred.
     static let mostKept = 64 << 10
 
     /// The most bytes of content to read, more than any answer to an upload has.
@@ -60,7 +60,7 @@ enum HTTPReply {
     case failed(Failure)
 }
 
-/// A request without a complete answer.
+/// A request that has no complete answer yet.
 struct HTTPExchange {
     let target: String
     var head: ResponseHead?

@@ -61,16 +61,17 @@ final class HTTPJob {
 
     let content: HTTPContent
     var machine: Machine
-    /// The file for a later run that resumes the upload; nil if it starts anew.
+    /// The file from which a later run resumes the upload; nil if a later run starts it from the beginning.
     let place: TusPlace?
     /// The contents of that file.
     var kept: TusPlace.Record?
-    /// Answers since the last progress that advised to wait.
+    /// The number of answers since the last progress that asked the client to wait.
     private var waits = 0
     private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(10))
     private var generator = SystemRandomNumberGenerator()
 
-    /// The most seconds that a server can make the client wait; more would be a mistake.
+    /// The most seconds for which the client waits at the server's request; a server that asks for more is probably
+    /// wrong.
     private static let longestWait: Int64 = 300
 
     init(_ content: HTTPContent, _ machine: Machine, _ place: TusPlace? = nil) {

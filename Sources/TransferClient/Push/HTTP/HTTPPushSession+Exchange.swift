@@ -8,11 +8,11 @@ extension HTTPPushSession {
     /// The most bytes that wait to be sent: reading ahead hides the latency of the disk.
     private static let mostUnsent = 1 << 20
 
-    /// The most bytes of a piece: few calls, and little memory.
+    /// The most bytes of a piece; pieces of this size need few calls and little memory.
     private static let longestPiece = 256 << 10
 
-    /// How long to wait after asking whether the server wants content: many servers never answer that (RFC 9110,
-    /// section 10.1.1).
+    /// How long the client waits for the answer to its question whether the server wants content: many servers never
+    /// answer it (RFC 9110, section 10.1.1).
     private static let longestContinue = Interval.seconds(1)
 
     /// How long to wait before a stream without free blocks is read again; there is no signal for that.
@@ -173,7 +173,7 @@ extension HTTPPushSession {
 
     /// Reads a piece of content on the pool.
     ///
-    /// - Returns: nil if it is no longer wanted.
+    /// - Returns: nil if the piece is no longer wanted.
     func read(
         _ content: HTTPContent, at offset: UInt64, most: Int, unless isDone: (isolated HTTPPushSession) -> Bool
     ) async -> Result<(bytes: [UInt8], isLast: Bool)?, Failure> {

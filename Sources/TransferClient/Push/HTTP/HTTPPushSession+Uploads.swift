@@ -77,7 +77,8 @@ extension HTTPPushSession {
         }
     }
 
-    /// - Parameter record: the record of an earlier run; it is ignored if the server could not have named its address.
+    /// - Parameter record: the record of an earlier run; it is ignored if its address cannot be one that this server
+    ///   has named.
     private func goingOn(
         _ machine: HTTPJob.Machine, _ content: HTTPContent, _ record: TusPlace.Record?, _ offer: HTTPPush.Offer
     ) -> HTTPJob.Machine {
@@ -219,7 +220,8 @@ extension HTTPPushSession {
                 report(upload, .answered(fault, answer))
                 return true
             }
-            // Wait even if the connection ends with the answer, because the next one would be as early.
+            // Wait even if the connection ends with the answer, because a request over the next connection would be too
+            // early as well.
             await pause(interval)
             return false
         }

@@ -12,7 +12,7 @@ actor HTTPPushSession {
     /// How a connection ended, and whether another one continues.
     enum End {
         case final(Ending)
-        /// The connection takes no further requests, as is usual in HTTP; the next one continues.
+        /// The connection takes no further requests, as is usual in HTTP; the push continues over the next connection.
         case spent
     }
 
@@ -28,9 +28,10 @@ actor HTTPPushSession {
     var ending: Ending?
     /// Whether the connection takes no further requests.
     var isSpent = false
-    /// The request without a complete answer.
+    /// The request that has no complete answer yet; nil between requests.
     var exchange: HTTPExchange?
-    /// The upload under way, the bytes of it that were sent before, and those queued by this request.
+    /// The upload under way, the number of bytes that were sent of it before this request, and the number of bytes that
+    /// this request has queued.
     var current: (upload: PendingUpload, before: UInt64, queued: UInt64)?
     /// Fired when the sending task must check its conditions again.
     let news = Signal()
@@ -140,7 +141,7 @@ extension HTTPPushSession: PushSession {
         armTimer()
     }
 
-    /// The bytes of content of this request that were sent.
+    /// The number of bytes of this request's content that were sent.
     var contentGone: UInt64 {
         guard let queued = current?.queued else { return 0 }
         return queued - min(queued, UInt64(outbound.count))
@@ -209,7 +210,8 @@ extension HTTPPushSession {
         news.fire()
     }
 
-    /// The most interim answers to one request (RFC 9110, section 15.2); one every few seconds lasts for hours.
+    /// The most interim answers to one request (RFC 9110, section 15.2). A server that sends one every few seconds
+    /// reaches this number only after an hour or more.
     private static let mostInterim = 1000
 
     private func takeInterim(_ head: ResponseHead) {

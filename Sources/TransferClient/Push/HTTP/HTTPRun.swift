@@ -43,7 +43,7 @@ actor HTTPRun {
 
     /// Opens further connections once the server has answered, if there is more than one upload.
     ///
-    /// - Returns: their outcomes.
+    /// - Returns: the outcomes of these connections.
     private func openOthers() async -> [Reconnector.Outcome] {
         await push.isReady.wait()
         let loop = context.loop
@@ -82,7 +82,8 @@ extension HTTPRun {
             return .failure(TransferFailure(reason: .cancelled, message: "The push was stopped."))
         case .failed(let failure, let ending):
             if case .lost = ending {
-                // Before the first connection, uploads get no reports of their own.
+                // If the client never connected, the failure of the push stands for all uploads, and they get no
+                // separate reports.
                 guard push.offer != nil else { return .failure(failure) }
                 // Another connection may have sent what this one could not.
                 guard await giveUp(.connectionLost) else { return .success(()) }
@@ -95,8 +96,8 @@ extension HTTPRun {
 
     /// Reports all uploads without a report.
     ///
-    /// - Parameter all: whether to include those that the feed has not handed out yet.
-    /// - Returns: whether there were any.
+    /// - Parameter all: whether to include uploads that the feed has not handed out yet.
+    /// - Returns: whether there were uploads without a report.
     @discardableResult
     private func giveUp(_ failure: Failure, all: Bool = true) async -> Bool {
         var hasAny = false

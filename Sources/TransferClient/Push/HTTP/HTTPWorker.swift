@@ -3,7 +3,8 @@ import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// Runs one share of a push over HTTP, over one connection after the other. Each share reconnects by itself.
+/// Runs a part of a push over HTTP, over one connection after the other, beside other workers. Each worker reconnects
+/// by itself.
 actor HTTPWorker {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
@@ -46,7 +47,7 @@ extension HTTPWorker: ReconnectingRun {
         while true {
             let session = HTTPPushSession(push)
             self.session = session
-            // Only the first connection needs the limit, because the server answers then.
+            // Only the first connection needs the limit: later ones follow only after the server has answered.
             let end = await session.converse(with: address, within: isFirst ? limit : nil)
             isFirst = false
             self.session = nil
@@ -68,7 +69,7 @@ extension HTTPWorker: ReconnectingRun {
         push.run.channel.send(.reconnecting(reason: reason, after: interval.seconds))
     }
 
-    /// Whether uploads remain. It reports those that cannot be sent.
+    /// Whether uploads remain to be sent. Sources that cannot be sent are reported here.
     func hasMore() async -> Bool {
         guard !isCancelled, let upload = await push.next() else { return isCancelled }
         push.run.feed.putBack([upload])
@@ -77,7 +78,7 @@ extension HTTPWorker: ReconnectingRun {
 }
 
 extension HTTPPush {
-    /// The next upload. It reports those that cannot be sent.
+    /// The next upload of the feed. Sources that cannot be sent are reported here.
     func next() async -> PendingUpload? {
         let feed = run.feed
         while let item = await run.pool.run({ feed.next() }) {

@@ -17,11 +17,11 @@ struct TusPlace: Sendable {
     /// The version of the format, in the first byte.
     private static let version: UInt8 = 1
 
-    /// The most bytes of an address: a line of an answer has no more.
+    /// The most bytes of an address: an answer has no longer lines.
     private static let longestLocation = ResponseReader.window
 
-    /// Nil without a folder, and for uploads that need no record: a source that is not a file is another upload next
-    /// time, and content that fits into one piece is sent again as fast.
+    /// Returns nil without a folder, and for uploads that need no record: a source that is not a file becomes another
+    /// upload next time, and content that fits into one piece is sent again just as fast.
     init?(in folder: StateFolder?, _ web: WebAddress, _ content: HTTPContent) {
         guard let folder, let file = content.file, file.identity.size > TusUpload.pieceSize else { return nil }
         let identity = file.identity

@@ -18,7 +18,7 @@ extension ClientSession {
         if ending == .complete { send(.goodbye(Goodbye(.committed))) }
         close()
         await run.pool.run { [producer] in producer.stop() }
-        // Comparisons under way do not count; the server is asked again.
+        // Comparisons under way no longer count, because the server is asked again.
         uploads.questions = [:]
         switch ending {
         case .lost, .paused: break

@@ -9,7 +9,7 @@ import TransferSystem
 extension ClientSession: DrivenConnection {
     var isEnding: Bool { ending != nil }
 
-    /// False, because no work here takes so long that it must count as use of the connection.
+    /// Always false: no work of this session takes so long that it must count as use of the connection.
     var isWorking: Bool { false }
 
     /// Whether the server owes an answer, also while content waits to be sent: a server that reads none of it does not
@@ -18,7 +18,8 @@ extension ClientSession: DrivenConnection {
 
     func lost(_ reason: String) { end(.lost(reason)) }
 
-    /// Content that was damaged on the way may arrive intact the next time.
+    /// A fault that a retry can cure ends the connection as lost: content that was damaged on the way may arrive intact
+    /// the next time.
     func broke(_ fault: ProtocolFault) { end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
 
     func send(_ message: Message) {
@@ -30,7 +31,7 @@ extension ClientSession: DrivenConnection {
 
     func sendPing() { send(.ping(0)) }
 
-    /// True even with an empty queue, from which the governor learns as well.
+    /// True even with an empty queue, because the compression governor must learn that the queue is empty.
     var hasUnsent: Bool { !hasSendFailed }
 
     func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
@@ -46,7 +47,8 @@ extension ClientSession: DrivenConnection {
         mayProduce.fire()
     }
 
-    /// The server may have stated a reason before it closed; the reader will find that, or the end.
+    /// Does not end the session: the server may have stated a reason before it closed the connection, and the reader
+    /// finds that reason, or the end of the connection.
     func sendingFailed(_ error: StreamError) {
         hasSendFailed = true
         mayProduce.fire()

@@ -18,13 +18,13 @@ actor ClientSession {
         case complete
         /// The connection broke or the server is stopping; a retry can help.
         case lost(String)
-        /// The server blocks this address for a while, whose length is in the result.
+        /// The server blocks this address for a while; the result states for how long.
         case paused(UploadResult)
-        /// The server ended it, and a retry cannot help.
+        /// The server ended the connection, and a retry cannot help.
         case refused(UploadResult)
         /// The server does not support what was asked for; the sentence says what.
         case unsupported(String)
-        /// The server may be the wrong one; a sentence, and how to connect all the same.
+        /// The server may be the wrong one. The sentence says why, and the remedy how to connect nevertheless.
         case untrusted(String, Remedy? = nil)
         /// The client does not know the server, and would have to trust it.
         case unknown(UnknownServer)
@@ -61,23 +61,23 @@ actor ClientSession {
     var queue = SendQueue()
     var governor: CompressionGovernor
     let uploads: LaneUploads
-    /// The bytes in chunks since another lane was requested, and how many of them justify the next request.
+    /// The bytes in chunks since this lane requested another one; `worthwhile` bytes justify the next request.
     private var produced = 0
     /// Whether sources are being read, which may take any time.
     private(set) var isFilling = false
     private var worthwhile = Lanes.worthwhile.lowerBound
     var isLeaving = false
-    /// Whether it begins no more uploads because there are too many lanes.
+    /// Whether this lane begins no more uploads because there are too many lanes.
     private(set) var isRetired = false
     var hasSendFailed = false
-    /// Whether the queue only waits for the limit of the rate.
+    /// Whether the queue waits only for the rate limit.
     var isWaitingForTime = false
     var ending: Ending?
 
     private var news: ProducerNews { uploads.news }
     var mayProduce: Signal { news.mayProduce }
 
-    /// The limit of unsent bytes in the kernel; connections begin with that for distant servers.
+    /// The limit of unsent bytes in the kernel. A connection begins with the limit for distant servers.
     private var unsent = StreamSocket.Unsent.far
 
     /// Whether the server has answered.
@@ -89,13 +89,13 @@ actor ClientSession {
     /// Whether the server has said that it accepts holes.
     private var takesHoles = false
 
-    /// Whether an upload has made progress on this connection; then the time to retry starts anew.
+    /// Whether an upload has made progress on this connection; if so, the time for retries starts again.
     var hasProgressed: Bool { uploads.hasProgressed }
 
-    /// Whether it was ended because the server had not answered when there was nothing else to do.
+    /// Whether the push ended this lane because the server had not answered on it when there was no other work.
     private(set) var isGivenUp = false
 
-    /// Whether it was lost in the middle of a part that the server may still keep for it.
+    /// Whether the connection was lost in the middle of a part that the server may still keep for it.
     var hasLostParts = false
 
     /// Both `isGivenUp` and `hasLostParts`, read together.
@@ -173,13 +173,13 @@ actor ClientSession {
         tellProducer()
     }
 
-    /// Ends this lane after a newer one was lost in the middle of a part, which the server keeps for newer lanes than
-    /// this. All lanes begin anew.
+    /// Ends this lane after a newer one was lost in the middle of a part: the server accepts this part only from lanes
+    /// that are newer still. All lanes connect again.
     func laneWasLost() {
         end(.lost("one of the connections was lost"))
     }
 
-    /// Ends this lane, which the server has not answered and for which the others only wait.
+    /// Ends this lane, because the server has not answered on it and the push waits for nothing else.
     func giveUp() {
         isGivenUp = true
         end(.lost("the server did not answer"))
@@ -190,7 +190,7 @@ actor ClientSession {
         ending = reason
         if isFirst { run.lanes.close() }
         mayProduce.fire()
-        // The last frame of a server that refuses may still arrive, but no other is waited for.
+        // A lane that is complete still sends its goodbye. After any other end, no further frame is sent or waited for.
         if reason != .complete { close() }
     }
 
@@ -235,7 +235,7 @@ extension ClientSession {
         }
     }
 
-    /// Takes empty chunks to fill. Two at once save a change of thread, if enough is queued meanwhile.
+    /// Takes empty chunks to fill: two, which saves a change of thread, if enough bytes are queued meanwhile.
     private func takeChunks() async -> [OutgoingChunk] {
         let first = newChunk(await run.buffers.take())
         guard !queue.isEmpty, queue.chunkCount + 2 <= chunksAhead, let second = run.buffers.takeNow() else {
@@ -244,8 +244,8 @@ extension ClientSession {
         return [first, newChunk(second)]
     }
 
-    /// The most chunks that wait. With many lanes, each has fewer. Besides the waiting ones, one chunk is being filled,
-    /// and one is being compressed.
+    /// The most chunks that wait. With many lanes, each lane has fewer. Besides the waiting ones, one chunk is being
+    /// filled, and one is being compressed.
     private var chunksAhead: Int {
         if let chunks = run.lanes.chunksAhead { return chunks }
         let share = TransferClient.mostBuffers / (1 + run.lanes.sessions.count) - 2
@@ -332,7 +332,7 @@ extension ClientSession {
         Task(executorPreference: run.loop) { await self.compress(chunk, method) }
     }
 
-    /// Compresses waiting chunks when the governor has begun to compress; uncompressed they would still leave slowly.
+    /// Compresses waiting chunks when the governor has begun to compress. Uncompressed, they would leave slowly.
     func compressWaiting() {
         guard let method = governor.method else { return }
         for chunk in queue.untouched where chunk.isReady && !chunk.isMeasured && !chunk.dataFrames.isEmpty {
@@ -439,7 +439,7 @@ extension ClientSession {
         case .acknowledged(let result): try uploads.acknowledged(result)
         case .receipts(let receipts): uploads.received(receipts)
         case .outcome(let outcome): uploads.compared(outcome)
-        // The session asks no other questions, so the machine rejects other answers.
+        // The session sends no requests with such answers, and the machine rejects answers without a request.
         case .entries, .file, .block, .fetched, .persons, .deliveries, .arrived: break
         case .reply(let reply): send(reply)
         case .leaving:
@@ -448,7 +448,7 @@ extension ClientSession {
         case .refused(let result):
             if result.code == .shuttingDown { serverLeaves(taking: .running) }
             // The server has closed an idle connection while the client waited for a source. That is no failure, so the
-            // time to retry starts anew.
+            // time for retries starts again.
             if result.code == .timedOut, hasConnected, machine.isSettled { uploads.hasProgressed = true }
             end(Self.ending(result))
         case .nothing: break

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferProtocol
 
-/// Uploads that were begun and lack their result or its receipt, in the order in which they began.
+/// Uploads that have begun and whose result, or the receipt for it, is still missing, in the order in which they began.
 struct InFlight {
     private struct Entry {
         let number: Int
@@ -39,7 +39,7 @@ struct InFlight {
         entries[id]?.digest = digest
     }
 
-    /// Checks that a success is possible for its request, and that an acknowledgement describes what was sent.
+    /// Checks that a successful result is possible for the upload, and that an acknowledgement describes what was sent.
     ///
     /// - Parameter policy: the conflict policy that the server received.
     /// - Throws: `unexpectedFrame`.

@@ -20,11 +20,11 @@ final class LaneProducer: @unchecked Sendable {
         var questions = 0
         /// What may be looked up, and what may be sent without a lookup.
         var lookups = LookupGovernor.Orders()
-        /// Whether no filled chunk waits for this one, so that a stream may be waited for.
+        /// Whether the producer may wait for a stream: no filled chunk waits meanwhile.
         var mayWait = true
         /// Whether the server accepts only parts and ends of uploads that have begun.
         var onlyUnderWay = false
-        /// Whether this lane leaves when the uploads that it has begun have ended.
+        /// Whether this lane begins no more uploads, and leaves when those that it has begun have ended.
         var beginsNothing = false
         /// Whether the server is known to accept holes.
         var takesHoles = false
@@ -36,14 +36,14 @@ final class LaneProducer: @unchecked Sendable {
     enum Answer: Sendable {
         case none
         case accepted
-        /// It has its result already, so the rest is not sent.
+        /// The upload already has a result, so the rest of the content is not sent.
         case settled
     }
 
     /// What must happen before the next chunk is filled.
     enum Next: Sendable {
         case more
-        /// As many uploads have begun as may: results must arrive first.
+        /// As many uploads have begun as are allowed: results must arrive first.
         case waitForAllowance
         case waitForAccept
         /// The next upload is held back until a lookup is answered.
@@ -64,7 +64,8 @@ final class LaneProducer: @unchecked Sendable {
     private let recipients: Recipients?
     /// How uploads are sealed; nil if they are not.
     private let sealing: SealedPush?
-    /// Whether the server has accepted an upload to the recipients. Until then, it is asked before any content is sent.
+    /// Whether the server has accepted an upload to the recipients; true if there are no recipients. Until then, the
+    /// client waits for `accept` before it sends any content.
     private var isTaken: Bool
     /// A folder from the feed that was not asked about yet.
     var nextFolder: SourceFolder?
@@ -77,7 +78,7 @@ final class LaneProducer: @unchecked Sendable {
     private static let smallSize = UInt64(FrameHeader.extendedMarker)
 
     /// From this size on, the client waits for the server's `accept` before it reads the content: a refusal then costs
-    /// one round trip instead of the content. Below, the round trip would cost more.
+    /// one round trip instead of the content. For less content, the round trip would cost more.
     private static let askFirstSize: UInt64 = 16 << 20
 
     init(feed: UploadFeed, configuration: ClientConfiguration, sealing: SealedPush? = nil) {
@@ -91,7 +92,7 @@ final class LaneProducer: @unchecked Sendable {
 
     /// Fills empty chunks in order, as long as that requires no waiting.
     func fill(_ chunks: [OutgoingChunk], _ orders: Orders) -> Next {
-        // After the chunks are filled, and before any of them is sent.
+        // The state of sealed uploads becomes durable after the chunks are filled, and before any of them is sent.
         defer { sealing?.makeDurable() }
         var orders = orders
         if orders.onlyUnderWay { putBackNew() }
@@ -107,7 +108,7 @@ final class LaneProducer: @unchecked Sendable {
             }
             for folder in chunk.folders { orders.lookups.folders?.take(folder) }
             orders.mayWait = false
-            // The answer is about an upload before this chunk.
+            // The answer is about an upload that began before this chunk, so it does not apply to the next chunk.
             if !chunk.begun.isEmpty { orders.answer = .none }
         }
         return .more
@@ -120,7 +121,8 @@ final class LaneProducer: @unchecked Sendable {
     func fill(_ chunk: OutgoingChunk, _ orders: Orders) -> Next {
         isWaiting = false
         while !isWaiting {
-            // The answer is about an upload of an earlier chunk, perhaps an earlier attempt of the same one.
+            // The answer is about an upload of an earlier chunk, perhaps an earlier attempt of the same upload, so it
+            // does not apply to uploads of this chunk.
             let answer = chunk.begun.isEmpty ? orders.answer : .none
             if let long {
                 guard let next = advance(long, chunk, answer, orders) else { continue }
@@ -169,7 +171,7 @@ final class LaneProducer: @unchecked Sendable {
         feed.putBack([upload])
     }
 
-    /// The item in the form that the server receives.
+    /// The item in the form that the server receives: an upload of a sealed push is encrypted.
     func sealed(_ item: UploadFeed.Item) -> UploadFeed.Item {
         guard let sealing, case .upload(let pending) = item else { return item }
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
@@ -277,7 +279,8 @@ final class LaneProducer: @unchecked Sendable {
     /// Whether the conflict policy stores the file even if another one has its path.
     private var mayShareUnasked: Bool { [.keepBoth, .overwrite].contains(configuration.conflict) }
 
-    /// Sends a short file in parts without asking what the server has of it: that is not worth a question.
+    /// Sends a short file in parts without asking what the server has of it: resuming such a file is not worth a
+    /// question.
     private func share(_ split: any UploadInParts) {
         split.whole.begun.add(1, ordering: .relaxed)
         feed.add(split)
@@ -420,8 +423,8 @@ extension LaneProducer {
             pending, reader: reader, function: configuration.digestFunction, isAwaitingAccept: begin.expectsAccept)
     }
 
-    /// Whether to wait for `accept`. A file in parts was announced as a whole. Holes can be sent only when the server
-    /// has said that it accepts them.
+    /// Whether to wait for `accept`. A part does not wait, because the whole file was announced before. Holes can be
+    /// sent only when the server has said that it accepts them.
     private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader, _ orders: Orders) -> Bool {
         guard isTaken, orders.takesHoles || reader.filled == nil else { return true }
         guard pending.split == nil, let size = reader.size else { return false }
@@ -462,7 +465,7 @@ extension LaneProducer {
 // MARK: Streams
 
 extension LaneProducer {
-    /// Reads a stream for one turn. The result comes back from the feed.
+    /// Reads a stream for one turn. What was read becomes an upload or a part, which the feed hands out next.
     private func readStream(_ pending: PendingUpload, _ chunk: OutgoingChunk) {
         do throws(Failure) {
             switch pending.content {

@@ -7,7 +7,7 @@ import TransferReceipts
 /// The uploads of one lane, from their beginning to their reports: those without a result or its receipt, and those
 /// that the server was asked about.
 ///
-/// It belongs to the lane's session, on that session's loop.
+/// It belongs to the lane's session, and is used on the loop of that session.
 final class LaneUploads {
     let run: RunContext
 
@@ -16,23 +16,23 @@ final class LaneUploads {
 
     var inFlight = InFlight()
 
-    /// The questions what the server has of interrupted uploads.
+    /// The unanswered questions about what the server has of interrupted uploads.
     var questions: [UploadID: PartsQuery] = [:]
 
     /// The unanswered questions about folders.
     var folders = FolderQuestions()
 
-    /// The answer to the upload that was begun last, the only one that the producer can be in the middle of.
+    /// The answer to the upload that was begun last, the only one that the producer may still be sending.
     private(set) var answer = LaneProducer.Answer.none
     private var lastBegun: UploadID?
 
-    /// Checks receipts, once the server has said that it gives some.
+    /// Checks receipts; nil until the server has said that it gives receipts.
     var inspector: ReceiptInspector?
 
     /// The time before which no upload may begin.
     var heldUntil = MonotonicTime(nanoseconds: 0)
 
-    /// Whether the server keeps a part for a newer connection of this push, which was lost.
+    /// Whether the server keeps a part for another connection of this push, which was newer than this one and was lost.
     var isTooOld = false
 
     /// Whether an upload has made progress on this connection.
@@ -85,7 +85,7 @@ final class LaneUploads {
 
     func progressed(_ id: UploadID, _ bytes: UInt64) {
         guard let upload = inFlight[id] else { return }
-        // The server repeats it on each connection; only more bytes than before are progress.
+        // The server reports the same bytes again on each connection; only more bytes than before are progress.
         if bytes > upload.furthest, bytes <= upload.size ?? 0 { (upload.furthest, hasProgressed) = (bytes, true) }
         progressed(upload, bytes)
     }
@@ -121,7 +121,7 @@ extension LaneUploads {
         settled(result)
         if !run.configuration.recipients.isEmpty { run.feed.refuse(result) }
         if upload.isDrop {
-            // No report depends on it.
+            // The outcome of a request to discard needs no report.
         } else if let failure {
             report(upload, of: upload.split) { .failed($0, failure) }
         } else if shouldRetry(upload, result) {
@@ -173,7 +173,8 @@ extension LaneUploads {
         if sealing.hasToSettle { run.pool.submit { sealing.settle() } }
     }
 
-    /// Puts an upload back after a failure. A file whose parts the server no longer has starts anew with the same id.
+    /// Puts an upload back after a failure. If the server lacks parts of a file, it is asked again what it has, under
+    /// the same id. If it has other content under the id, the upload gets a new id.
     func putBack(_ upload: PendingUpload, _ result: UploadResult) {
         if result.code == .contentMismatch, let split = upload.split {
             // Several parts may get this result; only the first one counts.
@@ -205,7 +206,7 @@ extension LaneUploads {
                 || result.code == .contentMismatch && (upload.split?.whole ?? upload).isIdentified
                     && upload.sealed == nil
         else { return false }
-        // A stopping server is no fault of the upload, and would only refuse it again.
+        // A refusal by a server that is stopping is no fault of the upload, so it does not count as an attempt.
         guard result.code != .shuttingDown else {
             run.lanes.serverLeaves(taking: upload.isUnderWay ? .nothing : .running)
             news.tell()
@@ -226,7 +227,7 @@ extension LaneUploads {
     }
 }
 
-/// Acknowledgements whose receipts follow, with one frame for many.
+/// Acknowledgements whose receipts arrive later, many receipts in one frame.
 extension LaneUploads {
     /// Notes an acknowledgement, which is reported when its receipt arrives. If the connection is lost before, the
     /// upload counts as not acknowledged.
@@ -241,7 +242,7 @@ extension LaneUploads {
 
     /// Checks the receipts of the oldest acknowledgements, and reports these.
     func received(_ receipts: SignedBatch) {
-        // It exists since `welcome`, before which there are no results.
+        // The inspector exists since `welcome`, before which there are no results.
         guard let inspector else { return }
         let held = inFlight.takeHeld(receipts.count)
         switch inspector.inspect(receipts, of: held) {
@@ -254,7 +255,7 @@ extension LaneUploads {
     private func report(_ held: InFlight.Held, _ receipt: Result<SignedReceipt, ReceiptFault>) {
         let upload = held.upload
         if upload.isDrop {
-            // No report depends on it.
+            // The outcome of a request to discard needs no report.
         } else if let failure = held.failure {
             report(upload, of: upload.split) { .failed($0, failure) }
         } else {
@@ -298,7 +299,7 @@ extension LaneUploads {
     }
 }
 
-/// Questions what the server has of interrupted uploads, and their answers.
+/// Questions about what the server has of interrupted uploads, and the answers.
 extension LaneUploads {
     func ask(_ split: any UploadInParts) {
         // If the upload is put back, the next lane continues with the same parts.
@@ -355,7 +356,7 @@ extension LaneUploads {
         run.lanes.lookups.asked()
     }
 
-    /// Takes the earlier acknowledgement of an upload, which needs no content if it describes the present source.
+    /// Takes the earlier acknowledgement of an upload. If it describes the present source, no content needs to be sent.
     func known(_ result: UploadResult) {
         guard let upload = inFlight.remove(result.id)?.upload else { return }
         guard result.isAcknowledgement, result.hasPlausiblePath, result.size == upload.size,

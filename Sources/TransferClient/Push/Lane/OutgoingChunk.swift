@@ -11,7 +11,7 @@ final class OutgoingChunk: @unchecked Sendable {
     /// The most bytes of content in one data frame.
     static let payloadSize = FrameCompressor.mostContent
 
-    /// The bytes besides a payload for its header and for control frames around it: the longest path and all recipients
+    /// The room besides a payload, for its header and for control frames around it: the longest path and all recipients
     /// fit.
     static let controlRoom = 16 << 10
 
@@ -66,13 +66,14 @@ final class OutgoingChunk: @unchecked Sendable {
     /// The reports on uploads that have ended without an answer of the server.
     var reports: [UploadReport] = []
 
-    /// The uploads in parts to which these belong, with the reported codes.
+    /// The uploads in parts to which the uploads of `reports` belong, with the reported codes.
     var failedInParts: [(any UploadInParts, ResultCode)] = []
 
     /// The streams that could not be read, with the reasons.
     var unread: [(PendingUpload, Failure)] = []
 
-    /// The uploads that were aborted after they had begun, with the reasons: the server's `aborted` says less.
+    /// The uploads that were aborted after they had begun, with the reasons, which the server's `aborted` does not
+    /// repeat.
     var abandoned: [(PendingUpload, Failure)] = []
 
     /// An uncompressed data frame: where it starts, and where its body is.
@@ -105,12 +106,12 @@ final class OutgoingChunk: @unchecked Sendable {
         count += frame.count
     }
 
-    /// The bytes from `offset` after the filled ones.
+    /// The free bytes that begin `offset` bytes after the filled ones.
     func tail(from offset: Int, count length: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[count + offset..<count + offset + length])
     }
 
-    /// Makes an uncompressed data frame of bytes that are already after the filled ones.
+    /// Makes an uncompressed data frame of bytes that were already written behind the filled ones.
     ///
     /// - Parameter offset: the position of the bytes after the filled ones; at least the size of an extended header, or
     ///   exactly the size of the header that they need.

@@ -43,7 +43,8 @@ final class ReceiptInspector {
         }
     }
 
-    /// Makes the receipts that the server has signed together, from what the client knows, and checks the signature.
+    /// Makes the receipts that the server has signed with one signature, from what the client knows, and checks the
+    /// signature.
     ///
     /// - Parameter uploads: the uploads that the frame covers.
     /// - Returns: a valid receipt for each upload, or what is wrong.

@@ -22,22 +22,23 @@ struct SendQueue {
         control.append(contentsOf: frames)
     }
 
-    /// What the kernel has taken, and why no more.
+    /// What the kernel has taken, and why it has taken no more.
     struct Sent {
         var hasSent = false
         /// The bytes of chunks with content, as they are on the wire.
         var travelled = 0
-        /// The bytes of content that the kernel has taken of each chunk, counted as evenly spread in compressed chunks.
+        /// The bytes of content that the kernel has taken of each chunk. The content of a compressed chunk counts as
+        /// evenly spread over its bytes.
         var content: [(bytes: Int, epoch: Int)] = []
         /// Whether the kernel, or the limit of the rate, keeps ready bytes from being sent.
         var isBlocked = false
-        /// When the limit of the rate allows the next bytes, if only that keeps them.
+        /// The time from which on the rate limit allows the next bytes, if only this limit holds them back.
         var resumesAt: MonotonicTime?
     }
 
     /// Sends until the kernel takes no more, nothing is ready, or the limit of the rate is reached.
     ///
-    /// - Parameter bandwidth: the limit of the rate. Control frames do not wait for it, but count.
+    /// - Parameter bandwidth: the rate limit. Control frames do not wait for it, but count towards it.
     mutating func drain(into socket: StreamSocket, _ bandwidth: Bandwidth?) throws(StreamError) -> Sent {
         var result = Sent()
         while hasReady {

@@ -2,7 +2,8 @@ import TransferModel
 import TransferProtocol
 
 extension UploadResult {
-    /// The most milliseconds that a server can make the client wait; more would be a mistake.
+    /// The most milliseconds for which the client waits at the server's request; a server that asks for more is
+    /// probably wrong.
     private static let longestHold: UInt32 = 30_000
 
     /// Half of the first pause, in milliseconds, after `busy` without a time or after `incomplete`, when another client
@@ -12,7 +13,7 @@ extension UploadResult {
     /// The most doublings: the longest pause is 25.6 seconds.
     private static let mostDoublings = 9
 
-    /// How long to begin no uploads before this one is tried again.
+    /// How long the lane begins no uploads before it tries this one again.
     ///
     /// - Parameter attempt: the number of the attempt that failed, from 1.
     /// - Returns: nil if there is no reason to wait.

@@ -79,7 +79,7 @@ extension LaneProducer {
 }
 
 extension PendingUpload {
-    /// Whether the server may know it by the id. Long files have questions of their own.
+    /// Whether the upload can be looked up by its id. Long files are asked about with separate questions.
     fileprivate var mayBeAskedAbout: Bool {
         guard !isUnknown, isIdentified, !hasToBeAskedAbout, case .file = content else { return false }
         return true

@@ -1,11 +1,11 @@
 import TransferProtocol
 
 /// Decides, from the server's answers alone, which uploads are looked up before they are sent. As long as the server
-/// knows them, all are looked up, and nothing is sent without; otherwise they are sent, and a sample is looked up from
-/// time to time. All lanes of a push share one.
+/// knows them, all are looked up first. When it does not, uploads are sent without a lookup, and only a sample is
+/// looked up from time to time. All lanes of a push share one governor.
 struct LookupGovernor {
     private enum Phase {
-        /// There was no answer yet.
+        /// The server has not answered any lookup yet.
         case opening
         /// The server knows the uploads, except for the last `misses`.
         case asking(misses: Int)
@@ -40,16 +40,18 @@ struct LookupGovernor {
     /// The unknown uploads in a row after which uploads are sent without lookup.
     static let patience = 256
 
-    /// The number of uploads sent between two samples; it doubles after every sample in vain.
+    /// The number of uploads that are sent between two samples; it doubles after every sample that the server does not
+    /// know.
     static let pauses = 256...4096
 
     private var phase = Phase.opening
     private var flight = Self.firstFlight
-    /// The folders of which the server did not know all files, less those that it knew.
+    /// The number of folders of which the server did not know all files, minus the number of folders that it knew; at
+    /// least 0.
     private var strangeFolders = 0
-    /// The folders of which it knew all files.
+    /// The number of folders of which the server knew all files.
     private var knownFolders = 0
-    /// The uploads to look up before the next question about a folder.
+    /// The number of uploads to look up before the next question about a folder.
     private var folderPause = 0
 
     /// The excess of unknown folders after which files are looked up one by one for a while: a question about a folder
@@ -66,7 +68,7 @@ struct LookupGovernor {
     func orders(open: Int, folders: FolderRoom? = nil) -> Orders {
         switch phase {
         case .opening: Orders(questions: max(0, Self.sample - open), unasked: flight)
-        // The window of unacknowledged uploads limits them.
+        // Lookups have no limit here, because the window of unacknowledged uploads limits them.
         case .asking: Orders(questions: .max, unasked: 0, folders: folderPause == 0 ? folders : nil)
         case .sending(let sent, let pause): Orders(questions: sent >= pause ? Self.sample : 0)
         }

@@ -32,13 +32,13 @@ final class LongUpload {
         return try producePiece(into: chunk, atMost: orders.mostContent)
     }
 
-    /// The most bytes of holes in a chunk: some milliseconds of digesting for either side.
+    /// The most bytes of holes in a chunk, which take either side some milliseconds to digest.
     private static let mostHoles = 16 << 20
 
-    /// The bytes in a chunk besides a piece: headers, a `block`, and an `end` or `abort`.
+    /// The room in a chunk besides a piece: for headers, a `block`, and an `end` or `abort`.
     private static let controlRoom = OutgoingChunk.longRoom - OutgoingChunk.payloadSize
 
-    /// The least bytes of data for a frame, if there are more.
+    /// The least room for which a chunk takes more data, unless the data before the next hole is shorter.
     private static let leastPiece = 4 << 10
 
     /// Appends pieces of a file with holes. Data between holes may be short, so a chunk takes as many pieces as fit.

@@ -2,10 +2,10 @@ import TransferModel
 
 /// How the lanes of a push share long files.
 package struct PartSharing: Equatable, Sendable {
-    /// The most lanes that the push may get; the sizes of parts make them end together.
+    /// The most lanes that the push may get; the sizes of parts are chosen so that all lanes end together.
     package var lanes: Int
 
-    /// Whether a part may be a piece of a block: the server accepts that, and the push waits for the line.
+    /// Whether a part may be a piece of a block: the server accepts pieces, and the line limits the push.
     package var inPieces: Bool
 
     /// Whether each lane is so slow that shorter files are shared as well.
@@ -18,8 +18,8 @@ package struct PartSharing: Equatable, Sendable {
     /// The most bytes of a part, except for very long files: long enough that the frames cost nothing.
     private static let usualPart = 4 * blockSize
 
-    /// A part has at most the remaining bytes for each lane, divided by this. So the lanes end together, and a slow one
-    /// delays the others only by a short part.
+    /// A part has at most one lane's share of the remaining bytes, divided by this number. So the lanes end together,
+    /// and a slow one delays the others only by a short part.
     private static let partsForEach: UInt64 = 2
 
     /// The least bytes of a piece: half a second of a lane that losses hold down to 2 Mbit/s.
@@ -30,7 +30,7 @@ package struct PartSharing: Equatable, Sendable {
     /// The size from which every file is split. A shorter file that was interrupted is sent again from its beginning.
     static let usualSmallestFile = 2 * blockSize
 
-    /// The size from which a file may be split, some pieces.
+    /// The size from which on a file may be split if lanes are slow: a few pieces.
     static let smallestFile = 4 * leastPiece
 
     func splits(fileOf size: UInt64) -> Bool {
@@ -39,7 +39,7 @@ package struct PartSharing: Equatable, Sendable {
 
     /// - Parameters:
     ///   - left: the bytes that no lane has taken yet.
-    ///   - least: the least bytes, whole blocks, for files that are too long for shorter parts.
+    ///   - least: the least bytes of a part, in whole blocks; it keeps the number of parts of a very long file small.
     /// - Returns: the bytes of the next part: whole blocks, or less than one.
     func partSize(left: UInt64, least: UInt64) -> UInt64 {
         guard lanes > 1 else { return max(least, Self.usualPart) }

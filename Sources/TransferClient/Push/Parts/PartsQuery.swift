@@ -1,6 +1,6 @@
 import TransferModel
 
-/// A question what the server has of an upload, and the state of the answer.
+/// A question about what the server has of an upload, and the state of the answer.
 struct PartsQuery {
     let split: any UploadInParts
 
@@ -10,7 +10,7 @@ struct PartsQuery {
     /// The number of frames with blocks that are being compared.
     var comparing = 0
 
-    /// The reason why the source could not be compared; nil if it could.
+    /// The reason why the comparison with the source failed; nil if it did not fail.
     var failure: Failure?
 
     init(_ split: any UploadInParts) {

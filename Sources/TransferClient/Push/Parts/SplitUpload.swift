@@ -4,18 +4,18 @@ import TransferProtocol
 import TransferSystem
 
 /// A long file that is sent in parts, which any lane may take; one lane ends the upload when all parts are staged.
-/// Before, the server is asked what it has of the file.
+/// Before the first part, the client asks the server what it has of the file.
 final class SplitUpload: UploadInParts {
     private struct State {
         /// The offset of the next part.
         var next: UInt64 = 0
-        /// The bytes that the server has verified, including those found there.
+        /// The bytes that the server has verified, including the blocks that it had before.
         var staged: UInt64 = 0
         /// The bytes of the server's blocks that were compared.
         var compared: UInt64 = 0
         /// The bytes that the server has of each part under way.
         var progress: [UploadID: UInt64] = [:]
-        /// The indices of blocks that the server has and that are the same here.
+        /// The indices of blocks that the server has and that are the same in the source.
         var found: Set<UInt64> = []
         /// The digests of the blocks that were read, by index. A dictionary, because the size that a file claims to
         /// have does not bound how much can be read.
@@ -24,7 +24,7 @@ final class SplitUpload: UploadInParts {
 
         /// The next bytes that the server lacks: whole blocks, or a piece of one.
         ///
-        /// - Parameter partSize: returns the most bytes, for the bytes that may be left.
+        /// - Parameter partSize: returns the most bytes of the part, given the most bytes that may be left.
         mutating func nextRange(_ size: UInt64, _ partSize: (_ left: UInt64) -> UInt64) -> Range<UInt64>? {
             let block = UInt64(Limits.blockSize)
             while next < size, found.contains(next / block) { next += min(block, size - next) }
@@ -32,7 +32,8 @@ final class SplitUpload: UploadInParts {
             let start = next
             let length = min(partSize(size - start), size - start)
             let blockEnd = block - start % block
-            // A part that does not begin with a block ends within it, and so does one shorter than a block.
+            // A part that does not begin at the start of a block ends within that block, and so does a part that is
+            // shorter than a block.
             let limit = start + (start % block == 0 && length >= block ? length : min(length, blockEnd))
             next = limit
             if !found.isEmpty {
@@ -104,7 +105,7 @@ final class SplitUpload: UploadInParts {
 
     var hasMoreParts: Bool { state.withLock { !$0.isOver && $0.next < size } }
 
-    /// The digests of the blocks that were read remain valid.
+    /// Forgets what the server has. The digests of the blocks that were read remain valid.
     func restart() {
         state.withLock { state in
             state = State(digests: state.digests, isOver: state.isOver)

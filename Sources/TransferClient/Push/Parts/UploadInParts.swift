@@ -12,10 +12,10 @@ protocol UploadInParts: AnyObject, Sendable {
     /// The bytes of the whole that are not in holes, as far as known; nil if there are no holes.
     var filled: UInt64? { get }
 
-    /// Whether it has its report, or its parts are not wanted for another reason.
+    /// Whether the upload has its report, or its parts are not wanted for another reason.
     var isOver: Bool { get }
 
-    /// Whether it has parts to hand out, now or later.
+    /// Whether the upload has parts to hand out, now or later.
     var hasMoreParts: Bool { get }
 
     /// - Returns: nil if no part can be handed out now.
@@ -51,7 +51,7 @@ protocol UploadInParts: AnyObject, Sendable {
     /// Forgets what the server has, before it is asked again.
     func restart()
 
-    /// Compares blocks of the server with those here; equal ones are not sent.
+    /// Compares blocks of the server with those of the source; equal ones are not sent.
     ///
     /// - Returns: the number of bytes compared so far.
     /// - Throws: the reason why they cannot be compared.
@@ -63,9 +63,9 @@ protocol UploadInParts: AnyObject, Sendable {
     /// - Throws: `connectionLost` if a missing part cannot be sent again.
     func answered() throws(Failure) -> PendingUpload?
 
-    /// Ends it, so that no further part is wanted.
+    /// Ends the upload, so that no further part is wanted.
     ///
-    /// - Returns: false if it had ended before.
+    /// - Returns: false if the upload had ended before.
     func finish() -> Bool
 }
 

@@ -3,8 +3,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// A stream of more than one block. Each block is a part, kept until the server has verified it; after that, the server
-/// must still have it when a connection was lost.
+/// A stream of more than one block. Each block is a part, kept until the server has verified it. After that only the
+/// server has the block, and must still have it after a lost connection.
 final class StreamUpload: UploadInParts {
     private struct State {
         /// The number of blocks that were read.
@@ -12,11 +12,11 @@ final class StreamUpload: UploadInParts {
         /// The bytes in these blocks.
         var read: UInt64 = 0
         var hasEnded = false
-        /// Whether the right to read on was handed out.
+        /// Whether an upload was handed out that reads the next block.
         var isBeingRead = false
         /// Blocks that the server has not verified, by index.
         var held: [UInt64: StreamBlock] = [:]
-        /// Indices of those that no lane sends.
+        /// Indices of the held blocks that no lane is sending.
         var waiting: ArraySlice<UInt64> = []
         /// The digests of all blocks, one after the other; zeros if not digested yet.
         var digests: [UInt8] = []
@@ -72,7 +72,7 @@ final class StreamUpload: UploadInParts {
         state.withLock { !$0.isOver && (!$0.hasEnded || !$0.waiting.isEmpty) }
     }
 
-    /// The next block to send, or the right to read the next one if there is room.
+    /// The next block to send, or the task to read the next block if there is room for it.
     func nextPart(_ sharing: PartSharing) -> PendingUpload? {
         enum Next {
             case block(Range<UInt64>)
@@ -92,7 +92,8 @@ final class StreamUpload: UploadInParts {
         }
     }
 
-    /// Reads for one turn, with the right from `nextPart`, which this gives back.
+    /// Reads the stream for one turn. This completes the task that `nextPart` has handed out, so that it can hand out
+    /// the next one.
     ///
     /// - Returns: whether the block is full or the stream has ended, and the end of the upload if nothing is missing.
     /// - Throws: `sourceUnreadable`.
@@ -211,7 +212,7 @@ extension StreamUpload {
             }
             if isMissing, state.hasTriedEnd || !state.hasEnded || !state.held.isEmpty { throw .unreadableStream }
             // The server has verified all blocks once. It may have stored the file and died before it could say so: ask
-            // for the end, which it then recognizes.
+            // for the end of the upload, which the server then recognizes.
             if isMissing { state.hasTriedEnd = true }
             state.waiting = state.held.keys.sorted()[...]
             return state.takeEnd()

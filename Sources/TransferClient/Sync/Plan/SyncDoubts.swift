@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Files whose digests are needed to decide what is done with them. They are asked for when both trees are known,
-/// because a list with all digests costs more.
+/// Files whose digests are needed to decide what is done with them. The client asks for these digests when both trees
+/// are known, because a list with all digests costs more.
 struct SyncDoubts {
     private let server: SyncTree
     private let here: SyncTree

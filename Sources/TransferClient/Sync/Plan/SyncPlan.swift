@@ -8,7 +8,7 @@ struct SyncPlan: Sendable {
     struct Move: Sendable {
         let from: RelativePath
         let entry: SyncEntry
-        /// The moved file as it was compared, if `compared` of the plan does not have it.
+        /// The entry of the moved file as it was compared, if `SyncPlan.compared` does not have it.
         var compared: SyncEntry?
     }
 
@@ -21,7 +21,8 @@ struct SyncPlan: Sendable {
         var copy: RelativePath?
         /// Whether it must not replace any file.
         var replacesNothing = false
-        /// Whether the other side had the version that it replaces, as a sync has seen.
+        /// Whether the side that the sync does not change has had the replaced version, by the record of earlier syncs;
+        /// true if no file is replaced.
         var replacesKnown = true
         /// The version that was sent, if known.
         var sent: SyncRecord.Version?
@@ -37,38 +38,39 @@ struct SyncPlan: Sendable {
         /// The source's file; the target's if the source lacks it.
         let entry: SyncEntry
         let there: SyncEntry
-        /// The path at which the source's version is stored; nil if it is not.
+        /// The path at which the source's version is stored; nil if it is not stored.
         var copy: RelativePath?
-        /// Whether `copy` has the source's version already.
+        /// Whether the target already has the source's version at `copy`.
         var isStored = false
-        /// Whether both versions may have the same content.
+        /// Whether it is unknown if both versions have the same content.
         var isDoubtful = false
         let message: String
     }
 
-    /// A further name of a file.
+    /// A further hard link of a file.
     struct HardLink: Sendable {
         let entry: SyncEntry
         let first: RelativePath
     }
 
-    /// An entry with all that is in it.
+    /// An entry with everything that is in it.
     struct Removal: Sendable {
         let entry: SyncEntry
         /// The entry, and all entries below it.
         let entries: [SyncEntry]
     }
 
-    /// Closed folders of the target in which changes are made. Their owner gets all permissions for that time.
+    /// Closed folders of the target in which changes are made. Their owner has all permissions until the changes are
+    /// done.
     var unlocked: [SyncEntry] = []
 
-    /// Entries whose paths others need. They are removed first.
+    /// Entries of the target whose paths are needed for entries of the source. They are removed first.
     var obstacles: [Removal] = []
 
     /// Files of the source that could not be read for a comparison, and why.
     var unreadable: [(path: RelativePath, message: String)] = []
 
-    /// Entries that cannot be made, and why.
+    /// Entries of the source that cannot be created, and why.
     var blocked: [(entry: SyncEntry, message: String)] = []
 
     var folders: [SyncEntry] = []
@@ -94,17 +96,17 @@ struct SyncPlan: Sendable {
     var attributes: [SyncEntry] = []
 
     /// The target's files and links that are replaced, moved or given attributes, as they were compared, by their path
-    /// after the change. A path of the plan that is not in here was free.
+    /// after the change. A path of the plan that has no entry here was free.
     var compared: [RelativePath: SyncEntry] = [:]
 
-    /// For files of the target with several names, a name that stays.
+    /// For each file of the target with several names, a name that stays.
     var surviving: [SyncEntry.NamedFile: RelativePath] = [:]
 
     /// Folders whose attributes are set at the end, the innermost first, because changes in a folder change its time.
-    /// Only those that differed before are reported.
+    /// Only folders whose attributes differed before are reported.
     var folderAttributes: [(entry: SyncEntry, isTold: Bool)] = []
 
-    /// Whether the top folder gets its attributes, and whether that is reported.
+    /// Whether the attributes of the top folder are set, and whether that is reported.
     var top: (isSet: Bool, isTold: Bool) = (false, false)
 
     var unchanged = 0
@@ -115,7 +117,7 @@ struct SyncPlan: Sendable {
         return paths.compactMap { path in compared[path].flatMap { $0.path == path && !$0.isFolder ? $0 : nil } }
     }
 
-    /// Takes files out of the plan that could not be read for their comparison, and cannot be sent either.
+    /// Takes files out of the plan that could not be read for the comparison, and so cannot be sent either.
     mutating func leave(unreadable reasons: [RelativePath: String]) {
         guard !reasons.isEmpty else { return }
         unreadable = files.compactMap { file in reasons[file.entry.path].map { (file.entry.path, $0) } }
@@ -124,7 +126,7 @@ struct SyncPlan: Sendable {
         }
         files.removeAll { reasons[$0.entry.path] != nil }
         conflicts.removeAll { reasons[$0.entry.path] != nil }
-        // Their obstacles stay.
+        // The entries in the way of these files stay.
         obstacles.removeAll { reasons[$0.entry.path] != nil }
     }
 
@@ -136,8 +138,8 @@ struct SyncPlan: Sendable {
         return ComparedFile(version, tolerating: there.path != path || there.named != nil ? .names : .none)
     }
 
-    /// An entry that is removed, as it was compared. The content of a folder may change. A name of a file that keeps
-    /// another one may differ, because the sync itself may have changed the file.
+    /// An entry that is removed, as it was compared. The content of a folder may have changed since. A file that keeps
+    /// another name may have changed, because the sync itself may have changed it.
     func compared(_ removed: SyncEntry) -> ComparedFile? {
         guard let version = removed.version else { return nil }
         if removed.isFolder { return ComparedFile(version, tolerating: .entries) }

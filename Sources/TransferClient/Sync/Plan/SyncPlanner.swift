@@ -18,11 +18,12 @@ struct SyncPlanner {
     private let side: SyncRecord.Side
     private let names: ConflictName
     private var plan = SyncPlan()
-    /// Files that are sent or moved, so that their further names are made again.
+    /// Files that are sent or moved, so that their further hard links are made again.
     private var renewed: Set<RelativePath> = []
     /// The first name of each file of the source that has several.
     private var firsts: [SyncEntry.NamedFile: RelativePath] = [:]
-    /// Files of the target with several names that correspond to a file of the source, and the name that does.
+    /// For each target file with several names that was matched with a source file: the name under which it was
+    /// matched.
     private var kept: [SyncEntry.NamedFile: RelativePath] = [:]
     /// Entries of the target that are in the way, and are removed with all their content.
     private var cleared: Set<RelativePath> = []
@@ -39,8 +40,8 @@ struct SyncPlanner {
     private let holding: Set<RelativePath>
 
     /// - Parameters:
-    ///   - rights: permissions that the changed side always leaves its own user.
-    ///   - record: what the last sync of the two has seen; nil for the first sync.
+    ///   - rights: permissions that the changed side always grants its own user.
+    ///   - record: what the last sync of these two sides has seen; nil for the first sync.
     ///   - side: the side that is changed.
     ///   - names: names for the source's versions after conflicts.
     init(
@@ -61,7 +62,8 @@ struct SyncPlanner {
             if let entry { compare(entry, there) } else if let there { onlyThere.append(there) }
         }
         if options.deletes {
-            // A move removes the file from its old path.
+            // A move removes the file from the old path. Like a removal, it requires that the source is completely
+            // known.
             if source.isWhole { findMoves() }
             findRemovals()
         }
@@ -125,7 +127,7 @@ extension SyncPlanner {
         if let there, there.form == entry.form {
             let isSame = isSame(entry, there)
             isDoubtful = isSame == nil
-            // A file that may be the same can turn out to be so when it is sent.
+            // It can turn out when the file is sent that a file of the same size has the same content.
             if isSame ?? true, let name = there.named {
                 guard kept[name] == nil else { return part(entry, there) }
                 kept[name] = there.path
@@ -144,8 +146,8 @@ extension SyncPlanner {
         touch(entry)
     }
 
-    /// Plans files of the source that are one file with several names in the target. The name is removed before,
-    /// because an upload would find its content and leave the name as it is.
+    /// Plans a file of the source that shares one file with another name in the target. Its name in the target is
+    /// removed first, because an upload would find the same content there and leave the hard link as it is.
     private mutating func part(_ entry: SyncEntry, _ there: SyncEntry) {
         clear(there)
         plan.files.append(SyncPlan.File(entry: entry, isNew: false))
@@ -162,8 +164,8 @@ extension SyncPlanner {
         touch(entry)
     }
 
-    /// Whether the content is taken for the same; nil if that is unknown. A file of the same size and another time is
-    /// read, because reading costs less than sending.
+    /// Whether the content counts as the same; nil if that is unknown. If only the times differ, the file is read,
+    /// because reading costs less than sending.
     private func isSame(_ entry: SyncEntry, _ there: SyncEntry) -> Bool? {
         if !options.comparesContent, entry.modified == there.modified { return true }
         return hasSameContent(entry, there)
@@ -173,7 +175,7 @@ extension SyncPlanner {
         entry.differs(from: there, keeping)
     }
 
-    /// - Parameter there: the target's entry. A folder is not remembered, because it is removed before.
+    /// - Parameter there: the target's entry. A folder is not remembered, because it is removed first.
     private mutating func remember(_ there: SyncEntry?, at path: RelativePath) {
         guard let there, !there.isFolder else { return }
         plan.compared[path] = there
@@ -188,7 +190,7 @@ extension SyncPlanner {
     /// Whether a file of the target may be replaced by the source's entry. If not, a conflict or a newer file is added
     /// to the plan.
     ///
-    /// - Parameter isDoubtful: whether both may have the same content.
+    /// - Parameter isDoubtful: whether it is unknown if both have the same content.
     private mutating func givesWay(_ there: SyncEntry?, to entry: SyncEntry, isDoubtful: Bool = false) -> Bool {
         guard let there, there.isFile else { return true }
         if options.skipsNewer, entry.isFile, entry.isOlder(than: there) { return keep(entry) }
@@ -211,8 +213,7 @@ extension SyncPlanner {
         return false
     }
 
-    /// Whether a sync has seen this version. Without a record, a file that is older than the source's is taken for
-    /// known.
+    /// Whether a sync has seen this version. Without a record, a version older than the source's counts as seen.
     private func isKnown(_ there: SyncEntry, instead entry: SyncEntry) -> Bool {
         guard let record else { return there.isOlder(than: entry) }
         return record[there.path]?.knows(.init(there), on: side) ?? false
@@ -239,7 +240,8 @@ extension SyncPlanner {
         plan.conflicts.append(conflict)
     }
 
-    /// Adds a conflict for a file that the source lacks, and that was changed in the target since both were the same.
+    /// Adds a conflict for a file that the source lacks, and that was changed in the target since both sides had the
+    /// same version.
     private mutating func addEdited(_ there: SyncEntry) {
         plan.conflicts.append(
             SyncPlan.Conflict(
@@ -249,7 +251,7 @@ extension SyncPlanner {
 }
 
 extension SyncEntry {
-    /// Compares the times of both files; no clock is read.
+    /// Whether the modification time of this file is before that of the other one; no clock is read.
     func isOlder(than other: SyncEntry) -> Bool {
         (modified.seconds, modified.nanoseconds) < (other.modified.seconds, other.modified.nanoseconds)
     }
@@ -319,7 +321,7 @@ extension SyncPlanner {
     /// Entries that only the target has, except those in the way and those that the selection leaves out.
     private var leftovers: [SyncEntry] { onlyThere.filter { !isCleared($0) && !isLeftOut($0.path) } }
 
-    /// Whether the selection leaves it out on either side.
+    /// Whether the selection leaves the path out on either side.
     private func isLeftOut(_ path: RelativePath) -> Bool {
         [source.leftOut, target.leftOut].contains { leftOut in
             !leftOut.isEmpty && (leftOut.contains(path) || path.folders.contains { leftOut.contains($0) })
@@ -384,7 +386,8 @@ extension SyncPlanner {
 }
 
 extension SyncPlanner {
-    /// Whether a file was stored in a conflict. Only the target has it as long as the source never had it.
+    /// Whether a file is a copy that a conflict has left in the target. Its name has the form of such copies, and no
+    /// sync has recorded the file.
     private func isConflictCopy(_ there: SyncEntry) -> Bool {
         options.conflicts != .source && there.isFile && ConflictName.isOne(there.path) && record?[there.path] == nil
     }
@@ -393,10 +396,11 @@ extension SyncPlanner {
 // MARK: Folders
 
 extension SyncPlanner {
-    /// Changes in a folder change its time, and need the permission to write to it.
+    /// Plans the attributes of folders and their permissions during the sync: changes in a folder change its time, and
+    /// need the permission to write to it.
     private mutating func finishFolders() {
         let made = Set(plan.folders.map(\.path))
-        // The backup folder is made in this one.
+        // The backup folder is created in its parent folder, which changes as well.
         if let backup = options.backupFolder.flatMap({ try? RelativePath($0) }), !plan.isEmpty {
             touched.insert(backup.parent)
         }

@@ -2,18 +2,19 @@ import Glibc
 import TransferIO
 import TransferModel
 
-/// The name for the source's version of a file whose name the target's version keeps: `NAME.conflict-HOST-DATE`, with
-/// the host of the source and the file's modification time. So a version that is stored twice gets the same name.
+/// The name for the source's version of a file whose own name stays with the target's version:
+/// `NAME.conflict-HOST-DATE`, with the host of the source and the file's modification time. So a version that is stored
+/// twice gets the same name.
 struct ConflictName: Sendable {
     private static let mark = ".conflict-"
 
     /// Bytes of a date such as `20261231T235959Z`.
     private static let dateSize = 16
 
-    /// Bytes of a name at most (NAME_MAX).
+    /// The most bytes of a name (NAME_MAX).
     private static let longest = 255
 
-    /// Names that are tried at most. A taken name belongs to another version that was changed in the same second.
+    /// The most names that are tried. A taken name belongs to another version that was changed in the same second.
     private static let mostNumbers = 100
 
     private let host: String
@@ -27,7 +28,7 @@ struct ConflictName: Sendable {
         self.host = shown.isEmpty ? "other" : String(decoding: shown, as: UTF8.self)
     }
 
-    /// The name for files that come from this machine.
+    /// The name for versions that come from this machine.
     static var here: ConflictName {
         // HOST_NAME_MAX and a NUL (gethostname(2)).
         var name = [CChar](repeating: 0, count: 65)
@@ -36,7 +37,7 @@ struct ConflictName: Sendable {
             host: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
 
-    /// The name for files that come from a server.
+    /// The name for versions that come from a server.
     init(_ server: ServerAddress) {
         switch server.endpoint {
         case .internet(let host, _): self.init(host: host)

@@ -7,7 +7,7 @@ struct NextRecord: Sendable {
     private let old: SyncRecord
     /// The side that is changed.
     private let side: SyncRecord.Side
-    /// Whether there was no record before. Then older files may be replaced.
+    /// Whether there was no record before. Then the target's files may be replaced if they are older.
     private let isFirst: Bool
     /// Further hard links of files that the plan changes under their first name alone, each with that first name.
     private let following: [RelativePath: RelativePath]
@@ -40,13 +40,13 @@ struct NextRecord: Sendable {
         return following
     }
 
-    /// The record while the sync runs, which the next sync reads if this one is killed. It has what both sides have the
-    /// same, and the versions of the target's files that are replaced and sent, so the next sync knows either of these
-    /// and no other.
+    /// The record while the sync runs, which the next sync reads if this one is killed. It has the versions that both
+    /// sides have in common and, for each file that is replaced, the target's old version and the version that is sent.
+    /// The next sync then knows these two versions, and no other.
     var underWay: SyncRecord {
         var record = seen(SyncOutcome())
         keep(old, in: &record, SyncOutcome())
-        // These have the source's content and get only its attributes.
+        // The target has the content of these files already, and only their attributes are set.
         let same = Set(plan.attributes.map(\.path))
         let followers = following.filter { same.contains($0.value) }.keys.compactMap { trees.source[$0] }
         for entry in plan.replacing + followers {
@@ -63,8 +63,8 @@ struct NextRecord: Sendable {
     }
 
     /// Adds the versions that a path may have in the target because its file is changed under another hard link: a sync
-    /// sets attributes after content and names. A path without an entry gets none, because the next sync would take its
-    /// file for edited.
+    /// sets attributes after content and names. A path without an entry in the record gets none, because the next sync
+    /// would believe that its file was edited.
     private func addShared(to record: inout SyncRecord) {
         let changed = Dictionary((plan.attributes + plan.files.map(\.entry)).map { ($0.path, $0) }) { first, _ in first
         }
@@ -81,7 +81,7 @@ struct NextRecord: Sendable {
     }
 
     /// Whether the target's file may be replaced because a sync has seen it, or because it is older. A file that is
-    /// replaced only because of this sync's options is a conflict again for the next one.
+    /// replaced only because of this sync's options is a conflict again in the next sync.
     private func givesWay(_ there: SyncEntry, to entry: SyncEntry) -> Bool {
         isFirst ? there.isOlder(than: entry) : old[entry.path]?.knows(.init(there), on: side) ?? false
     }
@@ -92,7 +92,7 @@ struct NextRecord: Sendable {
         return record
     }
 
-    /// Versions that both sides have the same by now.
+    /// The versions that both sides have in common by now.
     private func seen(_ outcome: SyncOutcome) -> SyncRecord {
         var record = SyncRecord()
         record.entries.reserveCapacity(trees.source.entries.count)
@@ -136,7 +136,7 @@ struct NextRecord: Sendable {
 }
 
 extension SyncPlan {
-    /// Entries that replace others, and files that only get attributes.
+    /// Entries that replace others, and files of which only attributes are set.
     fileprivate var replacing: [SyncEntry] { changedFiles + folders + links }
 
     /// Files that are sent, moved or linked in the target, or get attributes.
@@ -149,7 +149,8 @@ extension SyncPlan {
         !(files.isEmpty && moves.isEmpty && hardLinks.isEmpty) || attributes.contains { $0.isFile }
     }
 
-    /// Files of the source that the target did not have in the same version when both were compared, and may not get.
+    /// Files of the source that the target did not have in the same version when both were compared, and that it may
+    /// not get.
     fileprivate var openPaths: Set<RelativePath> {
         Set((changedFiles + conflicts.map(\.entry) + kept + blocked.map(\.entry)).map(\.path))
             .union(unreadable.map(\.path)).union(settled)

@@ -3,8 +3,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// The versions of files that a sync of a directory here and a folder on a server saw last, for the next sync of the
-/// two in either direction: a file that the target still has in that version may be replaced, one that was changed
+/// The versions of files that a sync of a local directory and a folder on a server saw last, for the next sync of the
+/// two in either direction. A file that the target still has in that version may be replaced; a file that was changed
 /// since may not.
 struct SyncRecord: Equatable, Sendable {
     /// Tells a changed file from an unchanged one, on either side, without its content.
@@ -22,15 +22,15 @@ struct SyncRecord: Equatable, Sendable {
         case server, here
     }
 
-    /// What a sync was about to do to one side. It may have been stopped before it knew whether it did. Says nothing of
-    /// the other side.
+    /// What a sync was about to change on one side. The sync may have been stopped before it knew whether it made the
+    /// change. This says nothing about the other side.
     struct Change: Equatable, Sendable {
-        /// The version that the side was going to get.
+        /// The version that this side was going to get.
         var sending: Version?
         /// The version that was going to be replaced.
         var replacing: Version?
-        /// Versions that it may have because its file was changed under another hard link: all hard links have one
-        /// time.
+        /// Versions that this side may have because its file was changed under another hard link: all hard links have
+        /// one time.
         var shared: Set<Version> = []
     }
 
@@ -38,8 +38,8 @@ struct SyncRecord: Equatable, Sendable {
     struct Entry: Equatable, Sendable {
         /// The version that both sides had.
         var common: Version?
-        /// The version that the target has kept in a conflict: while the source has `common`, both are kept and nothing
-        /// is left to do.
+        /// The version that the target has kept in a conflict. As long as the source has `common`, both versions are
+        /// kept and nothing is left to do.
         var settled: Version?
         private var server = Change()
         private var here = Change()
@@ -57,7 +57,7 @@ struct SyncRecord: Equatable, Sendable {
                 || self[side].replacing.map(there.isCopy) ?? false || self[side].shared.contains(where: there.isCopy)
         }
 
-        /// Whether the other side has had this version, too.
+        /// Whether the other side, too, has had this version.
         func isShared(_ there: Version, on side: Side) -> Bool {
             [common, self[side].sending].contains { $0.map(there.isCopy) ?? false }
         }
@@ -69,11 +69,13 @@ struct SyncRecord: Equatable, Sendable {
 }
 
 extension SyncRecord.Version {
-    /// Whether it is that version as a file system stores it: many store times in larger units than nanoseconds.
+    /// Whether this is the original version as another file system stores it: many store times in larger units than
+    /// nanoseconds.
     func isCopy(of original: Self) -> Bool {
         guard size == original.size else { return false }
         if modified == original.modified { return true }
-        // FAT has two seconds, HFS+ and ext3 one, exFAT 10 ms, NTFS 100 ns, and others micro- and milliseconds.
+        // FAT stores times in units of two seconds, HFS+ and ext3 of one second, exFAT of 10 ms, NTFS of 100 ns, and
+        // others of micro- or milliseconds.
         let units: [UInt32] = [100, 1000, 1_000_000, 10_000_000, 1_000_000_000]
         let isCut = units.contains { unit in
             modified
@@ -89,7 +91,7 @@ extension SyncRecord.Version {
 
 extension SyncRecord {
     private static let head = Array("transfer sync record 2\n".utf8)
-    /// Its entries say in one byte which versions they have.
+    /// The head of an older format, in which one byte of each entry says which versions the entry has.
     private static let formerHead = Array("transfer sync record 1\n".utf8)
     private static let digestSize = DigestFunction.xxh128.size
 
@@ -186,23 +188,23 @@ extension SyncRecord.Version {
     }
 }
 
-/// The file with the record of a directory here and a folder on a server.
+/// The file with the record of a local directory and a folder on a server.
 struct SyncRecordFile: Sendable {
     private let path: String
     private let states: StateFolder
 
-    /// Bytes of a record at most, some three million files: a longer file is ignored.
+    /// The most bytes of a record, enough for some three million files: a longer file is ignored.
     private static let mostBytes = 256 << 20
 
     /// - Parameters:
     ///   - folder: the folder with this user's records.
-    ///   - directory: the directory here.
+    ///   - directory: the local directory.
     init(in folder: String, _ directory: String, _ server: ServerAddress) {
         states = StateFolder(path: folder)
         path = states.file("sync", [directory.absolutePath, server.server, server.folder])
     }
 
-    /// Seconds after which a record is removed that no sync has written since: a year.
+    /// The age in seconds, a year, after which a record is removed if no sync has written it since.
     private static let age: Int64 = 366 * 86_400
 
     /// - Returns: nil if there is no readable record. Then a sync compares times of files.
@@ -212,7 +214,7 @@ struct SyncRecordFile: Sendable {
         return SyncRecord(file.content)
     }
 
-    /// Replaces the record. It may be lost in a power cut.
+    /// Replaces the record. The new record can be lost in a power cut.
     func write(_ record: SyncRecord) throws(SystemError) {
         _ = try StateFolder.write(record.bytes, to: path, replaces: true)
     }

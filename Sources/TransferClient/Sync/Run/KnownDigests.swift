@@ -4,7 +4,7 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// Digests of files here, each computed once: a file may be compared with many that have its size and time.
+/// Digests of local files, each computed once: a file may be compared with many that have its size and time.
 final class KnownDigests: Sendable {
     private let tree: LocalTree
     private let known = Locked<[RelativePath: Digest]>([:])
@@ -15,7 +15,7 @@ final class KnownDigests: Sendable {
     /// Files that could not be read for a comparison, and why.
     var unreadable: [RelativePath: String] { failures.withLock { $0 } }
 
-    /// Whether a file here has the content of a server's file, by the digest that the server has acknowledged or that
+    /// Whether a local file has the content of a server's file, by the digest that the server has acknowledged or that
     /// was computed from its content.
     ///
     /// - Returns: nil if the server's digest is unknown, or if the file cannot be read.

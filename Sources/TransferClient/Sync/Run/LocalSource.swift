@@ -3,7 +3,7 @@ import TransferModel
 import TransferPorts
 import TransferStore
 
-/// The directory here that is the source of a sync.
+/// The local directory that is the source of a sync.
 struct LocalSource: SyncSource {
     let path: String
     /// The directory as it was when it was scanned.
@@ -14,7 +14,7 @@ struct LocalSource: SyncSource {
         let (path, object) = (path, top.object)
         let result = await pool.run { () -> Result<Set<RelativePath>, Failure> in
             Result { () throws(Failure) in
-                // After a disk was removed, the path has another directory, or an empty one.
+                // If a disk was removed, the path leads to another directory, or to an empty one.
                 let tree = try LocalTree(path: path)
                 guard try tree.top().object == object else { throw .gone(path) }
                 return Set(paths.filter { tree.isFree($0) })

@@ -4,21 +4,22 @@ import TransferPorts
 import TransferStore
 import TransferSystem
 
-/// The directory here that a sync changes.
+/// The local directory that a sync changes.
 struct LocalTarget: SyncTarget {
     let client: TransferClient
     let destination: PullDirectory
     let keepsOwners: Bool
     /// Digests of files that the server has listed without one.
     let digests: [RelativePath: Digest]
-    /// The plan: an entry that has changed since it was compared stays. Nil if nothing was compared.
+    /// The plan. An entry that has changed since it was compared for the plan stays as it is. Nil if nothing was
+    /// compared.
     var plan: SyncPlan?
-    /// Whether a file that is replaced goes to the trash here if no sync has seen its version.
+    /// Whether a replaced file goes to the trash of this directory if no sync has seen its version.
     var keepsReplaced = false
 
     private var pool: BlockingPool { client.pool }
 
-    /// Changes that are made durable together.
+    /// The number of changes that are made durable together.
     private static let batch = 256
 
     var comparesContent: Bool { true }
@@ -103,7 +104,8 @@ struct LocalTarget: SyncTarget {
 
     func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
         await change(moves, report, renaming: { ($0.from, $0.entry.path) }) { (editor, move) throws(Failure) in
-            // The sync has not changed the file before this move, so its time of change must be the compared one.
+            // The sync has not changed the file before this move, so the file's time of change must still be the
+            // compared one.
             let compared =
                 move.compared.map { plan?.compared($0) }
                 ?? plan?.compared(at: move.entry.path).map { ComparedFile($0.version) }
@@ -111,8 +113,8 @@ struct LocalTarget: SyncTarget {
         }
     }
 
-    /// Gives files a second name. That changes the time of change, so writes since the comparison are looked for
-    /// before.
+    /// Gives files a second name. A new name changes the file's time of change, so it is checked before whether the
+    /// file was written to since the comparison.
     func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure) {
         await change(copies, report) { (editor, copy) throws(Failure) in
             _ = try editor.makeHardLink(
@@ -164,7 +166,7 @@ struct LocalTarget: SyncTarget {
     }
 
     /// Gives files that are going to be replaced a second name in the trash, which is durable before they lose their
-    /// own. A file system without hard links, or without room for one, keeps none.
+    /// own. Nothing is kept if the file system has no hard links, or no room for another one.
     private func keepInTrash(_ files: [SyncPlan.File]) async throws(TransferFailure) {
         let batch = TrashBatch.begun(at: utcNanoseconds())
         let copies = files.map(\.entry).map { SyncPlan.Move(from: $0.path, entry: $0.at(.trash(batch, $0.path))) }

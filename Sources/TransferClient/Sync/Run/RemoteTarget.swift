@@ -10,11 +10,11 @@ struct RemoteTarget: SyncTarget {
     /// The directory that files are sent from; nil if none are sent.
     var root: SourceRoot?
     let keepsOwners: Bool
-    /// The plan: an entry that has changed since it was compared is not moved, changed or removed. Nil if nothing was
-    /// compared.
+    /// The plan. An entry that has changed since it was compared for the plan is not moved, changed or removed. Nil if
+    /// nothing was compared.
     var plan: SyncPlan?
     /// Whether the server compares the version that an upload may replace (feature `versions`). An older server
-    /// replaces any.
+    /// replaces any version.
     var comparesContent = false
     /// Digests of files that the server had already, although their paths were free when it listed them.
     private let acknowledged = AcknowledgedDigests()
@@ -23,7 +23,7 @@ struct RemoteTarget: SyncTarget {
     /// Receives each answer to a change, which also says whether the change is durable.
     var answered: @Sendable (ChangeReport) -> Void = { _ in }
 
-    /// A batch of another client ends when the server's disk has synced.
+    /// The pauses cover the time after which another client's batch ends, because the server's disk has synced.
     private static let usualWaits: [Duration] = [50, 100, 200, 400, 800].map { .milliseconds($0) }
 
     func makeTop(permissions: UInt16?) async throws(TransferFailure) {
@@ -66,10 +66,10 @@ struct RemoteTarget: SyncTarget {
     /// - Parameter path: the path that the entry gets.
     private func compared(at path: RelativePath) -> FileVersion? { plan?.compared[path]?.stored }
 
-    /// Whether the compared entry was at this path, and not only going to be moved there.
+    /// Whether an entry was compared at this path, and not at the old path of a move.
     private func wasCompared(at path: RelativePath) -> Bool { plan.map { $0.compared[path]?.path == path } ?? true }
 
-    /// Whether a new entry may replace the one that is there.
+    /// Whether a new entry may replace the entry that is at its path.
     private func replaces(at entry: SyncEntry) -> Bool { plan.map { $0.compared[entry.path] != nil } ?? true }
 
     func tidy() async {}
@@ -123,7 +123,8 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    /// Present versions of files that lose one name and keep another one: the sync itself may have changed their time.
+    /// Present versions of files that lose one name and keep another one, because the sync itself may have changed
+    /// their time.
     private func survivors(of removals: [SyncPlan.Removal]) async throws(TransferFailure) -> [RelativePath: FileVersion]
     {
         var names: [RelativePath: RelativePath] = [:]
@@ -157,7 +158,8 @@ struct RemoteTarget: SyncTarget {
                     .directory, path: path, replaces: links.contains(folder.path),
                     permissions: folder.openPermissions, version: compared(at: folder.path)))
         }
-        // A client that may only send must not set permissions, but may make folders.
+        // A client that may only send must not set permissions, but it may create folders, so the refused folders are
+        // created without permissions.
         try await change(refused.withLock { $0 }, { $0.path.string }, report) { folder, path in
             .make(
                 MakeRequest(
@@ -228,7 +230,7 @@ struct RemoteTarget: SyncTarget {
                 }
                 file.sent = answer.file.map { SyncRecord.Version(size: $0.size, modified: $0.modified) }
                 file.trash = answer.trash
-                // As with a change: what another client has stored there since the comparison stays.
+                // As with other changes, a file that another client has stored at the path since the comparison stays.
                 let isOther = answer.result == .pathConflict && replaceable(by: file) != nil
                 report(file, isOther ? .sourceChanged : answer.result, answer.message)
             case .progress(var progress):
@@ -279,8 +281,8 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
-    /// - Parameter ask: requests changes. Except on the last call, it returns those that failed because another client
-    ///   is changing the same path.
+    /// - Parameter ask: requests changes. Except in the last call, it returns the items whose change failed because
+    ///   another client is changing the same path.
     private func untilFree<Item>(
         _ items: [Item], _ ask: (_ items: [Item], _ isLast: Bool) async throws(TransferFailure) -> [Item]
     ) async throws(TransferFailure) {
@@ -295,7 +297,7 @@ struct RemoteTarget: SyncTarget {
 
 extension SyncEntry {
     /// The version that a file or link must still have when it is moved; nil for a folder, and for a file with several
-    /// names, because the sync may have changed it under another one.
+    /// names, because the sync may have changed it under another name.
     fileprivate var movable: FileVersion? { isFolder || named != nil ? nil : stored }
 }
 
@@ -306,7 +308,7 @@ extension ChangeReport {
 }
 
 extension ResultCode {
-    /// The same result as for a target here if an entry stays because the server has another version.
+    /// The result as a local target gives it for an entry that stays because the server has another version.
     fileprivate var asCompared: ResultCode { self == .fileChanged ? .sourceChanged : self }
 }
 

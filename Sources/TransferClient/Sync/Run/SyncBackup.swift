@@ -12,14 +12,15 @@ struct SyncBackup: Sendable {
     /// has to be, or by a folder without permissions.
     private static let taken: Set<ResultCode> = [.pathConflict, .wrongForm, .invalidPath, .targetFailed, .forbidden]
 
-    /// Folders by date that are tried at most, for syncs in the same second.
+    /// The most dated folders that are tried, for syncs in the same second.
     private static let mostDates = 9
 
     /// - Parameter path: the folder's path in the target.
     /// - Throws: if the path is not valid.
     init(_ path: String) throws(RelativePath.Fault) { folder = try RelativePath(path) }
 
-    /// - Parameter attempt: 0 and up; only the first one gives a place that another sync may have taken.
+    /// - Parameter attempt: the number of the attempt, from 0. Attempt 0 gives the usual place, and each further one a
+    ///   place below another dated folder.
     private func place(of path: RelativePath, _ attempt: Int) throws(RelativePath.Fault) -> RelativePath {
         let below: String? =
             switch attempt {
@@ -30,8 +31,8 @@ struct SyncBackup: Sendable {
         return try RelativePath([folder.string, below, path.string].compactMap { $0 }.joined(separator: "/"))
     }
 
-    /// Finds a place for each entry, and calls `put` for it. If a place is taken, one below a folder of this sync's
-    /// time is tried.
+    /// Finds a place for each entry, and calls `put` for it. If the usual place is taken, it tries one below a folder
+    /// that is named after the time of this sync.
     ///
     /// - Parameters:
     ///   - put: moves entries or gives them a second path.

@@ -68,7 +68,8 @@ struct SyncRun {
         return end()
     }
 
-    /// Reports entries that stay although they should be removed. This comes last, so that it does not stop removals.
+    /// Reports entries that stay although they should be removed. This comes last, so that these reports do not stop
+    /// removals.
     private func end() -> SyncSummary {
         for fault in leftovers { tally.add(.unreadable, fault) }
         return tally.summary
@@ -93,7 +94,7 @@ struct SyncRun {
         return nil
     }
 
-    /// A folder that is in the way is removed with all its content only if other removals would be allowed.
+    /// A folder that is in the way is removed with all its content only if other removals are allowed as well.
     private func clear(_ target: any SyncTarget, _ stop: String?) async throws(TransferFailure) {
         let isAllowed = stop == nil && isWhole
         let obstacles = plan.obstacles.filter { isAllowed || !$0.entry.isFolder }
@@ -110,7 +111,7 @@ struct SyncRun {
         guard let backup else { return try await target.remove(removals, keepsInTrash: options.keepsInTrash, report) }
         let found = Dictionary(removals.map { ($0.entry.path, $0) }) { first, _ in first }
         try await backup.keep(removals.map(\.entry)) { entry, result, message in
-            // Another client has removed it meanwhile.
+            // Another client has removed the entry meanwhile.
             if let removal = found[entry.path] { report(removal, result == .notFound ? .completed : result, message) }
         } by: { (moves, report) async throws(TransferFailure) in
             try await target.move(moves, report)
@@ -119,7 +120,7 @@ struct SyncRun {
 
     /// Keeps files and symbolic links in the backup folder before they are replaced.
     ///
-    /// - Returns: entries that cannot be kept, and so have to stay, and why.
+    /// - Returns: entries that cannot be kept and so must not be replaced, and why.
     private func keepReplaced(_ target: any SyncTarget) async throws(TransferFailure) -> [RelativePath: (
         ResultCode, String
     )] {
@@ -150,7 +151,7 @@ struct SyncRun {
         for folder in plan.folders { unkept[folder.path].map { tally.add(made: folder, $0, $1) } }
         let folders = plan.folders.filter { unkept[$0.path] == nil }
         try await target.makeFolders(folders, replacing: plan.replacedLinks) { tally.add(made: $0, $1, $2) }
-        // A file that the source has again by now is not moved.
+        // A file is not moved if the source has it at the old path again by now.
         let gone = plan.moves.isEmpty ? [] : try await source.missing(of: plan.moves.map(\.from))
         let stays = plan.moves.filter { !gone.contains($0.from) }.map { SyncPlan.File(entry: $0.entry, isNew: true) }
         let unmoved = Locked(stays)
@@ -162,7 +163,8 @@ struct SyncRun {
                 // Another client or process has moved it or written to it, so the source's file is sent.
                 unmoved.withLock { $0.append(SyncPlan.File(entry: move.entry, isNew: true)) }
             }
-            // A file that was written to stays at its old path, which the source lacks.
+            // A file that was written to stays at its old path although the source lacks it, so its move is reported as
+            // failed.
             if [.completed, .sourceChanged].contains(result) { tally.add(move, result, message) }
         }
         let present = Locked<[SyncEntry]>([])
@@ -178,7 +180,7 @@ struct SyncRun {
         for link in plan.links { unkept[link.path].map { tally.add(link, .link, $0, $1) } }
         let links = plan.links.filter { unkept[$0.path] == nil }
         try await target.makeLinks(links, replaces: true) { tally.add($0, .link, $1, $2) }
-        // The first name is missing, or does not have the new content yet.
+        // Hard links are not made if their first name is missing, or does not have the new content.
         let lacking = failed.withLock { $0 }
         for link in plan.hardLinks { unkept[link.entry.path].map { tally.add(link, $0, $1) } }
         let wanted = plan.hardLinks.filter { unkept[$0.entry.path] == nil }
@@ -197,11 +199,11 @@ struct SyncRun {
 
     /// Settles conflicts: stores the source's version beside the target's.
     ///
-    /// - Returns: files that the target already has, at the paths at which it has them.
+    /// - Returns: files that the target already had, at the paths at which it has them.
     private func settle(_ target: any SyncTarget) async throws(TransferFailure) -> [SyncEntry] {
         let tally = tally
         let present = Locked<[SyncEntry]>([])
-        // If it is unknown whether both have the same content, the target compares it and replaces nothing.
+        // If it is unknown whether both versions have the same content, the target compares them and replaces nothing.
         let isDoubtful = { (conflict: SyncPlan.Conflict) in conflict.isDoubtful && target.comparesContent }
         let doubtful = plan.conflicts.filter(isDoubtful)
         let same = Locked<Set<RelativePath>>([])

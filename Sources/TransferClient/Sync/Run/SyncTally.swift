@@ -143,11 +143,11 @@ extension SyncTally {
 
 /// What a sync has done with files.
 struct SyncOutcome: Sendable {
-    /// Files that the target now has as the source has them, with the version.
+    /// Files that the target now has as the source has them, each with its version.
     var done: [RelativePath: SyncRecord.Version] = [:]
-    /// Conflicts in which the target has both versions, with its own version.
+    /// Conflicts after which the target has both versions, each with the target's own version.
     var settled: [RelativePath: SyncRecord.Version] = [:]
-    /// Entries that the target no longer has, folders with all their content.
+    /// Entries that the target no longer has; a folder stands for all its content.
     var removed: Set<RelativePath> = []
 }
 
@@ -155,7 +155,7 @@ extension SyncPlan.Conflict {
     /// A sentence that says what is done about the conflict.
     fileprivate func end(_ copy: RelativePath?) -> String {
         if let copy { return " The target keeps its own, and has the source's as \(copy.name)." }
-        // For a file that the source lacks, the message has said it already.
+        // For a file that the source lacks, the message of the conflict says this already.
         return entry === there ? "" : " The target keeps its own."
     }
 }
@@ -186,7 +186,7 @@ extension SyncSummary {
 }
 
 extension ResultCode {
-    /// The result of a change: an upload that is stored is a completed one.
+    /// The result as that of a change: a stored upload counts as `completed`.
     fileprivate var ofChange: ResultCode {
         switch self {
         case .committed, .alreadyStored: .completed

@@ -6,13 +6,13 @@ typealias SyncReport<Item> = @Sendable (_ item: Item, _ result: ResultCode, _ me
 /// The side that a sync changes. Each method reports a result for every item, and throws if the connection is lost for
 /// good.
 protocol SyncTarget: Sendable {
-    /// Whether a file that replaces nothing is compared with an existing one: the same content gives `alreadyStored`;
-    /// other content stays, with the result `pathConflict` or `sourceChanged`.
+    /// Whether a file that must not replace another one is compared with an existing file: the same content gives
+    /// `alreadyStored`; other content stays, with the result `pathConflict` or `sourceChanged`.
     var comparesContent: Bool { get }
 
     /// Makes the top folder unless it exists.
     ///
-    /// - Parameter permissions: its final permissions; nil if it exists.
+    /// - Parameter permissions: the final permissions of the top folder; nil if it exists.
     func makeTop(permissions: UInt16?) async throws(TransferFailure)
 
     /// Sets attributes of entries that exist.
@@ -37,18 +37,18 @@ protocol SyncTarget: Sendable {
     ) async throws(TransferFailure)
     func move(_ moves: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure)
 
-    /// Gives files a second path, under which they stay unchanged whatever happens to the first. A path that is taken
-    /// gives `pathConflict`.
+    /// Gives files a second path, under which they stay unchanged when the first path gets another file. A path that is
+    /// taken gives `pathConflict`.
     func keep(_ copies: [SyncPlan.Move], _ report: @escaping SyncReport<SyncPlan.Move>) async throws(TransferFailure)
 
     /// Makes symbolic links with their attributes.
     ///
-    /// - Parameter replaces: whether an existing file or link is replaced; otherwise it gives `pathConflict`.
+    /// - Parameter replaces: whether existing files or links are replaced; if false, they give `pathConflict`.
     func makeLinks(
         _ links: [SyncEntry], replaces: Bool, _ report: @escaping SyncReport<SyncEntry>
     ) async throws(TransferFailure)
 
-    /// Makes further names of files.
+    /// Makes further hard links of files.
     ///
     /// - Parameter replaces: as for symbolic links.
     func makeHardLinks(
@@ -65,8 +65,8 @@ protocol SyncTarget: Sendable {
 
 /// The side that a sync does not change.
 protocol SyncSource: Sendable {
-    /// Those of some paths that do not exist now.
+    /// The paths of `paths` that do not exist now.
     ///
-    /// - Throws: also if the directory is not the one that was scanned.
+    /// - Throws: if the source cannot be read, or if the directory is no longer the one that was scanned.
     func missing(of paths: [RelativePath]) async throws(TransferFailure) -> Set<RelativePath>
 }

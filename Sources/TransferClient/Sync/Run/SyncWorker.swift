@@ -17,11 +17,11 @@ struct SyncWorker: Sendable {
         let keeping: AttributeKeeping
         /// Makes names for the source's versions after conflicts.
         let names: ConflictName
-        /// The path of the directory here.
+        /// The path of the local directory.
         let directory: String
         /// Whether a file of the source and one of the target have the same content; nil if that is unknown.
         let hasSameContent: @Sendable (SyncEntry, SyncEntry) -> Bool?
-        /// Files of the source that could not be read for this, and why.
+        /// Files of the source that could not be read for this comparison, and why.
         var unreadable: @Sendable () -> [RelativePath: String] = { [:] }
     }
 
@@ -38,7 +38,7 @@ struct SyncWorker: Sendable {
         (self.client, self.selection, self.options, self.tell) = (client, selection, options, tell)
     }
 
-    /// Makes the server's folder the same as a directory here.
+    /// Makes the server's folder the same as a local directory.
     func push(_ directory: String) async throws(TransferFailure) -> SyncSummary {
         let (selection, places) = (selection, client.places)
         let kept = try keptFolders()
@@ -84,7 +84,7 @@ struct SyncWorker: Sendable {
         }
     }
 
-    /// Makes a directory here the same as the server's folder.
+    /// Makes a local directory the same as the server's folder.
     func pull(_ directory: String) async throws(TransferFailure) -> SyncSummary {
         let selection = selection
         let kept = try keptFolders()
@@ -139,8 +139,8 @@ struct SyncWorker: Sendable {
     /// - Parameters:
     ///   - path: path on the server of the directory that is pulled to; nil if the server does not store in it.
     ///   - folder: the folder that is pulled.
-    /// - Returns: the path of that directory within the folder; nil if it is not in it.
-    /// - Throws: if the two are the same.
+    /// - Returns: the path of that directory relative to the folder; nil if the directory is not in the folder.
+    /// - Throws: if the directory is the folder itself.
     private static func ownFolder(_ path: String?, below folder: String) throws(Failure) -> RelativePath? {
         guard let path, ServerPlaces.holds(folder, path) else { return nil }
         let own = path.utf8.dropFirst(folder.isEmpty ? 0 : folder.utf8.count + 1)
@@ -150,7 +150,7 @@ struct SyncWorker: Sendable {
         return try? RelativePath(String(Substring(own)))
     }
 
-    /// - Returns: no tree if the directory does not exist.
+    /// - Returns: nil and an empty tree if the directory does not exist.
     private static func look(
         at directory: String, _ filter: SyncFilter, _ places: ServerPlaces?, _ isStopped: @escaping () -> Bool
     ) throws(Failure) -> (LocalTree?, SyncTree) {
@@ -198,7 +198,7 @@ struct SyncWorker: Sendable {
         guard !options.isDryRun else { return run.foresee() }
         let target = try await makeTarget(plan)
         let next = NextRecord(sides.trees, plan, of: sides.target, after: record)
-        // If this sync is killed, the next one has to know the versions that it may have given the target.
+        // If this sync is killed, the next one must know the versions that the target may have got from this one.
         if plan.changesFiles { await write(next.underWay, to: file, unless: record) }
         let result: Result<SyncSummary, TransferFailure>
         do throws(TransferFailure) { result = .success(try await run.run(target)) } catch { result = .failure(error) }
@@ -235,7 +235,7 @@ struct SyncWorker: Sendable {
         var found: [RelativePath: Digest] = [:]
         guard !asked.isEmpty else { return found }
         for try await report in client.stat(asked.keys.map(\.string), wantsAll: true) {
-            // Another version has other content.
+            // If the server has another version by now, its digest says nothing about the listed one.
             guard let file = asked[PathKey(report.path)], let entry = report.entry, entry.version == file.stored
             else { continue }
             found[file.path] = entry.digest
@@ -244,7 +244,7 @@ struct SyncWorker: Sendable {
     }
 
     /// Computes digests of files whose digest the server does not know, such as those that were put into its directory.
-    /// Only for a dry run; otherwise the upload finds out.
+    /// Only a dry run needs this, because the transfer of a real sync finds out.
     private func digests(
         of remote: SyncTree, like local: SyncTree
     ) async throws(TransferFailure) -> [RelativePath: Digest] {
@@ -271,7 +271,7 @@ struct SyncWorker: Sendable {
         return digester.finish().digest
     }
 
-    /// Refuses to empty the target for an empty source, which is more often a disk that is not mounted than intended.
+    /// Refuses to empty the target if the source is empty: more often, a disk is not mounted than the user wants that.
     private func check(_ trees: (source: SyncTree, target: SyncTree)) throws(TransferFailure) {
         guard options.deletes, !options.isForced, !trees.source.hasContent, trees.target.hasContent
         else { return }

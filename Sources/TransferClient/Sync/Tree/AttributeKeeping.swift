@@ -1,11 +1,11 @@
 import TransferModel
 
-/// How the changed side stores attributes. What it cannot keep is not a difference.
+/// How the changed side stores attributes. A difference in what it cannot keep does not count.
 struct AttributeKeeping: Sendable {
     /// Whether files get the owners of the other side.
     let owners: Bool
 
-    /// Permissions that it leaves its own user, whatever it is given.
+    /// Permissions that the changed side always grants its own user, whatever permissions are set.
     let rights: OwnerRights
 
     /// - Parameter permissions: those of both sides, 0 to 0o777.

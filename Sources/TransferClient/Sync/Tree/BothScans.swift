@@ -8,7 +8,7 @@ import TransferStore
 struct BothScans<Here: Sendable>: Sendable {
     typealias Server = (tree: SyncTree, keepsOwners: Bool, comparesUploads: Bool)
 
-    /// Asked now and then; true when the result is no longer needed.
+    /// A scan calls it now and then, and ends if it returns true because the result is no longer needed.
     typealias Stop = @Sendable () -> Bool
 
     private enum Side: Sendable {

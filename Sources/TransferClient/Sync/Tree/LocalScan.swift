@@ -17,13 +17,13 @@ struct LocalScan {
     private var stranded: [SyncTree.Fault] = []
     private var faults: [SyncTree.Fault] = []
     private var held: Set<RelativePath> = []
-    /// Folders that the server stores in.
+    /// Folders in which the server stores, or may store, uploads.
     private var servers: Set<RelativePath> = []
 
     /// - Parameters:
-    ///   - isSource: whether ignore files, sizes and times apply.
+    ///   - isSource: whether the tree is the source, for which ignore files and the limits of sizes and times apply.
     ///   - places: recognizes folders that the server stores in, which are left out; nil if there can be none.
-    ///   - isStopped: whether the result is no longer needed.
+    ///   - isStopped: returns whether the result is no longer needed.
     init(
         _ tree: LocalTree, at root: SourceRoot, isSource: Bool, _ filter: SyncFilter, places: ServerPlaces? = nil,
         isStopped: @escaping () -> Bool = { false }
@@ -32,7 +32,7 @@ struct LocalScan {
         (self.isStopped, self.places) = (isStopped, places)
     }
 
-    /// - Returns: the tree, and the filter with the ignore files, for the other tree.
+    /// - Returns: the tree, and the filter with the ignore files of this tree, for the scan of the other tree.
     /// - Throws: if the directory itself cannot be read; `aborted` if the scan was stopped.
     mutating func run() throws(Failure) -> (SyncTree, SyncFilter) {
         let top = try tree.top()
@@ -84,7 +84,7 @@ struct LocalScan {
         return ServerPlaces.isServers(directory) ? places.refusal(ofSource: directory, at: place.path) : nil
     }
 
-    /// Leaves a folder out on both sides in which the server stores, or may store.
+    /// Leaves out, on both sides, a folder in which the server stores, or may store, uploads.
     private mutating func leave(_ folder: RelativePath, _ failure: Failure) {
         let fault = SyncTree.Fault(path: folder.string, message: failure.message)
         servers.insert(folder)
@@ -104,8 +104,8 @@ struct LocalScan {
         entries.append(entry)
     }
 
-    /// Entries with a reserved name are never sent. Transfer's own ones at the top are not the user's, and are not
-    /// reported.
+    /// Entries with a reserved name are never sent. Transfer's own folders at the top do not belong to the user, and
+    /// are not reported.
     private mutating func take(
         reserved name: String, isFolder: Bool, in folder: RelativePath?, by rules: WalkFilter
     ) {
@@ -120,7 +120,7 @@ struct LocalScan {
         stranded.append(fault)
     }
 
-    /// Leaves out witnesses, which are no files of the user's. A source that a killed removal has renamed is reported.
+    /// Leaves out witnesses, which are not the user's files. A source that a killed removal has renamed is reported.
     private mutating func take(witness entry: SyncEntry) {
         guard SourceWitness.isTaken(entry.path.name) else { return }
         filter.leaveOut(entry.path)

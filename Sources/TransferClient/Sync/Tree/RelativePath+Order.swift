@@ -2,7 +2,7 @@ import TransferModel
 
 /// The order of a tree in which each folder is followed by all its content.
 extension RelativePath {
-    /// The folders that contain it, from the inside out.
+    /// The folders that contain this path, from the inside out.
     var folders: some Sequence<RelativePath> { sequence(first: self, next: \.parent).dropFirst() }
 
     enum Order {
@@ -11,7 +11,7 @@ extension RelativePath {
         case behind
     }
 
-    /// The place of this path relative to another one: by their bytes, with the slash first.
+    /// Whether this path is before or behind another one, compared by bytes, with the slash first.
     func order(_ other: RelativePath) -> Order {
         withBytes { own in
             other.withBytes { other in
@@ -28,7 +28,7 @@ extension RelativePath {
         }
     }
 
-    /// Whether it is in a folder, at any depth.
+    /// Whether this path is in a folder, at any depth.
     func isBelow(_ folder: RelativePath) -> Bool {
         withBytes { own in
             folder.withBytes { above in
@@ -38,7 +38,7 @@ extension RelativePath {
         }
     }
 
-    /// Whether it is an entry of a folder itself; of the top for nil.
+    /// Whether this path is directly in a folder, and not in a subfolder; nil means the top folder.
     func isDirectly(in folder: RelativePath?) -> Bool {
         guard let folder else { return withBytes { !$0.contains(UInt8(ascii: "/")) } }
         return isBelow(folder)

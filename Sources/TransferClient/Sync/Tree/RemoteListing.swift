@@ -35,7 +35,7 @@ final class RemoteListing: Sendable {
     /// All entries received, in no order.
     var entries: [SyncEntry] { state.withLock { $0.entries } }
 
-    /// Folders with names that no list contains.
+    /// Folders that contain names that no list can contain.
     var unlisted: [UnlistedNames] { state.withLock { $0.unlisted } }
 
     var firstFailure: TransferFailure? { state.withLock { $0.failure } }
@@ -43,7 +43,7 @@ final class RemoteListing: Sendable {
     /// Why the listing was given up; nil if it was not.
     var excess: TransferFailure? { state.withLock { $0.excess } }
 
-    /// Requests the list of a folder; of the address's folder for nil.
+    /// Requests the list of a folder; nil means the folder of the server's address.
     func ask(_ folder: RelativePath?) { queue.add(FolderTaker(folder, self).asked) }
 
     func fail(_ code: ResultCode, _ message: String) {
@@ -77,7 +77,7 @@ final class RemoteListing: Sendable {
 /// Takes the list of one folder, with all attributes that the server keeps of the entries.
 private final class FolderTaker: AnswerTaker {
     private struct State {
-        /// Entries received on this connection; after a lost one the list is sent again.
+        /// Entries received on this connection. After a lost connection, the server sends the list again.
         var entries: [SyncEntry] = []
         var count: UInt64 = 0
         /// Bytes that `entries` take of the budget.
@@ -88,7 +88,7 @@ private final class FolderTaker: AnswerTaker {
 
     private let folder: RelativePath?
     private let listing: RemoteListing
-    /// The rules in the folder.
+    /// The rules that apply in the folder.
     private let filter: WalkFilter
     private let state = Locked(State())
 
@@ -131,7 +131,7 @@ private final class FolderTaker: AnswerTaker {
 
     private func isTaken(_ entry: SyncEntry) -> Bool {
         guard !entry.isFolder else { return listing.filter.enters(entry.path) }
-        // On this machine the name would be that of a witness, which scans leave out.
+        // On this machine, the name would be that of a witness, which scans leave out.
         guard !SourceWitness.isName(entry.path.name) else {
             listing.filter.leaveOut(entry.path)
             return false

@@ -11,7 +11,7 @@ struct RemoteScan {
     private let filter: SyncFilter
 
     /// - Parameters:
-    ///   - isSource: whether sizes and times apply.
+    ///   - isSource: whether the tree is the source, for which the limits of sizes and times apply.
     ///   - wantsDigests: whether the server is to look up the acknowledged digest of each file.
     init(_ client: TransferClient, isSource: Bool, wantsDigests: Bool, _ filter: SyncFilter) {
         (self.client, self.isSource, self.wantsDigests, self.filter) = (client, isSource, wantsDigests, filter)
@@ -41,7 +41,7 @@ struct RemoteScan {
         return (found, keepsOwners, comparesUploads)
     }
 
-    /// Names that cannot be fetched make a source incomplete; in a target they only cannot be removed.
+    /// Names that cannot be fetched make a source incomplete. In a target, they merely cannot be removed.
     private func tree(_ top: SyncTree.Top, _ listing: RemoteListing) -> SyncTree {
         guard isSource else {
             return SyncTree(top: top, listing.entries, leftOut: filter.leftOut, unlisted: listing.unlisted)
@@ -74,8 +74,8 @@ extension TransferClient {
     /// Lists all that is in some folders, with all attributes. The content of a folder that the server cannot read
     /// stays unknown.
     ///
-    /// - Parameter folders: paths below the address's folder; the empty path is that folder itself. The others need not
-    ///   exist.
+    /// - Parameter folders: paths below the address's folder; the empty path is that folder itself. Other folders need
+    ///   not exist.
     func listWhole(
         of folders: [String], entering enters: @escaping @Sendable (RelativePath) -> Bool
     ) -> RequestEvents<RemoteEntry> {

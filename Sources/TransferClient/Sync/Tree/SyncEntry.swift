@@ -6,7 +6,7 @@ import TransferStore
 /// A file, folder or symbolic link in one of two trees that are compared. Small, because a tree may have millions.
 final class SyncEntry: Sendable {
     enum Form: Equatable, Sendable {
-        /// A file with so many bytes of content.
+        /// A file with this number of bytes of content.
         case file(UInt64)
         case folder
         /// A symbolic link with this target.
@@ -42,7 +42,7 @@ final class SyncEntry: Sendable {
     /// Identifies the file if it has more than one name; otherwise nil.
     let named: NamedFile?
 
-    /// Nil for an entry that was not read from either side, but is only going to be made.
+    /// Nil for an entry that was not read from either side, because it is yet to be created.
     private let side: Side?
 
     init(
@@ -59,7 +59,7 @@ final class SyncEntry: Sendable {
     var size: UInt64 { if case .file(let size) = form { size } else { 0 } }
     var isFile: Bool { if case .file = form { true } else { false } }
 
-    /// Whether it is a folder that its owner cannot work in without more permissions.
+    /// Whether it is a folder in which its owner cannot work without more permissions.
     var isClosed: Bool { isFolder && permissions & 0o700 != 0o700 }
 
     /// Permissions of a folder while changes are made in it: for others, no more than the final ones.
@@ -80,7 +80,7 @@ final class SyncEntry: Sendable {
 }
 
 extension ExtraAttributes {
-    /// Whether attributes that both sides know differ.
+    /// Whether any attributes that both sides know differ.
     func differs(from there: ExtraAttributes, keepsOwners: Bool) -> Bool {
         if keepsOwners, let owner, let other = there.owner, owner != other { return true }
         if let extended, let other = there.extended { return extended != other }
@@ -151,15 +151,15 @@ extension SyncEntry {
     /// Version of an entry on this machine; nil for a server's.
     var version: ContentVersion? { if case .here(let version) = side { version } else { nil } }
 
-    /// Version of an entry on a server; nil for one here.
+    /// Version of an entry on a server; nil for an entry on this machine.
     var stored: FileVersion? { if case .server(let version, _) = side { version } else { nil } }
 
     /// Digest of a file on a server, if the list had it.
     var digest: Digest? { if case .server(_, let digest) = side { digest } else { nil } }
 
-    /// A file on a server as a pull needs it.
+    /// The entry of a file on a server in the form that a pull needs.
     ///
-    /// - Parameter asked: its digest, if the list did not have it.
+    /// - Parameter asked: the digest, if the list did not have it.
     func remote(_ asked: Digest?) -> RemoteEntry? {
         guard case .server(let version, let digest) = side, isFile else { return nil }
         return RemoteEntry(

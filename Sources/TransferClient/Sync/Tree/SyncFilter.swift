@@ -14,7 +14,7 @@ final class SyncFilter: Sendable {
     private let excluded: Set<RelativePath>
 
     /// - Parameters:
-    ///   - source: the filter of the other tree, if that was scanned before.
+    ///   - source: the filter of the other tree, if that tree was scanned before.
     ///   - excluded: folders that are left out, whatever the selection says.
     init(_ selection: Selection, like source: SyncFilter? = nil, without excluded: Set<RelativePath> = []) {
         (self.selection, self.excluded) = (selection, excluded)
@@ -44,7 +44,7 @@ final class SyncFilter: Sendable {
     /// The name of ignore files; nil if there are to be no ignore files.
     var ignoreFile: String? { selection.ignoreFile }
 
-    /// Whether a folder is entered. To be called before its content is looked at.
+    /// Whether a folder is entered. It must be called before the content of the folder is examined.
     func enters(_ path: RelativePath) -> Bool {
         let known = filters.withLock { $0[path] }
         guard !isExcluded(path), let filter = known ?? filter(of: path.parent).entering(String(path.name)) else {
@@ -88,7 +88,7 @@ final class SyncFilter: Sendable {
         selection.accepts(size: entry.size, (entry.modified.seconds, entry.modified.nanoseconds))
     }
 
-    /// The rules in a folder that was entered; those of the top for nil.
+    /// The rules in a folder that was entered; nil means the top folder.
     func filter(of folder: RelativePath?) -> WalkFilter {
         guard let folder else { return top }
         return filters.withLock { $0[folder] } ?? top

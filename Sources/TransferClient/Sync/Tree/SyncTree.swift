@@ -14,11 +14,11 @@ struct SyncTree: Sendable {
         let modified: Timestamp
         let permissions: UInt16
         let extra: ExtraAttributes
-        /// The same as in `SyncEntry`.
+        /// Whether the folder has extended attributes that the server cannot send.
         var isPartial = false
     }
 
-    /// Nil if the folder does not exist, or is not to be changed itself.
+    /// The top folder; nil if it does not exist, or is not to be changed itself.
     var top: Top?
 
     /// Each folder is followed by all its content, in the order of names.
@@ -30,22 +30,23 @@ struct SyncTree: Sendable {
     /// Devices, sockets and the like, which have no content, and in a source entries with reserved names.
     let specials: [Fault]
 
-    /// Entries that are neither sent nor removed, but reported: sources that a killed removal has renamed, folders that
-    /// the server stores in, and in a target entries with reserved names. All but the last are in `leftOut`, too.
+    /// Entries that are neither sent nor removed, but reported: sources that a killed removal has renamed, folders in
+    /// which the server stores uploads, and in a target entries with reserved names. All but the last are in `leftOut`,
+    /// too.
     var stranded: [Fault]
 
-    /// Entries that could not be read, or cannot be named.
+    /// Entries that could not be read, or whose names cannot be part of a path.
     let faults: [Fault]
 
-    /// Folders with names that cannot be paths, so that nothing can be done with them. Only in a server's tree that is
-    /// a target.
+    /// Folders with names that cannot be paths, so that nothing can be done with these names. Only the tree of a server
+    /// that is the target has them.
     let unlisted: [UnlistedNames]
 
-    /// Folders of a target here that contain an entry with a reserved name, which stays.
+    /// Folders of a local target that contain an entry with a reserved name, which stays.
     let held: Set<RelativePath>
 
-    /// - Parameter entries: in any order. The first one with a path counts: some file systems list a name twice that
-    ///   changes at the same time.
+    /// - Parameter entries: in any order. If two entries have the same path, the first one counts: some file systems
+    ///   list a name twice if it changes during the listing.
     init(
         top: Top?, _ entries: [SyncEntry] = [], leftOut: Set<RelativePath> = [], specials: [Fault] = [],
         stranded: [Fault] = [], faults: [Fault] = [], unlisted: [UnlistedNames] = [],
@@ -69,7 +70,7 @@ struct SyncTree: Sendable {
         }
         var ordered: [SyncEntry] = []
         ordered.reserveCapacity(entries.count)
-        // The last one comes next.
+        // The last element is visited next.
         var waiting = lastFirst(folders[nil] ?? [])
         while let next = waiting.popLast() {
             ordered.append(next)
@@ -100,7 +101,7 @@ struct SyncTree: Sendable {
         return entries[place...].prefix { $0.path.isBelow(folder) }
     }
 
-    /// The index of a path, or the one that it would get.
+    /// The index of a path, or the index that it would get.
     private func place(of path: RelativePath) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
@@ -118,7 +119,7 @@ struct SyncTree: Sendable {
 }
 
 extension SyncTree {
-    /// Goes through two trees in order; entries with the same path come together.
+    /// Goes through two trees in order, and passes entries with the same path together.
     static func forEach(
         _ source: SyncTree, _ target: SyncTree, _ body: (_ source: SyncEntry?, _ target: SyncEntry?) -> Void
     ) {
@@ -134,8 +135,8 @@ extension SyncTree {
         for entry in target.entries[other...] { body(nil, entry) }
     }
 
-    /// The tree without the entries that a filter leaves out, which has learned of ignore files since the tree was
-    /// scanned.
+    /// The tree without the entries that a filter leaves out, after the filter has got ignore files that were unknown
+    /// when the tree was scanned.
     func sifted(by filter: SyncFilter, isSource: Bool) -> SyncTree {
         var kept: [SyncEntry] = []
         var closed: RelativePath?
