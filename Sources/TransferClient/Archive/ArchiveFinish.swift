@@ -12,10 +12,11 @@ struct ArchiveFinish: Sendable {
     let conflict: ConflictPolicy
     let keeping: AttributeKeeping
 
-    /// Whether to set the attributes of folders that are right already: a server then confirms that they are durable.
+    /// Whether to set the attributes of folders even if they are right already: a server then confirms that the folders
+    /// are durable.
     let asksForAll: Bool
 
-    /// Whether an existing entry is a file with the content of the given one.
+    /// Whether an existing entry is a file with the same content as the given stored file.
     let hasContent: @Sendable (_ there: SyncEntry, _ file: ArchiveNotes.Stored) -> Bool
 
     /// Transfers and reports files under their second names because their first names were not available.
@@ -23,7 +24,8 @@ struct ArchiveFinish: Sendable {
 
     let report: @Sendable (_ item: ArchiveItem, _ outcome: ArchiveOutcome) -> Void
 
-    /// How often a name may be taken although it was free before; then the search for a numbered name ends.
+    /// The number of conflicts with entries that did not exist when the name was chosen; after that many, the search
+    /// for a numbered name ends.
     private static let mostSurprises = 16
 
     func run() async throws(TransferFailure) {
@@ -45,7 +47,8 @@ struct ArchiveFinish: Sendable {
         try await setFolders()
     }
 
-    /// Sets the attributes of folders after `run` has failed, because some folders are still open.
+    /// Sets the attributes of folders after `run` has failed, because folders that were opened must get their own
+    /// permissions.
     func closeFolders() async { try? await setFolders() }
 
     private func tell(_ item: ArchiveItem, _ outcome: ArchiveOutcome) {
@@ -61,7 +64,7 @@ extension ArchiveFinish {
     /// One attempt to create an entry under one name.
     private struct Attempt: Sendable {
         let item: ArchiveItem
-        /// The first name of the file that gets another name.
+        /// For another name of a file: the file as it was stored under its first name. Nil for a symbolic link.
         let first: ArchiveNotes.Stored?
         var path: RelativePath
         var number = 0
@@ -89,7 +92,7 @@ extension ArchiveFinish {
     private typealias Answer = @Sendable (Attempt, ResultCode, String) -> Void
 
     /// Creates each entry under a name that the conflict policy allows. An entry waits for the next round if another
-    /// one gets the same name in this round.
+    /// entry gets the same name in this round.
     private func place(
         _ items: [ArchiveItem],
         _ make: ([Attempt], _ replaces: Bool, @escaping Answer) async throws(TransferFailure) -> Void
@@ -117,7 +120,7 @@ extension ArchiveFinish {
 
     /// Chooses the next name to try.
     ///
-    /// - Returns: nil if the entry is not created; then it has been reported.
+    /// - Returns: nil if the entry is not to be created; its outcome has then been reported.
     private func choose(_ attempt: Attempt) -> Attempt? {
         if let failure = attempt.path.folders.lazy.compactMap({ notes.failure(of: $0) }).first {
             tell(attempt.item, ArchiveOutcome(result: failure.code, path: attempt.path, message: failure.message))
@@ -151,7 +154,7 @@ extension ArchiveFinish {
                 message: "Another entry with the name \(attempt.path) exists."))
     }
 
-    /// - Returns: the next attempt; nil if the entry has its report.
+    /// - Returns: the next attempt; nil if the outcome of the entry was reported.
     private func settle(_ attempt: Attempt, _ result: ResultCode, _ message: String) -> Attempt? {
         if result == .pathConflict, conflict == .skip {
             conflicts(attempt)
@@ -176,7 +179,7 @@ extension ArchiveFinish {
 
     /// Transfers a file under its second name if its first name was not available.
     ///
-    /// - Returns: the names whose files exist.
+    /// - Returns: the names that can be created, because their files were stored.
     private func namesToMake() async throws(TransferFailure) -> [ArchiveItem] {
         var names = notes.names
         while true {
@@ -266,7 +269,8 @@ extension ArchiveFinish {
         item.there.map { item.entry.differs(from: $0, keeping) } ?? true
     }
 
-    /// Sets the attributes in the order of the items. If several items have one path, the first one counts.
+    /// Sets the attributes in the order of the items. If several items have the same path, the attributes of the first
+    /// one are set.
     private func set(
         _ items: [ArchiveItem], _ answer: @escaping @Sendable (ArchiveItem, ResultCode, String) -> Void
     ) async throws(TransferFailure) {

@@ -4,19 +4,19 @@ import TransferModel
 final class ArchiveItem: Sendable {
     let form: EntryForm
 
-    /// The source as its report names it.
+    /// The path of the source, as it appears in the report.
     let source: String
 
-    /// The local place; nil for an entry of a server.
+    /// The place of the source on this machine; nil if the source is on the server.
     let place: SourcePlace?
 
     /// The entry, with its path on the receiving side.
     let entry: SyncEntry
 
-    /// The entry that had that path before; nil if the path was free.
+    /// The entry that the receiving side had at that path before; nil if the path was free.
     let there: SyncEntry?
 
-    /// Whether the caller named it, instead of a folder that contains it.
+    /// Whether the caller named this entry itself, and not a folder that contains it.
     let isNamed: Bool
 
     init(
@@ -47,6 +47,7 @@ struct ArchiveOutcome: Sendable {
     /// Whether it existed already and got other attributes.
     var hasNewAttributes = false
 
-    /// Whether the receiving side was asked to change it, and did.
+    /// Whether the receiving side was asked about the entry. If not, an entry that existed already is not known to be
+    /// durable.
     var isAsked = true
 }

@@ -27,7 +27,7 @@ extension ArchiveNotes {
         add(.link, place, try SyncEntry.link(at: place, as: try Self.path(path)), isNamed: isNamed)
     }
 
-    /// Whether a file is another name of one that was found before; then it is noted as that.
+    /// Whether a file was found before under another name. If so, the given path is noted as another name of that file.
     ///
     /// - Parameters:
     ///   - place: the file on this machine.

@@ -9,7 +9,7 @@ final class ArchiveNotes: Sendable {
         let path: RelativePath
         let size: UInt64
         let digest: Digest?
-        /// Whether it is another file than the one that had the path before.
+        /// Whether this transfer stored the file; false if the path keeps the file that it had before.
         let isNew: Bool
     }
 
@@ -28,7 +28,7 @@ final class ArchiveNotes: Sendable {
         /// The items that have no report yet.
         var open: [ObjectIdentifier: ArchiveItem] = [:]
         var firsts: [SyncEntry.NamedFile: First] = [:]
-        /// The files by the path that their first name is to have.
+        /// The files that have several names, by the path that the first name of each is to have.
         var named: [RelativePath: SyncEntry.NamedFile] = [:]
         /// Folders that contain a wanted entry.
         var wanted: Set<RelativePath> = []
@@ -45,7 +45,7 @@ final class ArchiveNotes: Sendable {
     /// - Parameters:
     ///   - keepsEmptyFolders: whether a folder without wanted entries is wanted; false if rules select what is
     ///     transferred.
-    ///   - look: the entry at a path on the receiving side, as far as known; otherwise nil.
+    ///   - look: returns the entry at a path on the receiving side; nil if no entry is known there.
     init(keepsEmptyFolders: Bool, look: @escaping @Sendable (RelativePath) -> SyncEntry? = { _ in nil }) {
         self.keepsEmptyFolders = keepsEmptyFolders
         var state = State()
@@ -56,8 +56,8 @@ final class ArchiveNotes: Sendable {
     /// Sets the entries of the receiving side, now that they are known.
     func compare(with there: [RelativePath: SyncEntry]) { state.withLock { $0.look = { there[$0] } } }
 
-    /// Forgets the entries that were found, which are searched once more, but not which folders were created or could
-    /// not be.
+    /// Forgets the entries that were found, because they are searched again. Keeps which folders were created, and
+    /// which could not be.
     func restart() {
         state.withLock { state in
             var next = State()
@@ -69,7 +69,7 @@ final class ArchiveNotes: Sendable {
     /// The entry at a path on the receiving side; nil if none is known.
     func there(_ path: RelativePath) -> SyncEntry? { state.withLock { $0.look }(path) }
 
-    /// The number of items that will have reports of their own.
+    /// The number of folders, links and other names of files that will be reported.
     var count: Int {
         let wanted = folders.count
         return state.withLock { $0.links.count + $0.names.count + wanted }
@@ -104,7 +104,7 @@ extension ArchiveNotes {
         }
     }
 
-    /// Whether a file has a name already, so that this is another one; otherwise notes this one as its first name.
+    /// Whether a file was found before under another name. If not, this path is noted as the file's first name.
     ///
     /// - Parameter path: the path that the first name is to have.
     func hasName(_ file: SyncEntry.NamedFile, _ path: RelativePath) -> Bool {
@@ -115,7 +115,7 @@ extension ArchiveNotes {
         }
     }
 
-    /// Makes another name of a file its first one, which is transferred as the file.
+    /// Makes another name of a file the first name: the file is transferred under this name.
     func makeFirst(_ item: ArchiveItem) {
         guard let file = item.entry.named else { return }
         state.withLock { state in
@@ -130,7 +130,7 @@ extension ArchiveNotes {
 extension ArchiveNotes {
     /// Notes that a file is stored under its path or a numbered one.
     ///
-    /// - Parameter asked: the path that it was to have.
+    /// - Parameter asked: the path under which the file was to be stored.
     func placed(_ asked: RelativePath, _ stored: Stored) {
         state.withLock { state in
             if let file = state.named[asked] { state.firsts[file] = .stored(stored) }

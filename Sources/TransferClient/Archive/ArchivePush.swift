@@ -11,11 +11,11 @@ final class ArchivePush: Sendable {
     private struct State {
         /// The reports of files that existed already, held back until their attributes are set.
         var held: [ObjectIdentifier: UploadReport] = [:]
-        /// Other names of files that have no receipt yet.
+        /// Items for other names of files that exist on the server and have no receipt yet.
         var unreceipted: [ArchiveItem] = []
         var keeping = AttributeKeeping(owners: false, rights: .none)
-        /// Folders on the server that were closed to their owner, with their attributes before, until they get those of
-        /// the source.
+        /// Folders on the server that were closed to their owner and were opened, each with its former attributes. A
+        /// folder is removed from here when it has the attributes of the source.
         var opened: [RelativePath: SyncEntry] = [:]
         /// Whether the server has confirmed every change so far as durable.
         var isDurable = true
@@ -115,7 +115,7 @@ extension ArchivePush {
 
     /// Lists the server's entries at the paths of the uploads.
     ///
-    /// - Returns: no entries that this client may not see.
+    /// - Returns: the entries, without those that this client may not see.
     /// - Throws: also `rejected(.incomplete)` if they take more memory than allowed.
     private func scan() async throws(TransferFailure) -> [RelativePath: SyncEntry] {
         let folders = Set(notes.folders.map(\.path))
@@ -145,14 +145,15 @@ extension ArchivePush {
         return there
     }
 
-    /// Opens folders that are closed to their owner, and creates missing ones, because files may be stored in them.
+    /// Opens folders that are closed to their owner, and creates missing ones, because files can be stored only in
+    /// folders that exist and are open.
     private func prepare(
         _ finish: ArchiveFinish, _ there: [RelativePath: SyncEntry]
     ) async throws(TransferFailure) {
         let wanted = notes.folders.map(\.path)
         notes.compare(with: there)
         var seen: Set<RelativePath> = []
-        // The outermost first: nothing inside a closed folder can be changed.
+        // Open the outermost folder first: nothing inside a closed folder can be changed.
         let closed = wanted.filter { seen.insert($0).inserted }.compactMap { there[$0] }.filter(\.isClosed)
         for folder in closed {
             notes.touch(folder.path)
@@ -163,8 +164,8 @@ extension ArchivePush {
         notes.restart()
     }
 
-    /// Restores the permissions of folders that were opened and did not get their attributes. It tries only once: a
-    /// server that could not be reached may be gone for long.
+    /// Restores the permissions of folders that were opened and did not get their attributes. It tries to connect only
+    /// once, because a server that could not be reached may stay away for a long time.
     private func closeFolders() async {
         // Inner folders first, which have longer paths: they can be reached only while the outer folder is open.
         let opened = state.withLock { $0.opened }.values.sorted {
@@ -186,7 +187,8 @@ extension ArchivePush {
         try await tell(events)
     }
 
-    /// Sends files under their second names. The rules have selected them before.
+    /// Sends files under their second names. The selection rules are not applied again: they have selected these names
+    /// before.
     private func send(
         _ names: [ArchiveItem], as form: EntryForm, _ sender: TransferClient
     ) async throws(TransferFailure) {
@@ -207,7 +209,7 @@ extension ArchivePush {
 
     /// Notes where a file is stored.
     ///
-    /// - Returns: the report; nil if the file existed already and needs other attributes first.
+    /// - Returns: the report to send; nil if the file existed already and its attributes must be set first.
     private func kept(_ report: UploadReport) async -> UploadReport? {
         guard let asked = report.destination.flatMap(path) else { return report }
         guard let stored = report.storedPath.flatMap(path), report.result.isSuccess else {
@@ -235,7 +237,7 @@ extension ArchivePush {
         }
     }
 
-    /// The path of a report without the folder of the server's address; nil if it is not below it.
+    /// The path of a report, relative to the folder of the server's address; nil if the path is not in that folder.
     private func path(_ text: String) -> RelativePath? {
         let folder = client.server.folder
         guard !folder.isEmpty else { return try? RelativePath(text) }

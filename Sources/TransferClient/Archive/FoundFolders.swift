@@ -15,7 +15,7 @@ struct FoundFolders {
     /// The wanted folders, including all folders above them.
     private var wanted: Set<RelativePath> = []
 
-    /// - Returns: whether the folder is wanted already, so that it does not wait.
+    /// - Returns: whether the folder is wanted already; if not, it waits until `want` is called for it.
     mutating func add(_ folder: Folder) -> Bool {
         guard !wanted.contains(folder.entry.path) else { return true }
         waiting[folder.entry.path, default: []].append(folder)

@@ -48,7 +48,7 @@ final class PullArchive: Sendable {
 
     private var conflict: ConflictPolicy { client.requestContext.configuration.conflict }
 
-    /// The number of items that will have reports of their own.
+    /// The number of folders, links and other names of files that will be reported.
     var count: Int { notes.count }
 
     /// Whether the memory was too small, so that some entries were not noted.
@@ -56,7 +56,7 @@ final class PullArchive: Sendable {
 
     /// Counts bytes for an entry that is kept in memory.
     ///
-    /// - Returns: false if that is too much.
+    /// - Returns: false if the memory for entries is used up.
     private func hold(_ bytes: UInt64) -> Bool {
         room.withLock { room in
             do throws(TransferFailure) {
@@ -99,7 +99,8 @@ extension PullArchive {
         }
     }
 
-    /// Whether to fetch a file. If not, it is noted as another name of a fetched file, or there is no memory for it.
+    /// Whether to fetch a file. If not, the file is noted as another name of a fetched file, or it is left out because
+    /// there is no memory for it.
     func takes(_ file: PullFile) -> Bool {
         let bytes = ListBudget.bytes(path: file.target.string.utf8.count, file.entry.extras)
         guard hold(bytes) else { return false }
@@ -299,7 +300,7 @@ extension PullArchive {
 }
 
 extension PullPlace {
-    /// The directory; nil for a preview of one that does not exist.
+    /// The directory that is pulled to; nil if a preview is for a directory that does not exist.
     fileprivate var present: PullDirectory? {
         switch self {
         case .directory(let directory): directory

@@ -26,7 +26,7 @@ final class Bandwidth: Sendable {
         }
     }
 
-    /// When more may be received; nil for now.
+    /// The time from which more may be received; nil if more may be received now.
     var pause: MonotonicTime? {
         bucket.withLock { bucket in
             guard bucket.take(atMost: 1, now: .now) == 1 else { return bucket.next(for: 1) }

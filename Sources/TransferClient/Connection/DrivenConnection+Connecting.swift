@@ -9,7 +9,7 @@ import TransferSystem
 extension DrivenConnection {
     /// Connects, and starts the deadline of the handshake.
     ///
-    /// - Parameter limit: the most time for both together; nil for the normal deadline.
+    /// - Parameter limit: the most time for connecting and the handshake together; nil for the normal deadline.
     /// - Returns: the reason of the failure; nil if there is a connection.
     func connect(
         to address: SocketAddress, _ timeouts: Liveness.Timeouts, within limit: Interval?

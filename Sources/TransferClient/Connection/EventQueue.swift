@@ -11,7 +11,7 @@ final class EventQueue<Event: Sendable>: Sendable {
         var onRoom: (@Sendable () -> Void)?
         var onCancel: (@Sendable () -> Void)?
         var isCancelled = false
-        /// Whether a waiting reader is not woken yet.
+        /// Whether `gather` is running: a waiting reader is woken only at its end.
         var isGathering = false
     }
 
@@ -35,7 +35,8 @@ final class EventQueue<Event: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - onRoom: called on the reader's thread.
-    ///   - onCancel: called once; at once if the queue was cancelled before.
+    ///   - onCancel: called when the consumer cancels, at most once; called immediately if the consumer has cancelled
+    ///     before.
     func connect(onRoom: @escaping @Sendable () -> Void, onCancel: @escaping @Sendable () -> Void) {
         let isCancelled = state.withLock { state in
             state.onRoom = onRoom

@@ -40,7 +40,7 @@ extension Failure {
     static let reserved = Failure(
         .sourceSkipped, "Skipped: the name is reserved for Transfer, and entries with it are never sent.")
 
-    /// An entry has only the name of a witness.
+    /// The failure for an entry that has a temporary name from a removal and did not get its own name back.
     static let leftByRemoval = Failure(
         .sourceSkipped,
         "It has a temporary name that 'transfer' gives to files while it removes them. Rename it; if a "
@@ -56,7 +56,7 @@ extension Failure {
     /// - Parameter message: the reason why the framing cannot carry the upload.
     static func unsuitable(_ message: String) -> Failure { Failure(.unsuitable, message) }
 
-    /// The framing has no acknowledgements.
+    /// The failure of an upload that was sent in a framing without acknowledgements.
     ///
     /// - Parameter remark: the server's words, if it sent some.
     static func unanswered(_ remark: String?) -> Failure {
@@ -66,9 +66,9 @@ extension Failure {
             "Sent, not acknowledged: this framing has no acknowledgement (verified: no).\(said)")
     }
 
-    /// An upload was sent completely, and no answer came.
+    /// The failure of an upload that was sent completely and got no answer.
     ///
-    /// - Parameter reason: what happened instead; a sentence or its beginning.
+    /// - Parameter reason: what happened instead of an answer: a sentence, whose period may be missing.
     static func doubtful(_ reason: String) -> Failure {
         let end = reason.utf8.last == UInt8(ascii: ".") ? "" : "."
         return Failure(

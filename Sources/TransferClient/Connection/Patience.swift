@@ -1,11 +1,12 @@
 import TransferModel
 
-/// Decides how long and how often the client tries to reach a server. Waits between attempts grow. The time runs from
-/// the first loss after the last progress, or from the first attempt if the first connection is retried.
+/// Decides how long and how often the client tries to reach a server. Waits between attempts grow. The time for
+/// retrying begins with the first loss after the last progress, or with the first attempt if the first connection is
+/// retried.
 struct Patience {
     private let length: Interval
     private var backoff = Backoff()
-    /// When it is over; nil while nothing is being retried.
+    /// When the time for retrying is over; nil while nothing is being retried.
     private var end: MonotonicTime?
 
     /// - Parameter seconds: how long to retry; with 0 there is one attempt, with its normal deadline.
@@ -13,13 +14,13 @@ struct Patience {
         length = .seconds(seconds)
     }
 
-    /// Starts the time, unless it runs already.
+    /// Starts the time for retrying, unless it runs already.
     mutating func begin(now: MonotonicTime) {
         guard length > Interval(nanoseconds: 0) else { return }
         end = end ?? now + length
     }
 
-    /// Notes progress: the time starts anew at the next loss.
+    /// Notes progress, so that the time for retrying starts again at the next loss.
     mutating func progressed() {
         end = nil
         backoff.reset()
@@ -46,7 +47,7 @@ struct Patience {
         end.map { Interval(nanoseconds: max(0, ($0 - now).nanoseconds) / Int64(max(0, others) + 1)) }
     }
 
-    /// Seconds since the time started.
+    /// Seconds since the time for retrying started.
     func tried(now: MonotonicTime) -> Double {
         guard let end else { return 0 }
         return max(0, length.seconds - (end - now).seconds)

@@ -25,16 +25,16 @@ protocol ReconnectingRun: Actor {
 /// Connects, and connects again after a loss, as long as `Patience` allows. All commands of a client share its rules:
 /// what counts as progress, how long to wait, when to give up, and what the error says.
 ///
-/// It belongs to a run, on that run's loop.
+/// Each run has its own reconnector, which is used only on the run's loop.
 final class Reconnector {
     typealias Ending = ClientSession.Ending
 
     /// The outcome of one connection.
     struct Attempt {
         let ending: Ending
-        /// Whether the server has answered on it.
+        /// Whether the server has answered on this connection.
         let hasConnected: Bool
-        /// Whether it made progress; then the time to retry starts anew.
+        /// Whether the connection made progress; if so, the time for retrying starts again.
         let hasProgressed: Bool
     }
 
@@ -53,7 +53,8 @@ final class Reconnector {
     /// What is not lost if the run fails; the end of a sentence.
     private let rest: String
     private var patience: Patience
-    /// Whether a connection has worked; until then, the time is for the first one.
+    /// Whether any connection had worked when the latest pause began. Until then, the time for retrying is that of the
+    /// first connection.
     private var hasWorked = false
     private let retriesFirstConnection: Bool
     private var generator = SystemRandomNumberGenerator()
@@ -91,7 +92,7 @@ final class Reconnector {
                 guard await inquiry.isTrusted(server) else {
                     return .failed(failure(run, attempt.ending), attempt.ending)
                 }
-                // The time that the user took to answer does not count.
+                // The time that the user took to answer does not count as time for retrying.
                 patience.progressed()
             case .lost(let reason):
                 guard run.hasConnected || retriesFirstConnection else {
@@ -139,7 +140,7 @@ final class Reconnector {
     /// Waits before the next attempt.
     ///
     /// - Parameter hold: the least time to wait.
-    /// - Returns: the outcome; nil if another attempt follows.
+    /// - Returns: the outcome of the run; nil if another attempt follows.
     private func pause<Run: ReconnectingRun>(
         _ run: isolated Run, _ attempt: Attempt, _ reason: String, _ hold: Interval = Interval(nanoseconds: 0)
     ) async -> Outcome? {

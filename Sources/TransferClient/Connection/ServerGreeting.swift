@@ -74,7 +74,7 @@ struct ServerGreeting {
             case .wrong(let message): return .untrusted(message)
             }
         }
-        // If TLS has worked with this server before, this failure counts as a disturbed connection.
+        // If TLS has worked with this server before, the failure is treated like a lost connection.
         guard case .tls(let fault) = error, !hasConnected else { return .lost(error.reason) }
         switch fault {
         case .notTLS(let opening) where opening.first == Self.bareFrame:

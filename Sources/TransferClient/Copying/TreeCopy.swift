@@ -2,8 +2,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Copies files and folders on the server with everything that it keeps of their contents: symbolic links as links,
-/// hard links, permissions, times, extended attributes, and owners if the server can set them. No content is sent.
+/// Copies files and folders on the server with their links and attributes: symbolic links as links, hard links,
+/// permissions, times, extended attributes, and owners if the server can set them. The client sends no content.
 struct TreeCopy: Sendable {
     let client: TransferClient
     let isRecursive: Bool
@@ -16,7 +16,8 @@ struct TreeCopy: Sendable {
     /// Receives the outcome of each entry.
     let report: @Sendable (ChangeReport) -> Void
 
-    /// Plans everything before it copies anything, because a folder may be copied into itself.
+    /// Plans everything before it copies anything, because the target of a copy can be inside the folder that is
+    /// copied.
     ///
     /// - Throws: if a folder cannot be listed, in which case nothing was copied; or if the connection is lost for good.
     func run(_ copies: [(path: String, target: String)]) async throws(TransferFailure) {
@@ -25,7 +26,7 @@ struct TreeCopy: Sendable {
         try await TreeCopyRun(self, keepsOwners: features.contains(.owners)).make(plan)
     }
 
-    /// - Parameter answer: the server's answer; nil if it was not asked.
+    /// - Parameter answer: the server's answer; nil if the server was not asked.
     func tell(
         _ form: EntryForm?, _ path: String, _ result: ResultCode, _ message: String, _ answer: ChangeReport? = nil
     ) {
@@ -43,7 +44,7 @@ struct TreeCopyPlan: Sendable {
         let entry: SyncEntry
     }
 
-    /// Each after the folders that contain it; of several with one path, the first one.
+    /// The folders, each after the folders that contain it. If several have the same path, only the first one is kept.
     private(set) var folders: [SyncEntry] = []
     private(set) var links: [SyncEntry] = []
     private(set) var files: [File] = []

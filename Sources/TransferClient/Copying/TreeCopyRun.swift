@@ -50,7 +50,7 @@ final class TreeCopyRun: Sendable {
         }
     }
 
-    /// The permissions, for group and others, of a folder that is created without stating any.
+    /// The permissions for group and others that a folder gets if the request to create it states no permissions.
     private static let everybody: UInt16 = 0o055
 
     /// Creates folders, and reports all failures but `forbidden`.
@@ -99,8 +99,8 @@ final class TreeCopyRun: Sendable {
         copy.tell(form, entry.path.string, result, message, lastAnswer.withLock { $0 })
     }
 
-    /// Whether the folders above an entry exist; if not, reports its failure. Otherwise the server would create them,
-    /// for everyone.
+    /// Whether all folders above an entry exist. If one of them could not be created, the entry is reported as failed
+    /// and not requested, because the server would create the folder with permissions for everyone.
     private func isPossible(_ form: EntryForm, _ entry: SyncEntry) -> Bool {
         let fault = unmade.withLock { unmade in entry.path.folders.lazy.compactMap { unmade[$0] }.first }
         guard let (code, message) = fault else { return true }

@@ -3,8 +3,8 @@ import TransferModel
 
 /// The addresses that a search sends its question to.
 enum SearchTargets {
-    /// This machine, and all machines on the links that it has: the broadcast addresses of IPv4 networks, and the
-    /// all-nodes address of IPv6.
+    /// This machine, and all machines in the networks that it is connected to: the broadcast addresses of IPv4
+    /// networks, and the all-nodes address of IPv6.
     static func network(_ interfaces: [NetworkInterface], port: UInt16) -> [SocketAddress] {
         var targets = [IPAddress.ipv4Loopback, .ipv6Loopback].map { SocketAddress($0, port: port) }
         var asked: Set<IPAddress> = []

@@ -31,7 +31,7 @@ public struct ServerSearch: Sendable {
 
     /// Searches for servers.
     ///
-    /// - Returns: the servers found in that time, by name; at most 256.
+    /// - Returns: the servers that answered within `patience` seconds, sorted by name; at most 256.
     /// - Throws: `TransferFailure` if the question cannot be sent, or the list of known servers cannot be read.
     public func servers() async throws(TransferFailure) -> [FoundServer] {
         let pool = BlockingPool(name: "transfer-find", threads: 1)

@@ -10,7 +10,7 @@ struct Arrival: Sendable {
     /// The report of the pull that stored it.
     let report: PullReport
 
-    /// Whether a note on disk records that already.
+    /// Whether a note on disk records this arrival already.
     let isNoted: Bool
 
     /// - Returns: nil if the stored content is not the listed content.
@@ -23,7 +23,7 @@ struct Arrival: Sendable {
 
     var delivery: Delivery { verified.delivery }
 
-    /// The entry for the note; nil if the file could not be examined.
+    /// The entry for the note on disk; nil if the file could not be examined.
     var file: ReceivedFile? {
         guard let path = report.path.flatMap({ try? RelativePath($0) }), let version = report.version else {
             return nil
@@ -34,7 +34,7 @@ struct Arrival: Sendable {
 
     /// - Parameters:
     ///   - state: the state that the server knows.
-    ///   - failure: why the server did not accept it; nil if it did.
+    ///   - failure: why the server did not accept the report; nil if it did.
     func report(_ state: DeliveryState, failure: Outcome? = nil) -> ReceiveReport {
         var received = ReceiveReport(delivery, report, state)
         received.seal = verified.seal

@@ -41,7 +41,8 @@ public struct Delivery: Sendable, Equatable {
     /// The recipient's signed receipt, one line of JSON, not verified; nil unless it was asked for and exists.
     public let receipt: [UInt8]?
 
-    /// Whether the sender's connection had no key, so that any client that reaches the server there may have sent it.
+    /// Whether the sender connected without a key. Then any client that can connect to the server in this way can have
+    /// sent the delivery.
     public let isUnproven: Bool
 
     /// The decrypted note of a sealed delivery; nil unless this client can open it and the known key of the sender has
@@ -83,8 +84,8 @@ public enum DeliverySeal: Sendable {
 /// A delivery whose whole content this client has received. The client has computed size and digest itself, and they are those
 /// that the server lists.
 ///
-/// Only a verified delivery is settled as delivered, and only for one a receipt is signed. It cannot be built from the content of
-/// one delivery and the server's description of another.
+/// Only a verified delivery can be settled as delivered, and receipts are signed for verified deliveries only. A value
+/// cannot be made from the content of one delivery and the server's description of another.
 public struct VerifiedDelivery: Sendable {
     /// The delivery as the server listed it.
     public let delivery: Delivery
@@ -110,7 +111,7 @@ public struct VerifiedDelivery: Sendable {
 
 /// A piece of a delivery that is being read, or its end.
 public enum DeliveryPart: Sendable {
-    /// The next piece of the content has up to 4 MiB.
+    /// The next piece of the content, up to 4 MiB.
     case content([UInt8])
     /// The last part: the content is complete and verified. `TransferClient.settle` takes the value.
     case end(VerifiedDelivery)

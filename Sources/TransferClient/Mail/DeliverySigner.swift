@@ -2,7 +2,7 @@ import TransferKeys
 import TransferModel
 import TransferReceipts
 
-/// Signs for a recipient that deliveries are durable where the recipient keeps them.
+/// Signs a recipient's statements that deliveries are stored durably on the recipient's side.
 struct DeliverySigner: Sendable {
     let key: KeyPair
 

@@ -51,7 +51,7 @@ final class MailPlan: RequestPlan {
     /// - Parameters:
     ///   - after: only deliveries with larger numbers are wanted.
     ///   - people: the people whose deliveries are wanted; empty for all.
-    ///   - watches: whether it goes on until it is cancelled.
+    ///   - watches: whether the plan goes on after the first list, until it is cancelled.
     ///   - isFull: whether the consumer is behind.
     ///   - tell: receives the news, on the pool.
     init(
@@ -138,8 +138,8 @@ extension MailPlan: RequestSource {
 
     func mayRead(_ next: Request?) -> Bool { !isFull() }
 
-    /// Lists the mailbox again. A smaller number than before means that the server was restored from a backup; then
-    /// everything is listed anew.
+    /// Lists the mailbox again. If the number is smaller than one that was listed, the server was restored from a
+    /// backup; then the list starts again from the beginning.
     func arrived(_ number: UInt64) {
         state.withLock { state in
             if number < state.last { (state.last, state.open) = (after, [:]) }

@@ -8,7 +8,7 @@ final class PeopleTaker: AnswerTaker {
     fileprivate struct State {
         var persons: [Person] = []
         var budget: ListBudget
-        /// The reason why not all of them are kept.
+        /// The reason why some people of the list are not kept; nil if all are.
         var failure: TransferFailure?
     }
 
@@ -88,7 +88,7 @@ final class PeopleQuestion: Sendable {
         queue.add(asked)
     }
 
-    /// Why there is no answer; nil if there is.
+    /// Why the question was not answered; nil if it was.
     var failure: TransferFailure? { reason.withLock { $0 } }
 
     /// The fingerprint of the server that has answered.

@@ -68,7 +68,7 @@ extension ReceivePlan {
 
     /// The next request other than for content, if any.
     ///
-    /// - Parameter room: the most bytes that it may count as.
+    /// - Parameter room: the most bytes that the request may cost (`Request.cost`).
     fileprivate func question(_ room: Int, isFirst: Bool) -> PendingRequest? {
         let mostSettled = Request.fixedCost + 16 * SettleRequest.mostDeliveries
         guard room >= mostSettled else { return nil }
@@ -97,8 +97,8 @@ extension ReceivePlan {
         }
     }
 
-    /// Whether to report a batch: at once if none is unanswered, otherwise only a full one. So the next batch fills
-    /// while one is under way, and batches are as large as possible.
+    /// Whether to report a batch now: one of any size if no batch is unanswered, otherwise only a full one. The next
+    /// batch fills while another is under way, so batches are as large as possible.
     private func hasBatch(_ state: State) -> Bool {
         guard state.naming != .asked else { return false }
         guard state.settling > 0 else {
@@ -198,7 +198,7 @@ extension ReceivePlan {
         resume()
     }
 
-    /// - Parameter failure: why the server did not accept it; nil if it did.
+    /// - Parameter failure: why the server did not accept the batch; nil if it did.
     private func conclude(_ batch: SettleBatch, _ failure: Outcome?) {
         let state: DeliveryState = batch.settlement.verdict == .delivered ? .delivered : .declined
         for arrival in batch.arrivals {

@@ -20,13 +20,13 @@ final class ReceivePlan: RequestPlan {
             case wanted, asked, done
         }
 
-        /// The question under which name the server knows this client, and its answer.
+        /// The state of the question under which name the server knows this client; `name` has the answer.
         var naming = Step.wanted
         var name: String?
         /// The server of the first connection, and whether all connections have led to it.
         var server: ProvenServer?
         var isOneServer = true
-        /// The server key that receipts name; nil for none.
+        /// The server key that receipts name; nil if they name no server.
         var serverKey: ServerKey?
 
         /// The state of the list of waiting deliveries.
@@ -42,7 +42,7 @@ final class ReceivePlan: RequestPlan {
         var last: UInt64 = 0
         /// The ids of listed deliveries about which the client has reported nothing to the server.
         var open: Set<UploadID> = []
-        /// The memory that these take.
+        /// The memory that the listed deliveries take. A delivery that stays on the server counts with its id only.
         var budget = ListBudget()
 
         /// Deliveries that the user has to decide about, one after the other.
@@ -81,7 +81,7 @@ final class ReceivePlan: RequestPlan {
             guard let outcome else { return listing = .wanted }
             // A list that has failed does not show which deliveries the server no longer has.
             guard outcome.code == .completed else { return failure = failure ?? TransferFailure(outcome) }
-            // If a delivery has arrived meanwhile, another list is wanted.
+            // If a delivery has arrived meanwhile, the list is wanted again, and this state is kept.
             if listing == .asked { listing = .done }
         }
 
@@ -136,7 +136,7 @@ final class ReceivePlan: RequestPlan {
             let told = state.batches.filter { $0.note == nil }.flatMap(\.arrivals)
             return (state.listing == .done ? state.open : nil, state.waiting + told)
         }
-        // The run was stopped before the server knew of these.
+        // These deliveries are durable here, but the run was stopped before the server accepted the report on them.
         for first in stride(from: 0, to: left.count, by: PullDirectory.mostNoted) {
             let some = left[first..<min(first + PullDirectory.mostNoted, left.count)]
             _ = destination.note(some.filter { !$0.isNoted }.compactMap(\.file))
@@ -197,7 +197,7 @@ extension ReceivePlan {
                 }
                 state.last = delivery.number
                 guard state.open.insert(delivery.id).inserted else {
-                    // The receipt for one of them would cover the content of the other.
+                    // Two deliveries have this id: the receipt for one of them would cover the content of the other.
                     state.failure = state.failure ?? .oneIDForTwo(delivery)
                     return false
                 }
@@ -334,7 +334,8 @@ extension ReceivePlan {
     private func arrived(_ arrival: Arrival) {
         let news = state.withLock { state in
             state.waiting.append(arrival)
-            // Only the first delivery and every full batch wake a connection; those in between go along.
+            // Only the first delivery and every full batch wake a connection; the deliveries between them go with the
+            // next batch.
             let isNews = options.keeps || state.waiting.count == 1
             return isNews || state.waiting.count % SettleRequest.mostDeliveries == 0 ? state.news : nil
         }
@@ -388,7 +389,7 @@ extension PullReport {
 }
 
 extension Delivery {
-    /// Roughly the memory that it takes while it is open, in bytes.
+    /// Roughly the bytes of memory that the delivery takes while it is listed and not settled.
     var heldBytes: UInt64 {
         ListBudget.bytes(path: name.utf8.count + person.utf8.count + (note?.count ?? 0) + (receipt?.count ?? 0), nil)
     }

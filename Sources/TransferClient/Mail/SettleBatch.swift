@@ -4,10 +4,10 @@ import TransferModel
 struct SettleBatch: Sendable {
     var settlement: Settlement
 
-    /// The deliveries that are durable here, in the same order; empty for declined ones.
+    /// The deliveries of the settlement that are durable here, in its order; empty if the deliveries are declined.
     let arrivals: [Arrival]
 
-    /// The name of the note on disk that records them; nil if older notes do.
+    /// The name of the note on disk that records the arrivals; nil if older notes record them.
     var note: String?
 
     /// How often the server has asked to report them later.

@@ -42,8 +42,8 @@ struct Settlement: Sendable {
         .settle(SettleRequest(id: 0, verdict, time: time, deliveries.map(\.id), signature: signature))
     }
 
-    /// How many of the first deliveries go into one settlement, which never mixes deliveries that can be signed with
-    /// others.
+    /// The number of deliveries, from the first one on, that go into one settlement: either all of these can be signed,
+    /// or none can.
     static func batch(_ deliveries: some Sequence<Delivery>, _ signer: DeliverySigner?) -> Int {
         guard let signer else { return deliveries.prefix(SettleRequest.mostDeliveries).count { _ in true } }
         var (count, isSigned) = (0, nil as Bool?)

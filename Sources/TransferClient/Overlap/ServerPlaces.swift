@@ -10,14 +10,14 @@ import TransferSystem
 /// Finds out whether a local folder is one that the server stores in, because copying such a folder into itself would
 /// have no end.
 ///
-/// A server on the same machine states its directory in `welcome`. For a directory that is mounted from elsewhere, the
-/// client puts a witness into the folder for a moment, and asks the server whether it sees it. A client that may not
-/// list stored files learns nothing that way.
+/// A server on the same machine states its directory in `welcome`. The directory can also be mounted from another
+/// machine. Therefore the client puts a witness, a temporary file, into the folder, and asks the server whether it sees
+/// the witness. A client that may not list stored files cannot find out anything in this way.
 ///
-/// Asking blocks the calling thread, which must not be one of the client's loops. It uses a separate connection, and
-/// none if neither the folder nor one above it has the mark of a server's directory.
+/// Asking blocks the calling thread, which must not be one of the client's loops. It uses a separate connection. No
+/// connection is made if neither the folder nor one above it has the mark of a server's directory.
 final class ServerPlaces: Sendable {
-    /// The place of a folder in the tree of the server that the client sees.
+    /// The place of a folder in the tree that the server shows to the client.
     enum Place: Equatable {
         case elsewhere
         /// The folder is in that tree, at this path; the path is empty for the top.
@@ -160,11 +160,11 @@ final class ServerPlaces: Sendable {
             }
         }
         let parts = path.split(separator: "/").suffix(Self.mostComponents)
-        // The folder's path on the server may be any end of the local path.
+        // The folder's path on the server can be any number of components from the end of the local path.
         let places = (0...parts.count).map { parts.suffix($0).joined(separator: "/") }
         let asked = witness.map { witness in places.map { $0.isEmpty ? witness.name : "\($0)/\(witness.name)" } } ?? []
         let answer = stat(asked.filter { (try? RelativePath($0)) != nil })
-        // An old server does not answer such questions.
+        // An older server does not support this question, which then counts as not seeing the witness.
         if let failure = answer.failure, failure.reason != .unsupported { return .unknown(failure.message) }
         let found = zip(places, asked).first { answer.results[PathKey($1)] == .completed }
         if let found { return .stored(found.0) }

@@ -1,4 +1,4 @@
-/// One operand of a pull, and its name here.
+/// One operand of a pull: what to fetch from the server, and under which name to store it here.
 public struct Download: Sendable, Equatable {
     /// The path on the server, below the folder of the server's address.
     public var path: String
@@ -12,11 +12,11 @@ public struct Download: Sendable, Equatable {
     /// exactly this path, every match is pulled. A pattern with a slash at its end matches only folders.
     public var isPattern: Bool
 
-    /// Creates an operand; by default no pattern, with its own name.
+    /// Creates an operand; by default it is no pattern and keeps its name.
     public init(_ path: String, name: String? = nil, isPattern: Bool = false) {
         (self.path, self.name, self.isPattern) = (path, name, isPattern)
     }
 
-    /// Whether it is a pattern, unless an entry has exactly this path.
+    /// Whether `path` has wildcards. It is no pattern in spite of them if an entry has exactly this path.
     package var hasWildcards: Bool { isPattern && PathGlob(path, ignoresCase: false) != nil }
 }

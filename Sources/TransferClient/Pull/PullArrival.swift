@@ -10,18 +10,18 @@ protocol PullPublishing: AnyObject {
     func published(_ outcome: Result<PublicationOutcome, Failure>)
 }
 
-/// Takes the content of one pulled file, and stores it under no visible name until it is complete and verified.
+/// Takes the content of one pulled file, and stores it without a visible name until it is complete and verified.
 ///
 /// `@unchecked Sendable`: the pool calls it, one call at a time.
 final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
-    /// The progress of a long file is reported every so many bytes.
+    /// The progress of a long file is reported each time that this many bytes have arrived.
     private static let progressStep: UInt64 = 1 << 20
 
     private let file: PullFile
     private let lane: PullLane
     /// The part of a long file. It is opened before the request, so that no other process takes it.
     private let part: StagedFile?
-    /// The bytes of the part that existed before.
+    /// The bytes of the part that exist already and are not requested.
     private let present: UInt64
     private var digester: ContentDigester?
     private var staged: StagedFile?
@@ -63,7 +63,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
                 do throws(Failure) {
                     try part.reserve(found.size, filled: found.filled)
                 } catch {
-                    // There was no earlier content to resume.
+                    // A new part has no earlier content that is worth keeping.
                     if part.isNew { part.discard() }
                     throw error
                 }
@@ -117,7 +117,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
             self.digest = digest
             lane.answered(bytes)
             giveDigesterBack()
-            // Opened content is in another file; the part is kept until that one has its name.
+            // Opened content is in a separate staged file; the part is kept until that file has its name.
             self.staged = nil
             lane.add(self, publication)
         } catch {
@@ -127,7 +127,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     }
 
     func end(_ outcome: Outcome) {
-        // A failure on this side is not the server's.
+        // A failure on this side takes precedence: the server's outcome can be a consequence of it.
         failure = failure ?? Failure(outcome.code, outcome.message)
         conclude()
     }
@@ -149,7 +149,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         return .unwanted
     }
 
-    /// Ends a file that was not received.
+    /// Finishes the work on a file that was not received.
     private func conclude() {
         lane.answered(bytes)
         let failure = failure ?? .connectionLost

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The remaining work of a pull: operands, what was found of them, and in which order it is done.
+/// The remaining work of a pull: operands, the items that were found for them, and the order in which these are done.
 struct PullBacklog {
     /// Takes the next operand of the caller. One thread calls it at a time.
     private nonisolated(unsafe) let downloads: () -> Download?

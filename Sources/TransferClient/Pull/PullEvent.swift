@@ -2,7 +2,7 @@ public import TransferModel
 
 /// An event of a pull; events arrive in order.
 public enum PullEvent: Sendable {
-    /// The server has let the client in.
+    /// The server has accepted the client.
     case connected(server: String)
 
     /// The connection was lost; the next attempt follows after that many seconds.
@@ -13,17 +13,18 @@ public enum PullEvent: Sendable {
     /// fetched.
     case counted(files: Int, bytes: UInt64)
 
-    /// A file would be fetched. It replaces the report in a preview.
+    /// A file would be fetched. A preview sends this event instead of a report.
     case planned(PlannedDownload)
 
     /// The progress of a long file.
     case progress(UploadProgress)
 
-    /// One file has ended, fetched or not.
+    /// The pull of one file has ended, whether it was fetched or not.
     case finished(PullReport)
 
-    /// All files of a folder are the same here as on the server, by their sizes and times of modification. It replaces
-    /// their reports if `ClientConfiguration.asksByFolder` is set. The source is the folder on the server.
+    /// All files of a folder are the same here as on the server, by their sizes and times of modification. This event
+    /// replaces the reports of the files if `ClientConfiguration.asksByFolder` is set. The source is the folder on the
+    /// server.
     case known(KnownFolder)
 }
 
@@ -54,7 +55,7 @@ public struct PullReport: Sendable, Equatable {
     /// the reason of the failure.
     public var result: ResultCode
 
-    /// The path of the content below the directory that was pulled to; nil unless it is there.
+    /// The path of the content below the directory that was pulled to; nil unless the content is stored there.
     public var path: String?
 
     /// The size of the content in bytes.
@@ -72,16 +73,17 @@ public struct PullReport: Sendable, Equatable {
     /// A sentence for the user; empty if there is nothing to say.
     public var message = ""
 
-    /// The path where it would be, below the directory that is pulled to; nil if unknown, and for the directory itself.
+    /// The path where the content would be stored, below the directory that is pulled to; nil if unknown, and for the
+    /// directory itself.
     package var target: String?
 
-    /// Whether it existed already and now has other permissions, times, extended attributes or another owner.
+    /// Whether the entry existed already and now has other permissions, times, extended attributes or another owner.
     package var hasNewAttributes = false
 
     /// Whether the source is a pattern.
     package var isPattern = false
 
-    /// The delivery whose content it is; nil for a file of the server.
+    /// The delivery whose content was fetched; nil for a file that has a path on the server.
     var delivery: UploadID?
 
     /// The bytes that were received, counted by the client; for sealed content, the size of the encrypted file.

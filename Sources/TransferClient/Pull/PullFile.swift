@@ -17,7 +17,7 @@ final class PullFile: @unchecked Sendable {
 
     let entry: RemoteEntry
 
-    /// The delivery whose content it is; nil for a file that has a path on the server.
+    /// The delivery whose content this file is; nil for a file that has a path on the server.
     let delivery: UploadID?
 
     /// The version of the server's file; nil for a delivery whose version the server has not stated yet.
@@ -30,18 +30,18 @@ final class PullFile: @unchecked Sendable {
     /// Whether the file is stored without execute permission, whatever the sender has set.
     var losesExecution = false
 
-    /// The owner and extended attributes that it gets, along with its exact permissions, whatever the umask is; nil to
-    /// store it like any new file.
+    /// The owner and extended attributes that the stored file gets, along with its exact permissions, whatever the
+    /// umask is; nil to store it like any new file.
     var kept: ExtraAttributes?
 
-    /// The local file that it may replace; nil for any.
+    /// The only local file that this file may replace; nil if it may replace any file.
     var compared: ComparedFile?
 
     /// The identity of the server's file if it has several names; otherwise nil.
     var named: SyncEntry.NamedFile?
 
-    /// The bytes that it counts for in the memory of an archive until it is done; 0 if they stay counted, or without an
-    /// archive.
+    /// The bytes of an archive's memory that are released when the file is done; 0 without an archive, and for a file
+    /// with several names, whose bytes stay counted.
     var held: UInt64 = 0
 
     /// How its content is opened when it is complete; nil to store it as it is.
@@ -53,7 +53,7 @@ final class PullFile: @unchecked Sendable {
     /// The size of the opened content in bytes; nil if it was not opened.
     var openedSize: UInt64?
 
-    /// How often it was requested and failed for a reason that concerns this file alone.
+    /// How often the file was requested and failed for a reason that concerns this file alone.
     var attempts = 0
 
     /// Whether content that was fetched earlier turned out to be useless.
@@ -92,15 +92,17 @@ final class PullFile: @unchecked Sendable {
     /// The work that remains if the pull ends early.
     var remainder: PullRemainder { PullRemainder(source, to: target.string) }
 
-    /// The digest function of the content: for a delivery the sender's, so that both digests can be compared.
+    /// The digest function of the content: for a delivery, that of the sender's digest, so that both digests can be
+    /// compared.
     func function(_ configuration: ClientConfiguration) -> DigestFunction {
         guard delivery != nil, let digest = entry.digest else { return configuration.digestFunction }
         return digest.algorithm.function
     }
 
     /// Whether content with this digest can be the listed content. A transfer states the digest of the bytes on the
-    /// server's disk, a list the one in its catalog. A file may have been replaced by one of another length, which has
-    /// another kind of digest; a delivery never changes.
+    /// server's disk, a list the one in the server's catalog. Digests of different algorithms prove nothing, because a
+    /// file can have been replaced by one of another length, which has another kind of digest. A delivery, however,
+    /// never changes.
     func mayHave(_ digest: Digest) -> Bool {
         guard let listed = entry.digest, listed != digest else { return true }
         return listed.algorithm != digest.algorithm && delivery == nil

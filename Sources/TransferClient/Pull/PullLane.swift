@@ -15,7 +15,8 @@ final class PullLane: RequestSource, @unchecked Sendable {
     /// their share.
     private static let bytesAhead: UInt64 = 16 << 20
 
-    /// The most local files to compare before the requests are sent: the server can then work on them meanwhile.
+    /// When the folders that one call of `next` compares have this many local files, the requests are sent first, so
+    /// that the server can work on them meanwhile.
     private static let mostCompared = 1024
 
     /// The most files to publish together, because each holds a descriptor.
@@ -28,7 +29,8 @@ final class PullLane: RequestSource, @unchecked Sendable {
     /// Whether the server can compare whole folders.
     private let comparesFolders = Atomic(false)
     private var hasBegun = false
-    /// The local files compared for the requests being made.
+    /// The number of local files in the folders that the current call of `next` compares. Files that are compared one
+    /// by one do not count.
     private var compared = 0
     // Used only while answers are taken.
     private var spare: (digester: ContentDigester, function: DigestFunction)?
@@ -63,7 +65,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
         var room = bytes
         let here = directory.reader()
         compared = 0
-        // The next item may have the longest path.
+        // There must be room for an item with the longest path.
         while next.count < count, room >= Request.fixedCost + Limits.path, asked.withLock({ $0 }) < Self.bytesAhead,
             compared < Self.mostCompared
         {
@@ -117,7 +119,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
         ready.removeAll(keepingCapacity: true)
     }
 
-    /// A digester for an answer, used before or new.
+    /// A digester for an answer: one that was used before, or a new one.
     func takeDigester(_ function: DigestFunction) -> ContentDigester {
         guard let spare = spare.take(), spare.function == function else { return ContentDigester(function) }
         spare.digester.reset()
@@ -149,7 +151,7 @@ extension PullLane {
 extension PullLane {
     /// Checks whether the file, or a part of it, exists already.
     ///
-    /// - Returns: the request; nil if none is needed, after a report.
+    /// - Returns: the request; nil if no request is needed, because the file was reported or divided into parts.
     private func prepare(_ file: PullFile, _ here: any TreeReader) -> PendingRequest? {
         do throws(Failure) {
             if let report = try present.report(of: file, here) {
@@ -180,7 +182,7 @@ extension PullLane {
         return part
     }
 
-    /// - Returns: the bytes of whole blocks that the part has; the digester has read them.
+    /// - Returns: the number of bytes in whole blocks at the beginning of the part, which the digester has read.
     private func digestPrefix(
         of part: StagedFile, _ file: PullFile, _ digester: ContentDigester
     ) throws(Failure) -> UInt64 {

@@ -69,7 +69,7 @@ final class PullPlan: RequestPlan {
         state = Locked(State(backlog: PullBacklog(downloads)))
     }
 
-    /// Makes a plan of files that are known.
+    /// Makes a plan that fetches files which were found before.
     init(
         _ context: RequestContext, fetching files: [PullFile], _ destination: PullDirectory, _ events: any PullAudience
     ) {
@@ -84,7 +84,7 @@ final class PullPlan: RequestPlan {
     var isOver: Bool { state.withLock { $0.isOver } }
 
     /// Whether a connection may read on. A connection that receives a list waits while thousands of files wait for
-    /// other connections. Never more than one waits, so that there is always another.
+    /// other connections. At most one connection waits, so that another one can always take the files.
     func mayRead(_ lane: PullLane, isList: Bool) -> Bool {
         guard !events.isFull else { return false }
         let name = ObjectIdentifier(lane)
@@ -96,7 +96,7 @@ final class PullPlan: RequestPlan {
         }
     }
 
-    /// The next item: files before folders, so that few wait.
+    /// The next item: files before folders, so that few files wait, unless all files are to be counted first.
     func next() -> Item? {
         let (item, news) = state.withLock { state -> (Item?, (@Sendable () -> Void)?) in
             let listsFirst = counts && state.backlog.fileCount < mostFiles
@@ -183,7 +183,7 @@ final class PullPlan: RequestPlan {
         }
     }
 
-    /// Counts a connection that has no work yet.
+    /// Counts a connection that asks for work for the first time.
     func laneBegan() { state.withLock { $0.lanes += 1 } }
 
     func laneEnded(_ name: ObjectIdentifier) {
@@ -224,15 +224,15 @@ final class PullPlan: RequestPlan {
 // MARK: Selecting
 
 extension PullPlan {
-    /// Whether a file is wanted that the caller has named.
+    /// Whether a file that the caller has named is wanted.
     func takes(named name: String, _ entry: RemoteEntry) -> Bool { rules.send(name) && selection.accepts(entry) }
 
-    /// Whether a symbolic link is wanted that the caller has named.
+    /// Whether a symbolic link that the caller has named is wanted.
     func takes(link name: String) -> Bool { rules.send(name) }
 
     /// The work for a file that was found.
     ///
-    /// - Returns: nil if the file is another name of one that is fetched, or is refused.
+    /// - Returns: nil if the file is refused, or is another name of a file that is fetched.
     func file(_ source: String, at target: RelativePath, _ entry: RemoteEntry) -> PullFile? {
         let file = PullFile(source: source, target: target, entry: entry)
         guard let archive else { return file }
@@ -244,7 +244,7 @@ extension PullPlan {
         return archive.takes(file) ? file : nil
     }
 
-    /// Counts files that have no reports of their own.
+    /// Counts files that are not reported one by one.
     func count(_ files: Int, _ bytes: UInt64) {
         state.withLock { $0.backlog.count(files, bytes) }
     }
@@ -259,7 +259,7 @@ extension PullPlan {
         done()
     }
 
-    /// Ends an operand or folder with a failure.
+    /// Reports the failure of an operand or folder, which is then done.
     func fail(_ report: PullReport) {
         refuse(report)
         listed()

@@ -26,7 +26,7 @@ final class PullPreview: RequestSource {
         var room = bytes
         var compared = 0
         let reader = present?.directory.reader()
-        // The next item may have the longest path.
+        // There must be room for an item with the longest path.
         while next.count < count, room >= Request.fixedCost + Limits.path, next.isEmpty || compared < Self.mostCompared,
             !plan.events.isFull, let item = plan.next()
         {

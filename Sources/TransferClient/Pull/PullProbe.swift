@@ -6,7 +6,7 @@ import TransferSystem
 final class PullProbe: AnswerTaker {
     private let file: PullFile
     private let plan: PullPlan
-    /// The reason why it cannot be fetched.
+    /// The reason why the file cannot be fetched.
     private let failure = Locked<Failure?>(nil)
 
     init(_ file: PullFile, _ plan: PullPlan) {
@@ -34,7 +34,7 @@ final class PullProbe: AnswerTaker {
 
     func lost() { plan.again(.file(file)) }
 
-    /// - Parameter local: the failure if the server gave no answer.
+    /// - Parameter local: the failure if the server has not begun to send the content.
     private func conclude(_ local: Failure) {
         if let failure = failure.withLock({ $0 }) { return plan.retry(file, failure) }
         if file.version == nil { plan.retry(file, local) } else { plan.again(.file(file)) }

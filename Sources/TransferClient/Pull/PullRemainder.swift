@@ -5,7 +5,8 @@ package struct PullRemainder: Sendable, Hashable {
     /// The path or pattern on the server.
     package let source: String
 
-    /// The path where it would be, below the directory that is pulled to; nil for that directory itself.
+    /// The path where the source would be stored, below the directory that is pulled to; nil for that directory itself,
+    /// and for a pattern.
     package let target: String?
 
     /// Whether the source is a pattern whose matches are not all known.

@@ -12,7 +12,7 @@ final class PullSplit: PullPublishing, Sendable {
     /// together.
     private static let leastPart = 2 * UInt64(Limits.blockSize)
 
-    /// The most parts. They are all in memory, and the server states the length of the file.
+    /// The most parts of a file: all of them are in memory, and a server can state any length.
     private static let mostParts: UInt64 = 65_536
 
     /// The least bytes of a file that is worth several connections.
@@ -24,7 +24,7 @@ final class PullSplit: PullPublishing, Sendable {
         var missing = 0
         var arrived: UInt64 = 0
         var failure: Failure?
-        /// Whether space for it was reserved.
+        /// Whether space for the whole file was reserved.
         var isReserved = false
         var hasNoRoom = false
         var found: FetchedFile?
@@ -44,12 +44,12 @@ final class PullSplit: PullPublishing, Sendable {
         plan.context.configuration.laneAllowance().most > 1 && file.entry.size >= leastSize
     }
 
-    /// Whether the remaining parts are not needed.
+    /// Whether the file has failed, so that the remaining parts are not needed.
     var hasFailed: Bool { state.withLock { $0.failure != nil } }
 
     /// Adds all parts to the plan in place of the file.
     func begin() {
-        // The plan takes the last one first.
+        // The plan takes the part first that was added last.
         let parts = Self.parts(of: file.entry.size).map { PullPlan.Item.part(self, $0) }.reversed()
         state.withLock { $0.missing = parts.count }
         plan.add(Array(parts))
@@ -72,7 +72,7 @@ final class PullSplit: PullPublishing, Sendable {
     /// Reserves space for the whole file when its holes are known. Other threads wait meanwhile, because their writes
     /// depend on the reservation.
     ///
-    /// - Throws: `targetFailed`, once, which ends the whole file.
+    /// - Throws: `targetFailed`, at most once; the failure ends the whole file.
     func reserve(_ found: FetchedFile) throws(Failure) {
         try state.withLock { (state) throws(Failure) in
             guard !state.isReserved else { return }
@@ -122,7 +122,7 @@ final class PullSplit: PullPublishing, Sendable {
         dropped()
     }
 
-    /// Ends a part that is no longer fetched because the file has failed.
+    /// Finishes a part that is not fetched because the file has failed.
     func dropped() {
         let (isLast, failure) = state.withLock { state in
             state.missing -= 1
@@ -151,7 +151,7 @@ final class PullSplit: PullPublishing, Sendable {
     }
 
     private func giveUp(_ failure: Failure) {
-        // There was no earlier content to resume.
+        // Without space, the file has no content that is worth keeping.
         if failure.isForGood || state.withLock({ $0.hasNoRoom }) { staged.discard() }
         plan.retry(file, failure)
     }

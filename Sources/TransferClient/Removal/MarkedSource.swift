@@ -18,12 +18,12 @@ struct SourceAnswers {
     var failure: TransferFailure?
 }
 
-/// A source that is removed once the server confirms that it has its own copy, and the witness beside it.
+/// A source and the witness beside it. The source is removed once the server confirms that it has its own copy.
 struct MarkedSource {
     /// The path under which the server would see the witness if the stored file were in the source's directory.
     let witnessPath: String
 
-    /// What the source must still be when it is removed.
+    /// What was sent: the source is removed only if it is still the same.
     private enum Sent {
         case file(SourceFile.Identity, Digest)
         case link(SentLink)
@@ -68,12 +68,12 @@ struct MarkedSource {
         witnessPath = folder + witness.name
     }
 
-    /// The upload that the server is asked about; nil where the source has no upload of its own.
+    /// The upload that the server is asked about; nil if the source has no separate upload.
     static func lookedUp(_ report: UploadReport) -> UploadID? {
         report.form == .file && report.uploadID != .none ? report.uploadID : nil
     }
 
-    /// Asks the server for the witness, and for the stored path if the source has no upload of its own.
+    /// Asks the server for the witness, and for the stored path if the source has no separate upload.
     func ask(_ queue: RequestQueue, _ events: EventQueue<StatReport>) {
         queue.add(StatTaker(witnessPath, remote: witnessPath, queue, events).asked)
         guard Self.lookedUp(report) == nil else { return }
@@ -134,9 +134,9 @@ struct MarkedSource {
         do throws(SystemError) { try directory.unlink(witness.takenName) } catch { throw giveBack(.unremovable(error)) }
     }
 
-    /// Gives a source its name back, or a numbered one if another file has that name by now.
+    /// Gives a source its name back, or a numbered name if another file has that name by now.
     ///
-    /// - Returns: the reason with the source's present name, if it is another one.
+    /// - Returns: the reason, which also states the source's present name if the source has another name now.
     private func giveBack(_ reason: SourceKept) -> SourceKept {
         guard let other = directory.rename(witness.takenName, toFree: name) else {
             return SourceKept(reason: "\(reason.reason) It is called '\(witness.takenName.escapedForDisplay)' now.")
@@ -171,7 +171,7 @@ struct MarkedSource {
 
     /// Checks that the acknowledged content was not replaced, moved or removed on the server.
     ///
-    /// - Throws: `SourceKept` unless the server has said that it is stored as it was acknowledged.
+    /// - Throws: `SourceKept` unless the server has said that the content is stored as it was acknowledged.
     private func checkStored(_ said: SourceAnswers) throws(SourceKept) {
         guard case .file(_, let digest) = sent, let id = Self.lookedUp(report) else { return try checkPath(said) }
         guard let found = said.uploads[id] else {
@@ -182,7 +182,7 @@ struct MarkedSource {
         else { throw .isStoredNoMore }
     }
 
-    /// The same for a source without an upload: another name of a file, a symbolic link, a folder.
+    /// The same for a source without a separate upload: another name of a file, a symbolic link, a folder.
     private func checkPath(_ said: SourceAnswers) throws(SourceKept) {
         guard let answer = said.paths[PathKey(storedPath)] else {
             throw .unanswered("whether it still has the file", said.failure)
@@ -205,8 +205,8 @@ struct MarkedSource {
         case .notFound: return
         case .completed:
             throw SourceKept(reason: "It is in the server's directory, and may be the stored file itself.")
-        // A client that may only send gets no answer. The file that it has just sent is not its source, unless it
-        // replaced an existing file.
+        // A client that may only send gets no answer. The stored file, which this client has just sent, is not its own
+        // source, unless it replaced an existing file.
         case .forbidden where report.result == .committed && report.isRead && !mayHaveReplaced: return
         case .forbidden:
             throw SourceKept(
@@ -217,8 +217,8 @@ struct MarkedSource {
         }
     }
 
-    /// A check that changes nothing: before the witness is made, so that a file that is open for writing keeps its name
-    /// all the time, and again right before the removal.
+    /// Checks without any change that the source is what was sent: before the witness is made, so that a file that is
+    /// open for writing keeps its name all the time, and again right before the removal.
     private static func check(
         _ name: String, in directory: SourceDirectory, _ sent: Sent
     ) throws(SourceKept) {
@@ -227,15 +227,15 @@ struct MarkedSource {
             let file = try SourceFile(SourcePlace(name, in: directory))
             guard !file.isOpenForWriting else { throw .openForWriting }
             guard file.identity == pushed else { throw .changed }
-            // A writer that closed the file since it was opened here may have changed it before.
+            // A writer that has closed the file since it was opened here can have changed it before.
             try file.checkUnchanged()
         } catch {
             throw SourceKept(reason: error.code == .sourceChanged ? SourceKept.changed : error.message)
         }
     }
 
-    /// Compares a symbolic link with the one that was sent. Whether a directory is one, and is empty, shows when it is
-    /// removed.
+    /// Compares a symbolic link with the one that was sent. A directory needs no check: its removal fails if it is not
+    /// empty or is no directory.
     private static func check(
         _ name: String, in directory: SourceDirectory, beside sent: Sent
     ) throws(Failure) {

@@ -32,8 +32,8 @@ struct SourceDirectories {
     }
 }
 
-/// Directories that were already cleared of witnesses of earlier processes, for all batches of a client. Reading every
-/// name of a directory takes long if it has many.
+/// The directories that a client has already cleared of witnesses of earlier processes, in any batch. Each is cleared
+/// only once, because reading all names of a large directory takes long.
 final class SweptDirectories: Sendable {
     let key: WitnessKey
     private let paths = Locked<Set<PathKey>>([])

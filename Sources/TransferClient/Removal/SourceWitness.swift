@@ -25,7 +25,7 @@ struct SourceWitness {
     /// Separates the digits from the source's name in `takenName`.
     private static let separator = UInt8(ascii: "-")
 
-    /// Seconds after which a witness is taken for one that a killed process left: far longer than any question to a
+    /// Seconds after which a witness counts as left behind by a killed process: far longer than any question to a
     /// server takes.
     private static let lifetime: time_t = 3600
 
@@ -34,8 +34,8 @@ struct SourceWitness {
 
     /// - Parameters:
     ///   - source: the name of the source in the directory.
-    ///   - isFile: whether the source is a file. The witness of a link or folder is an empty file, because a server may
-    ///     not show a second name of those.
+    ///   - isFile: whether the source is a file. The witness of a link or folder is an empty file, because a server
+    ///     does not necessarily show a second name of those.
     init(
         beside source: String, in directory: SourceDirectory, isFile: Bool = true, _ key: WitnessKey
     ) throws(SystemError) {
@@ -55,8 +55,8 @@ struct SourceWitness {
         return "\(witness)-\(source[..<end])"
     }
 
-    /// - Throws: ENOENT if the witness was gone already: then it is unknown since when, and that the server didn't see
-    ///   it proves nothing.
+    /// - Throws: ENOENT if the witness was gone already. It can have been gone before the server looked for it, so the
+    ///   server's answer proves nothing.
     func remove() throws(SystemError) {
         try directory.unlink(name)
     }
@@ -81,7 +81,7 @@ struct SourceWitness {
     /// - Parameters:
     ///   - key: the key that must have made the name; names made with another key are left alone.
     ///   - now: seconds since 1970.
-    /// - Returns: the name that a source has again; nil if no source was renamed.
+    /// - Returns: the name to which a source was renamed; nil if no source was renamed.
     @discardableResult
     static func sweep(
         _ name: String, in directory: SourceDirectory, _ key: WitnessKey, at now: time_t = time(nil)

@@ -2,7 +2,7 @@ import Glibc
 import TransferModel
 import TransferProtocol
 
-/// Bounds the memory that a list takes on the client: a server can list entries that are on no disk.
+/// Bounds the memory that a list takes on the client: a server can list more entries than it stores.
 package struct ListBudget: Sendable {
     /// Bytes: half of the machine's memory, because other programs run there too, and 8 GiB at most. A tree of ten
     /// million entries takes about 6 GiB: `entryBytes` and the bytes of the path for each entry.
@@ -81,7 +81,7 @@ extension TransferClient {
 
     /// Collects a whole list, or as much as the budget allows.
     ///
-    /// - Returns: the entries that arrived, and why they are not all; nil if they are.
+    /// - Returns: the entries that arrived, and the reason why some are missing; nil if the list is complete.
     package func collect(
         _ entries: RequestEvents<RemoteEntry>
     ) async -> (entries: [RemoteEntry], failure: TransferFailure?) {

@@ -2,7 +2,7 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Takes the list of a folder, and those of the folders in it if that is wanted.
+/// Takes the list of a folder, and the lists of the folders in it if they are wanted.
 final class ListTaker: AnswerTaker {
     /// What the lists of one request have in common.
     final class Shared: Sendable {
@@ -16,7 +16,7 @@ final class ListTaker: AnswerTaker {
         let isLenient: Bool
         /// The trash batch that is listed; nil for a list of stored files.
         let trash: TrashPlace?
-        /// Whether a folder in the list is listed as well.
+        /// Whether the contents of a folder in the list are listed as well.
         let enters: @Sendable (_ folder: String) -> Bool
         /// Receives the number of names that the server leaves out of a folder's list.
         let unlisted: (@Sendable (UnlistedNames) -> Void)?
@@ -90,7 +90,7 @@ final class ListTaker: AnswerTaker {
         (self.path, self.shared, self.isFirst) = (path, shared, isFirst)
     }
 
-    /// About as many bytes of memory as a folder takes that waits to be listed.
+    /// Roughly the bytes of memory that a folder takes while it waits to be listed.
     private static func bytes(of folder: String) -> UInt64 { ListBudget.entryBytes + UInt64(folder.utf8.count) }
 
     func take(_ entries: [ListedEntry]) -> Taken {
@@ -105,7 +105,7 @@ final class ListTaker: AnswerTaker {
                 continue
             }
             let found = RemoteEntry(below, entry)
-            // Decided before the entry is passed on: its receiver may want to know the decision.
+            // Decide before the entry is passed on, because its receiver may want to know the decision.
             let isEntered = shared.isRecursive && found.isDirectory && shared.enters(below)
             shared.events.send(found)
             if isEntered { shared.ask(below) }

@@ -120,8 +120,8 @@ final class ReceivedBatch: PipedBatch, @unchecked Sendable {
 }
 
 extension Request {
-    /// Whether the answer to the request can end with a success of this code. A fetch ends with its content, and with
-    /// an outcome only if the content cannot be sent.
+    /// Whether this success code can end the answer to the request. A fetch ends with its content, and with an outcome
+    /// only if the content cannot be sent.
     fileprivate func canEnd(with code: ResultCode) -> Bool {
         switch self {
         case .compare: [.completed, .alreadyStored].contains(code)

@@ -49,7 +49,7 @@ final class RemovalTaker: AnswerTaker {
         (self.queue, self.events) = (queue, events)
     }
 
-    /// The request, to be answered to this taker.
+    /// The request whose answer this taker takes.
     var asked: PendingRequest {
         PendingRequest(.remove(request), self)
     }

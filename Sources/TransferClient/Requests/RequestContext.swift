@@ -26,12 +26,12 @@ final class RequestContext: Sendable {
         bandwidth = configuration.bandwidth.map { Bandwidth(bytesPerSecond: $0) }
     }
 
-    /// The loop on which everything lives except some of the connections.
+    /// The main loop, which runs everything except some of the connections.
     var loop: EventLoop { loops.main }
 
     /// The same context with a shorter time for reconnecting.
     ///
-    /// - Parameter seconds: how long connecting is tried again at most after a connection was lost.
+    /// - Parameter seconds: how long at most the client tries to connect again after a connection was lost.
     func trying(for seconds: Double) -> RequestContext {
         var configuration = configuration
         configuration.retryFor = min(configuration.retryFor, seconds)
@@ -40,7 +40,7 @@ final class RequestContext: Sendable {
             security: security)
     }
 
-    /// The path on the server: that of the caller, below the folder of the address.
+    /// The path on the server for a caller's path, which is below the folder of the server's address.
     func remote(_ path: String) -> String {
         server.folder.isEmpty || path.isEmpty ? server.folder + path : "\(server.folder)/\(path)"
     }

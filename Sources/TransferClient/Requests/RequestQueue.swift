@@ -36,7 +36,7 @@ final class RequestQueue: RequestPlan, RequestSource {
     /// The server's answers so far about the uploads to look up.
     var found: [UploadID: UploadResult] { state.withLock { $0.lookup?.found ?? [:] } }
 
-    /// The server's welcome; nil before the first.
+    /// The server's latest welcome; nil before the first one.
     var welcome: Welcome? { state.withLock { $0.welcome } }
 
     /// What the connection has proved about the server's identity.
@@ -55,7 +55,7 @@ final class RequestQueue: RequestPlan, RequestSource {
         state.withLock { $0.open -= 1 }
     }
 
-    /// Puts a request that was taken out back, to be sent again.
+    /// Puts back a request that was taken out, so that it is sent again.
     func again(_ asked: PendingRequest) {
         state.withLock { state in
             state.open -= 1
@@ -101,7 +101,7 @@ final class RequestQueue: RequestPlan, RequestSource {
                 next.append(asked)
                 state.first += 1
             }
-            // Requests that were taken out are dropped also in a queue that never becomes empty.
+            // Drop the requests that were taken out, also if the queue never becomes empty.
             if state.first == state.waiting.count || state.first >= 1024 && state.first > state.waiting.count / 2 {
                 state.waiting.removeFirst(state.first)
                 state.first = 0

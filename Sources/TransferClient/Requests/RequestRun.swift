@@ -4,7 +4,7 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Supplies the requests of one command to as many connections as help.
+/// Supplies the requests of one command to as many connections as are useful.
 protocol RequestPlan: AnyObject, Sendable {
     /// Makes the source of requests for one more connection.
     ///
@@ -24,7 +24,7 @@ protocol RequestPlan: AnyObject, Sendable {
     /// The server has sent its first welcome.
     func connected()
 
-    /// The connection was lost; the next attempt follows after so many seconds.
+    /// The connection was lost; the next attempt follows after the given number of seconds.
     func reconnecting(reason: String, after: Double)
 }
 
@@ -50,7 +50,8 @@ actor RequestRun {
     /// A random number by which the server knows that connections belong to one command.
     private let number = UInt64.random(in: .min ... .max)
 
-    /// Lost helper connections after which the run takes it that the server or the network allows one connection only.
+    /// The number of lost helper connections after which the run assumes that the server or the network allows only one
+    /// connection.
     private static let mostLosses = 3
 
     init(_ context: RequestContext, _ plan: any RequestPlan) {
@@ -84,7 +85,7 @@ actor RequestRun {
         for session in sessions { await session.cancel() }
     }
 
-    /// There are new requests, or there is room for more answers.
+    /// To be called when there are new requests, or when there is room for more answers.
     func news() async {
         for session in sessions { await session.resume() }
         while plan.wantsLane, mayHelp, let address {

@@ -6,7 +6,8 @@ import TransferProtocol
 import TransferSystem
 
 /// One connection that sends its source's requests, as many as the server takes at once, and hands the answers to the
-/// pool, one buffer at a time. While the pool is behind, it doesn't read. Lives on one of the client's loops.
+/// pool, one buffer at a time. While the pool is behind, the session does not read. It lives on one of the client's
+/// loops.
 ///
 /// ```
 ///   connect ──► greet ──► ask ◄──► answers ──► all asked and answered, or lost
@@ -41,13 +42,13 @@ final class RequestSession: WireSession {
     /// Requests whose answers arrived, whole or in part, and were dropped because the server broke the protocol.
     private var withheld: [PendingRequest] = []
     private let mayAsk = Signal()
-    /// Requests without a complete answer, in order, behind `firstAsked` that have one.
+    /// The requests that were sent, in order. The first `firstAsked` have a complete answer, the others do not.
     private var asked: [PendingRequest] = []
     private var firstAsked = 0
     private var number: UInt32 = 0
     /// Counts events after which the source may have new requests.
     private var news = 0
-    /// The timer until the rate limit allows more to be received; nil if it does now.
+    /// The timer for the moment when the rate limit allows more to be received; nil if no timer runs.
     private var pause: EventLoop.Timer?
 
     /// How far the server has got.
@@ -216,7 +217,7 @@ extension RequestSession {
 extension RequestSession {
     var buffers: BufferPool { context.buffers }
 
-    /// Nil: all connections belong to one client, which need not share with others.
+    /// Nil, because all connections belong to one client, which need not share with others.
     var bufferAccount: BufferAccount? { nil }
 
     var expectsContent: Bool { true }
@@ -324,7 +325,8 @@ extension RequestSession {
         case .unknown(let ids):
             source.unknown(ids)
             lookedUp(on: connection)
-        // All but the last concern uploads. None was begun here, so the machine never returns them.
+        // All of these except `nothing` concern uploads. This session begins no uploads, so the machine never returns
+        // them.
         case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .nothing: break
         }
         switch message {
@@ -378,7 +380,7 @@ extension RequestSession {
         if work.hasAnswer { progress = .answered }
         if let fault = work.fault {
             hasBadAnswers = true
-            // The server may have closed the connection after its fault; then the fault is the reason.
+            // The server may have closed the connection after it broke the protocol; then that fault is the reason.
             if case .lost = connection.ending, !fault.code.isRetryable { connection.ending = nil }
             broke(fault, on: connection)
         }
@@ -433,7 +435,7 @@ extension RequestSession {
 
     func flushed(on connection: isolated Connection) {}
 
-    /// The server may have sent its reason before it closed; the reader will find that, or the end.
+    /// The server may have sent the reason before it closed the connection; the reader finds the reason, or the end.
     func sendingFailed(_ error: StreamError, on connection: isolated Connection) { connection.outbound = Outbound() }
 
     func holds(unsent count: Int) {}

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferProtocol
 
-/// One request, and what takes the answer.
+/// One request, and the object that takes its answer.
 final class PendingRequest: Sendable {
     /// The request without its ID, which is chosen when it is sent.
     let request: Request
@@ -28,10 +28,10 @@ protocol AnswerTaker: AnyObject, Sendable {
     func take(_ deliveries: [ListedDelivery]) -> Taken
     func begin(_ file: FetchedFile) -> Taken
     func take(_ bytes: UnsafeRawBufferPointer) -> Taken
-    /// Takes zeros of a hole in the server's file. By default they are taken as any other bytes.
+    /// Takes zeros of a hole in the server's file. By default they are taken like any other bytes.
     func takeHole(_ zeros: UnsafeRawBufferPointer) -> Taken
     func check(_ block: BlockDigest) -> Taken
-    /// The content has arrived to its end.
+    /// All of the content has arrived.
     func end(_ end: End)
     /// The answer has ended with this outcome.
     func end(_ outcome: Outcome)
@@ -79,7 +79,7 @@ protocol RequestSource: AnyObject, Sendable {
 
     /// - Parameters:
     ///   - count: how many requests may be sent now.
-    ///   - bytes: bound of their costs together.
+    ///   - bytes: the most that the requests may cost together (`Request.cost`).
     /// - Returns: the next requests; empty if there is nothing to ask now.
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest]
 

@@ -37,7 +37,7 @@ final class StatTaker: AnswerTaker {
         (self.trash, self.wantsAll) = (trash, wantsAll)
     }
 
-    /// The request, to be answered to this taker.
+    /// The request whose answer this taker takes.
     var asked: PendingRequest {
         PendingRequest(
             .list(

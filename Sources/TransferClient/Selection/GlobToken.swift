@@ -7,9 +7,10 @@ enum GlobToken: Sendable, Equatable {
     case oneOf(GlobSet)
     /// Any number of characters except slashes.
     case run
-    /// The beginning of a component of the path. Any number of directories take this token and the next.
+    /// The beginning of a component of the path. Together with `component`, which follows it, it matches any number of
+    /// directories.
     case boundary
-    /// The rest of a directory's name, within such directories.
+    /// The rest of the name of a directory that these two tokens match.
     case component
     /// All that follows in the path.
     case rest

@@ -1,8 +1,8 @@
 private import Glibc
 private import TransferSystem
 
-/// Patterns of what is not sent from a file's directory and those below, as in gitignore(5): the last line that matches
-/// decides, and a line with `!` revokes what earlier lines ignore.
+/// Patterns of entries that are not sent, in the ignore file's directory and all directories below, as in gitignore(5):
+/// the last line that matches decides, and a line with `!` revokes what earlier lines ignore.
 package struct IgnoreFile: Sendable {
     /// Why an ignore file cannot be used. Its directory is not sent then, because the file may exclude entries.
     struct Fault: Error {
@@ -10,7 +10,7 @@ package struct IgnoreFile: Sendable {
         let message: String
     }
 
-    /// Bytes; ten thousand lines of a hundred bytes are more than any real file has.
+    /// The most bytes of a file: ten thousand lines of a hundred bytes are more than any real ignore file has.
     static let longest = 1 << 20
 
     private let lines: [IgnoreLine]
@@ -28,7 +28,7 @@ package struct IgnoreFile: Sendable {
         self.init(text)
     }
 
-    /// Parses the lines; those that are no pattern are ignored.
+    /// Parses the lines, and skips those that are no pattern.
     package init(_ text: String) {
         lines = text.unicodeScalars.split(separator: "\n").compactMap { IgnoreLine(Substring($0)) }
     }

@@ -1,5 +1,5 @@
-/// A pattern for paths on a server whose first components may be known, split into components, so that only folders are
-/// listed in which something can match.
+/// A pattern for paths on a server, split into components, so that only folders in which something can match are
+/// listed. The first components can be plain names.
 struct PathGlob: Sendable {
     private enum Component: Sendable {
         /// `**`: any number of folders.
@@ -28,7 +28,8 @@ struct PathGlob: Sendable {
 
     private let components: [Component]
     private let ignoresCase: Bool
-    /// Number of components at the front that are plain names, and not part of the path of what is found.
+    /// If case is ignored, the number of plain names at the front of the pattern; otherwise 0. The folders that match
+    /// them are not part of the local path of a match.
     private let named: Int
     private let isForFolders: Bool
 
@@ -48,7 +49,7 @@ struct PathGlob: Sendable {
             if let name = pattern.literal, part != "**", names.count == components.count - 1 { names.append(name) }
         }
         guard names.count < components.count || ignoresCase else { return nil }
-        // The last component stays a pattern, because what is found keeps it as its name.
+        // The last component is never one of the plain names, because it is the name that a match keeps.
         names.removeLast(max(0, names.count - components.count + 1))
         (folder, named) = ignoresCase ? ("", names.count) : (names.joined(separator: "/"), 0)
         self.components = Array(components.dropFirst(ignoresCase ? 0 : names.count))
@@ -59,7 +60,7 @@ struct PathGlob: Sendable {
     /// The position in `folder`, where the walk begins.
     var start: Place { place([0], depth: 0) }
 
-    /// Whether the name of an entry in a folder is part of the path that is kept for what is found.
+    /// Whether the name of an entry in a folder is part of the local path of a match.
     func isKept(at place: Place) -> Bool { place.depth >= named }
 
     /// - Parameter place: the position in the folder that contains the name.

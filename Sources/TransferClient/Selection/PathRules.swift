@@ -14,7 +14,8 @@ struct PathRules: Sendable {
 
     var isEmpty: Bool { rules.isEmpty }
 
-    /// The first rule that excludes a directory above a file, which counts among the rules for that file.
+    /// The first rule that excludes a directory above a file. For the file, it counts like a rule that excludes the
+    /// file itself, so that later rules do not matter.
     struct Inherited: Sendable {
         fileprivate var exclusion = Int.max
     }

@@ -14,8 +14,8 @@ public struct Selection: Sendable {
     /// Whether rules, and the patterns of a pull, ignore the case of letters.
     public var ignoresCase = false
 
-    /// The name of files that say what is not sent of their directories (gitignore(5)); nil for no such files. Pulls
-    /// ignore these files.
+    /// The name of ignore files, which say what is not sent from their directories (gitignore(5)); nil for no such
+    /// files. Pulls ignore these files.
     public var ignoreFile: String?
 
     /// The least size in bytes; nil for no bound.
@@ -36,7 +36,8 @@ public struct Selection: Sendable {
     /// Whether sizes or times of files are needed.
     private var needsStatus: Bool { minimumSize != nil || maximumSize != nil || modifiedAfter != nil }
 
-    /// Whether a local file has a selected size and time. A missing file has, so that reading it reports the error.
+    /// Whether a local file has a selected size and time. A missing file counts as selected, so that reading it reports
+    /// the error.
     func accepts(_ place: () -> SourcePlace) -> Bool {
         guard needsStatus, let status = try? place().status() else { return true }
         return accepts(status)

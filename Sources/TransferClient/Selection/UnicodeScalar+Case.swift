@@ -1,5 +1,5 @@
 extension Unicode.Scalar {
-    /// The lowercase and the uppercase letter, if each is a single code point.
+    /// The lowercase and the uppercase form, each only if it is a single code point.
     var otherCases: [Unicode.Scalar] {
         [properties.lowercaseMapping, properties.uppercaseMapping].compactMap(\.single)
     }

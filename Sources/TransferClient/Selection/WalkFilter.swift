@@ -44,7 +44,7 @@ struct WalkFilter: Sendable {
         return filter
     }
 
-    /// Whether the ignore files exclude a path. The nearest file that says something of it decides.
+    /// Whether the ignore files exclude a path. The nearest ignore file that has a matching line decides.
     private func isIgnored(_ path: String, isDirectory: Bool) -> Bool {
         guard !ignoreFiles.isEmpty else { return false }
         for (file, depth) in ignoreFiles.reversed() {

@@ -25,7 +25,7 @@ final class ContentReader {
         case .multipart(let split): self.init(copying: try split.readerOfEnd())
         case .drop(let split): self.init(size: split.knownSize ?? 0)
         case .bytes(let bytes): self.init(.bytes(bytes, position: 0), size: UInt64(bytes.count))
-        // A stream is read block by block, and each block has a reader of its own.
+        // A stream is read block by block, and each block has its own reader.
         case .stream, .rest: self.init(size: nil)
         }
     }
@@ -124,7 +124,7 @@ final class ContentReader {
             let count = min(buffer.count, block.count)
             buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[..<count]))
             return count
-        // The kind of ciphertext is never asked for.
+        // No caller asks for the kind of ciphertext.
         case .sealed, .nothing: return 0
         }
     }

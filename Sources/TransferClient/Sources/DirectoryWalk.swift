@@ -32,7 +32,8 @@ struct DirectoryWalk {
         let names: [String]
     }
 
-    /// Called before a directory is read, with its filter without its own ignore file.
+    /// Called before a directory is read, with the filter for the directory, which does not include the directory's own
+    /// ignore file yet.
     typealias Visit = (SourceDirectory, SourcePlace, _ relative: String, WalkFilter) -> Void
 
     private let selection: Selection
@@ -49,7 +50,7 @@ struct DirectoryWalk {
     /// - Parameters:
     ///   - place: the place of the directory.
     ///   - relative: prefix of the relative paths that are returned.
-    ///   - selection: what is returned at all.
+    ///   - selection: selects what the walk returns.
     init(_ place: SourcePlace, relative: String, selection: Selection = Selection()) {
         self.init(place, relative: relative, selection: selection, WalkFilter(selection), visit: nil)
     }
@@ -177,8 +178,9 @@ struct DirectoryWalk {
         }
     }
 
-    /// Leaves out witnesses, which are no files of the user's. A source that a killed removal has renamed is found
-    /// under its own name, or is reported, whatever the selection says of it.
+    /// Leaves out witnesses, which are not the user's files. A source that a killed removal has renamed gets its own
+    /// name back, and is treated like any other entry. If that fails, it is reported, whatever the selection says of
+    /// it.
     private mutating func look(atWitness name: String, _ type: FileType, in level: Level) -> Found? {
         if let sweep, let directory = try? level.place.openDirectory(),
             let back = SourceWitness.sweep(name, in: directory, sweep.key, at: sweep.time)

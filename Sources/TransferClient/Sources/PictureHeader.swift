@@ -35,7 +35,7 @@ struct PictureHeader {
         guard has("VP8 ", at: 12), has([0x9D, 0x01, 0x2A], at: 23), let width = littleEndian(at: 26, bytes: 2),
             let height = littleEndian(at: 28, bytes: 2)
         else { return nil }
-        // The two bits above are a scale.
+        // The two highest bits are a scale.
         return (.webp, width & 0x3FFF, height & 0x3FFF)
     }
 
@@ -51,8 +51,8 @@ struct PictureHeader {
         return (.webp, width + 1, height + 1)
     }
 
-    /// Reads one segment after the other up to the frame header (ITU-T T.81, annex B). Each takes four bytes at least,
-    /// so the loop ends.
+    /// Reads one segment after the other up to the frame header (ITU-T T.81, annex B). Each segment takes four bytes at
+    /// least, so the loop ends.
     var jpeg: Found? {
         guard has([0xFF, 0xD8], at: 0) else { return nil }
         var position = 2

@@ -81,8 +81,8 @@ final class SourceFile {
         return Identity(now) == identity && Timestamp(now.st_ctim) == changed
     }
 
-    /// Whether the file is open for writing, as far as the kernel can tell. A caller then has to compare its status,
-    /// because a writer may have closed it before.
+    /// Whether the file is open for writing, as far as the kernel can tell. If it is not, the caller still has to
+    /// compare its status, because a writer may have closed the file before.
     var isOpenForWriting: Bool { ReadLease.isRefused(on: descriptor.number) }
 
     /// Reads the next bytes.

@@ -18,7 +18,8 @@ struct SourceID: Sendable {
         key.append(UInt64(getuid()))
         key.append(UInt64(configuration.digestFunction.rawValue))
         key.append(UInt64(configuration.conflict.rawValue))
-        // An upload for other recipients is another one; their order does not matter.
+        // An upload of the same file for other recipients is a separate upload; the order of the recipients does not
+        // matter.
         let names = Set(configuration.recipients.map { PathKey($0) }).sorted()
         if !names.isEmpty { key.append(UInt64(names.count)) }
         for name in names { key.append(name.string) }

@@ -9,8 +9,8 @@ import TransferSystem
 /// The place of a source on this machine: a file that the user named, or an entry found below a directory that the user
 /// named.
 ///
-/// What was found is opened from that directory, through no symbolic link (`Beneath`). Other users may be able to
-/// change names in the tree, and a path that is looked up again could lead to a file that they may not read.
+/// An entry that was found is opened from that directory, through no symbolic link (`Beneath`). Other users may be able
+/// to change names in the tree, and a path that is looked up again could lead to a file that they may not read.
 struct SourcePlace: Sendable {
     /// The whole path, for reports and for the IDs of uploads. Empty for the root of the file system.
     let path: String
@@ -53,7 +53,7 @@ struct SourcePlace: Sendable {
     /// The place of an entry in this directory.
     func child(_ name: String) -> SourcePlace { SourcePlace("\(path)/\(name)", start) }
 
-    /// The named directory that it was found below; nil if it was named itself.
+    /// The named directory below which the source was found; nil if the source itself was named.
     var root: SourceRoot? {
         if case .below(let root) = start { root } else { nil }
     }

@@ -3,11 +3,11 @@ import TransferModel
 
 /// Entries that this user's own servers write, so that clients of the same user trust them without a question.
 extension KnownServers {
-    /// Most such entries that are kept: servers that listen on a new port every time would fill the list.
+    /// The most entries of own servers that are kept: servers that listen on a new port every time would fill the list.
     private static let mostOwn = 64
 
-    /// Adds the key of a server of this user at each address that it has, unless the list has an entry for the address
-    /// that no server wrote. Entries that an earlier server wrote for these addresses are replaced.
+    /// Adds the server's key for each of the addresses, unless the list has an entry for the address that no server
+    /// wrote. Entries that an earlier server wrote for these addresses are replaced.
     ///
     /// - Returns: the entries that have another key and were left alone.
     package func addOwn(_ fingerprint: KeyFingerprint, at addresses: [String]) throws(Fault) -> [Entry] {

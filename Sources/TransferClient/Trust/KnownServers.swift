@@ -3,8 +3,8 @@ public import TransferKeys
 import TransferModel
 import TransferSystem
 
-/// The list of servers whose keys are known: a file with a line for each, the address and the fingerprint. A mark
-/// follows in lines that this user's own servers wrote.
+/// The list of servers whose keys are known: a file with a line for each server, which has the address, the fingerprint
+/// of the key, and a mark if one of this user's own servers wrote the line.
 public struct KnownServers: Sendable, Equatable {
     /// An address and the key that is known for it.
     public struct Entry: Sendable, Equatable {
@@ -71,7 +71,7 @@ public struct KnownServers: Sendable, Equatable {
 
     /// Removes the entries of an address.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether the list had such an entry.
     @discardableResult
     public func remove(_ address: String) throws(Fault) -> Bool {
         guard try fingerprint(of: address) != nil else { return false }

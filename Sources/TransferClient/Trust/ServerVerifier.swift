@@ -38,9 +38,9 @@ final class ServerVerifier: Sendable {
     }
 
     /// Reads the list again after a server was refused as unknown. Another command may have added the server meanwhile,
-    /// or the server itself, which does so after it has opened its port. Blocks.
+    /// or the server may have added itself, which it does only after it has opened its port. Blocks.
     ///
-    /// - Returns: whether the list has a key for the address by now, so that another attempt decides by it.
+    /// - Returns: whether the list has a key for the address by now; another attempt then uses that key.
     func isListedByNow() -> Bool {
         try? prepare()
         return state.withLock { $0.known != nil }

@@ -5,13 +5,13 @@ public enum WatchEvent: Sendable {
     /// - Parameter known: number of files that were acknowledged before.
     case watching(directory: String, known: Int)
 
-    /// The directory does not exist. The watch waits for it, and takes no file in it for removed.
+    /// The directory does not exist. The watch waits for it, and does not treat the files in it as removed.
     case gone(directory: String)
 
     /// The server cannot be reached, or refuses this client. Sent once until the server is back.
     case lost(reason: String)
 
-    /// The server has answered again, so many seconds after it was lost.
+    /// The server has answered again, the given number of seconds after it was lost.
     case back(after: Double)
 
     /// An upload ended, and this was done with its source.
@@ -26,7 +26,7 @@ public enum WatchEvent: Sendable {
 
 /// What was done with a source when its upload ended.
 public enum SourceFate: Sendable, Equatable {
-    /// It stays as the options say, or was not acknowledged.
+    /// It stays because the options say so, or because it was not acknowledged.
     case left
     case removed
     /// It was moved to this path.

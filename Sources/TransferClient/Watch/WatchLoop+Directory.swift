@@ -34,7 +34,7 @@ extension WatchLoop {
         do throws(SystemError) {
             sources = try SourceRoot(directory, in: nil)
         } catch {
-            // It was removed again, or this user may not enter it, which a scan reports.
+            // The directory was removed again, or this user may not enter it, which a scan reports.
             sources = nil
         }
         if let sources, let obstacle = moveTarget?.obstacle(from: sources) {

@@ -68,8 +68,8 @@ extension WatchLoop {
         return isComplete && !isStopping
     }
 
-    /// Whether a path that could not be read may be readable soon: not without the right to read the directory, and not
-    /// if it is no directory, as for an invalid name.
+    /// Whether a path that could not be read may be readable soon: not if this user may not read the directory, and not
+    /// if the path leads to no directory, for example because a name in it is invalid.
     private static func mayComeBack(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
@@ -111,7 +111,7 @@ extension WatchLoop {
         return held.insert(PathKey("\(source)\n\(reason)")).inserted
     }
 
-    /// Reports that are remembered; then all are forgotten, and made again.
+    /// The most reports that are remembered. When there are more, all are forgotten, and are made again.
     private static let mostHeld = 10_000
 }
 

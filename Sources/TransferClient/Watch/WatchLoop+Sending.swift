@@ -66,7 +66,8 @@ extension WatchLoop {
         let stored = reports.compactMap { report, _ in
             Self.isStored(report) ? sent(report).map { (path: path(of: report), file: $0.known) } : nil
         }
-        // If sources are removed or moved, the server is asked about every file that is still there.
+        // If sources are removed or moved, the server is asked about every file that is still there, so none is
+        // remembered.
         guard options.afterwards == .stays else { return }
         for (path, file) in stored where journal == nil { known.keep(path, file) }
         do throws(SystemError) {
@@ -88,7 +89,7 @@ extension WatchLoop {
         let look = status(path).map { SettlingFiles.Look($0) }
         switch report.result {
         case .committed, .alreadyStored:
-            // Changed or removed since it was read; a new version is sent later.
+            // The file was changed or removed since it was read; a new version is sent later.
             if look != sent(report) {
                 files.changed(path, look, at: .now)
                 return true

@@ -42,7 +42,8 @@ final class WatchLoop: @unchecked Sendable {
     /// File systems of the directory and of those below it.
     var devices = WatchedDevices()
     var isSending = false
-    /// Whether any push has begun: a wrong address is reported before there is a file to send.
+    /// Whether any push has begun. The first one begins before there is a file to send, so that a wrong address is
+    /// reported.
     var hasAsked = false
     var failure: TransferFailure?
     /// Reports of files that are not sent for now, so that each is made once.
@@ -81,7 +82,7 @@ final class WatchLoop: @unchecked Sendable {
         journal = try Self.journal(options, self.directory, client.server)
     }
 
-    /// Starts the watch on a thread of its own.
+    /// Starts the watch on a separate thread.
     func start() {
         do throws(SystemError) {
             try startThread(name: "transfer-watch") { self.run() }
@@ -90,7 +91,7 @@ final class WatchLoop: @unchecked Sendable {
         }
     }
 
-    /// Ends the watch when the acknowledged files are remembered. Any thread may call it.
+    /// Ends the watch, after the files that were acknowledged are remembered. Any thread may call it.
     func stop() {
         isStopped.withLock { $0 = true }
         wake.call()
@@ -132,7 +133,8 @@ final class WatchLoop: @unchecked Sendable {
         lookAtRoot()
     }
 
-    /// A card may have been removed since the last look: the empty directory below it must not be scanned.
+    /// A card may have been removed since the last look: the empty directory on which it was mounted must not be
+    /// scanned.
     private func scanIfPresent() {
         lookForDirectory()
         if presence.isPresent, schedule.isDue(.now) { scan() }
@@ -175,7 +177,7 @@ final class WatchLoop: @unchecked Sendable {
 }
 
 extension WatchLoop {
-    /// Reads of inotify in one turn, so that a directory with many events does not delay news and looks.
+    /// The most reads of inotify in one turn, so that a directory with many events does not delay news and looks.
     private static let readsAtOnce = 16
 
     func takeEvents() {
@@ -215,7 +217,7 @@ extension WatchLoop {
         case .created, .complete:
             guard !RelativePath.isReserved(name), let filter = filter(of: watch)?.entering(name)
             else { return }
-            // Files that are made in the directory after this cause events of their own.
+            // Files that are made in the directory after this cause separate events.
             _ = walk(relative, filter)
         }
     }
@@ -246,8 +248,8 @@ extension WatchLoop {
         if files.noticed(path, look, hint, at: .now) == .keepsChanging { tellOfChanges(path) }
     }
 
-    /// Whether the server is asked about acknowledged files again: if their sources are removed or moved, because a
-    /// watch may have been killed before that.
+    /// Whether the server is asked again about acknowledged files. This is done if their sources are to be removed or
+    /// moved, because a watch may have been killed before it did so.
     private var asksAgain: Bool { options.afterwards != .stays }
 
     private func isKnown(_ path: PathKey, _ look: SettlingFiles.Look) -> Bool {

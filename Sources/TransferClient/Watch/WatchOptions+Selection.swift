@@ -6,7 +6,8 @@ extension WatchOptions {
         var selection = selection
         let onlyIncludes = !selection.rules.isEmpty && selection.rules.allSatisfy { $0.action == .include }
         let hidden = target?.relative(to: directory).map { ["/\(Self.literal($0))/"] } ?? []
-        // `hidden` is a rule that excludes, and with such a rule everything that no rule matches would be sent.
+        // `hidden` is a rule that excludes, and with such a rule everything that no rule matches would be sent. If the
+        // user's rules only include, a last rule therefore excludes everything.
         let behind = onlyIncludes ? (hidden.isEmpty ? [] : ["*"]) : Self.temporaryNames
         do throws(PathRule.Fault) {
             selection.rules =

@@ -8,7 +8,7 @@ struct PresentFiles: Sendable {
     let configuration: ClientConfiguration
 
     /// - Parameter reader: a reader of the directory.
-    /// - Returns: the report; nil if the file must be fetched.
+    /// - Returns: the report on a file that need not be fetched; nil if the file must be fetched.
     func report(of file: PullFile, _ reader: any TreeReader) throws(Failure) -> PullReport? {
         guard let here = reader.attributes(at: file.target) else { return nil }
         guard configuration.conflict != .skip || file.mayHaveFreeName(directory.reader()) else {
@@ -24,10 +24,10 @@ struct PresentFiles: Sendable {
         return report
     }
 
-    /// Whether the file looks like the one that an earlier pull has stored, by its time. Like rsync, this misses a file
-    /// that was changed and then got its old size and time back. A file whose time was not set explicitly does not
-    /// count, because clocks of file systems tick only every few milliseconds. After a failed sync no file counts,
-    /// because its content may not be on disk.
+    /// Whether the time of the local file says that an earlier pull has stored it. Like rsync, this misses a file that
+    /// was changed and then got its old size and time back. A file whose time was not set explicitly does not count,
+    /// because clocks of file systems tick only every few milliseconds. After a failed sync no file counts, because its
+    /// content may not be on disk.
     private func seemsUnchanged(_ file: PullFile, _ here: StoredAttributes) -> Bool {
         let (there, isGiven, here) = (file.entry.modified, here.hasGivenTime, here.modified)
         return there.seconds == here.seconds && there.nanoseconds == here.nanoseconds && isGiven

@@ -39,8 +39,8 @@ final class PullComparison: AnswerTaker {
             .compare(CompareRequest(.entries, in: plan.context.remote(folder.source), present.digester.digest)), self)
     }
 
-    /// On any other answer the folder is listed, which also tells why, such as that it is gone or hidden from this
-    /// client.
+    /// Unless the server answers that the entries are the same, the folder is listed. The list then reports the reason,
+    /// for example that the folder is gone or hidden from this client.
     func end(_ outcome: Outcome) {
         guard outcome.code == .alreadyStored, outcome.count == UInt64(present.digester.count) else {
             return plan.again(.folder(folder.listed))
@@ -69,7 +69,7 @@ extension PullDirectory {
         guard let listing = try? list(folder) else { return nil }
         var present = PullComparison.Present()
         do throws(Failure) {
-            // The rest does not matter if the folder must be listed anyway.
+            // Stop at the first file that must be read, because the folder must then be listed anyway.
             while present.isSettled, try listing.forEach(512, { present.add($0, $1) }) == 512 {}
         } catch {
             return nil

@@ -18,13 +18,13 @@ final class PullExpansion: Sendable {
     /// Notes a match, or a failure that is reported instead of "no match".
     func found() { state.withLock { $0.hasFound = true } }
 
-    /// Ends a folder that cannot be searched, whose failure is reported.
+    /// Ends the search of a folder that could not be searched; its failure is reported.
     func leave() {
         found()
         _ = end()
     }
 
-    /// Ends a folder that was searched.
+    /// Ends the search of a folder.
     ///
     /// - Returns: whether it was the last folder and nothing has matched.
     func end() -> Bool {

@@ -19,11 +19,11 @@ final class PullFolder: AnswerTaker {
     private let plan: PullPlan
     /// The path below the folder of the server's address.
     let source: String
-    /// The folder here for its entries; nil for the directory that is pulled to.
+    /// The local folder for the entries; nil for the directory that is pulled to.
     let target: RelativePath?
     /// Which of the entries are wanted.
     let scope: PullScope
-    /// Whether to list it because it differs from the local folder, or may differ.
+    /// Whether the folder must be listed because it differs, or can differ, from the local folder.
     let isListed: Bool
     private let state = Locked(State())
 
@@ -110,7 +110,7 @@ final class PullFolder: AnswerTaker {
         }
     }
 
-    /// The entry's paths on the server and here; nil if it can have none, which is reported.
+    /// The entry's paths on the server and here; nil if its name makes no valid path, which is reported.
     private func paths(of entry: ListedEntry) -> (there: String, here: RelativePath)? {
         if let path = RemoteEntry.path(of: entry.name, in: source), let place = place(of: entry.name) {
             return (path, place)
@@ -132,7 +132,7 @@ final class PullFolder: AnswerTaker {
         guard count == outcome.count else { return fail(.incomplete, "The list of the folder is not complete.") }
         if outcome.unlisted > 0 { plan.refuse(report(of: UnlistedNames(folder: source, count: outcome.unlisted))) }
         do throws(Failure) {
-            // Others come with what is in them.
+            // A folder of which only some entries are wanted is created together with the first of them.
             if scope.isAll, let target { try want(target, isEmpty: isEmpty) }
         } catch {
             return fail(error.code, error.message)

@@ -10,7 +10,8 @@ final class PullOperand: AnswerTaker {
     private let plan: PullPlan
     private let path: String
     private let entry = Locked<ListedEntry?>(nil)
-    /// A file that had changed when it was to be fetched; nil for an operand.
+    /// The file about which the server is asked again, because it had changed when it was to be fetched; nil for an
+    /// operand.
     let file: PullFile?
 
     init(_ download: Download, _ plan: PullPlan) {

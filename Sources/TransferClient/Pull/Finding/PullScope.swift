@@ -42,7 +42,7 @@ struct PullScope: Sendable {
         guard let expansion, let place else { return filtered(name) }
         let step = expansion.glob.step(over: name, isDirectory: true, at: place)
         guard step.isMatch || step.below != nil else { return nil }
-        // Rules apply from the first folder that the pattern keeps.
+        // The rules apply only from the first folder on whose name is part of the local paths (`isKept`).
         guard var inner = isKept ? filtered(name) : self else {
             expansion.found()
             return nil

@@ -5,13 +5,13 @@ package import TransferSealing
 /// A person's key that the user should learn of.
 package struct KeySighting: Sendable, Equatable {
     package enum Kind: Sendable {
-        /// The first key of a person of whom none was known.
+        /// The first key of a person of whom no key was known.
         case first
         /// A known identity has signed another key to seal for.
         case renewed
-        /// Not sealed for: the identity is not one of the known ones.
+        /// The key is not sealed for, because its identity is not one of the known ones.
         case leftOut
-        /// Accepted because the user said so.
+        /// The key was accepted because the user said so.
         case accepted
     }
 
@@ -45,7 +45,8 @@ extension KnownPeople {
     ///   - name: the person's name.
     ///   - server: identifies the server; see `ProvenServer.fingerprint`.
     /// - Returns: the certificates to seal for, and what the user should learn.
-    /// - Throws: `otherKey` if no certificate has a known identity, or if one is older than the known one.
+    /// - Throws: `otherKey` if no certificate has a known identity, or if one is older than the known one of the same
+    ///   identity.
     package func admit(
         _ certificates: [SealingCertificate], of name: String, on server: KeyFingerprint?
     ) throws(Fault) -> (admitted: [SealingCertificate], sightings: [KeySighting]) {
@@ -78,7 +79,7 @@ extension KnownPeople {
         }
     }
 
-    /// Accepts a server's certificates of a person, in place of all that was known.
+    /// Accepts a server's certificates of a person, in place of all keys that were known before.
     ///
     /// - Parameter certificates: not empty.
     package func accept(

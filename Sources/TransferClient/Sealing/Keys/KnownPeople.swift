@@ -5,8 +5,9 @@ import TransferSystem
 /// The keys of people as they were first seen, so that no server can replace them: a file with a line for each identity
 /// of a person, which is one of the person's machines.
 ///
-/// An identity signs what a server says of a person, but only the server says which identity a person has. So the first
-/// ones are kept, and shown for people to compare; later ones must be signed by them, or be accepted.
+/// A person's identity signs what a server says of the person, but only the server says which identities a person has.
+/// Therefore the first identities are kept, and are shown so that people can compare them. Later keys must be signed by
+/// a known identity, or the user must accept them.
 package struct KnownPeople: Sendable, Equatable {
     /// One identity of a person on a server.
     package struct Entry: Sendable, Equatable {
@@ -93,8 +94,8 @@ package struct KnownPeople: Sendable, Equatable {
         try entries().filter { $0.isAbout(name, server) }
     }
 
-    /// Checks that a signature's key is known as the person's. If no key is known of the person, this one is from then
-    /// on.
+    /// Checks that a signature's key is known as the person's. If no key is known of the person, this key is known from
+    /// then on.
     ///
     /// - Parameters:
     ///   - name: the name of the sender, according to the server.
@@ -139,7 +140,7 @@ package struct KnownPeople: Sendable, Equatable {
     }
 
     /// The command to accept a person's keys, in a form that can be pasted; in quotes unless the name itself needs
-    /// some.
+    /// quotes.
     static func trustCommand(_ name: String) -> String {
         let word = name.escapedForDisplay.shellWord
         let command = "transfer people --trust \(word)"

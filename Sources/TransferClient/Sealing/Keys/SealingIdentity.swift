@@ -13,7 +13,7 @@ package struct SealingIdentity: Sendable {
     /// The keys of others that this client has seen.
     package let people: KnownPeople
 
-    /// The folder that keeps the secrets of sealed files on their way.
+    /// The folder that keeps the secrets of sealed files that are being sent.
     var states: StateFolder { StateFolder(path: "\(OwnFile.folder(of: people.path))/sealing") }
 
     package init(key: KeyPair, sealing: SealingKey, people: KnownPeople) {

@@ -35,9 +35,9 @@ final class ContentOpening {
     private var output: [UInt8] = []
 
     /// - Parameters:
-    ///   - sealed: has `size` bytes, and is not changed.
-    ///   - function: hashes the opened content if there is no note. With a note, the note's function does.
-    ///   - stage: makes the staged file for the opened content, with room for at least so many bytes.
+    ///   - sealed: the sealed file, which has `size` bytes and is not changed.
+    ///   - function: hashes the opened content if there is no note. With a note, the digest function of notes is used.
+    ///   - stage: makes the staged file for the opened content, with room for at least `size` bytes.
     init(
         _ seal: ContentSeal, _ sealed: StagedFile, size: UInt64, _ function: DigestFunction,
         stage: @escaping (_ size: UInt64) throws(Failure) -> StagedFile
@@ -47,7 +47,7 @@ final class ContentOpening {
         digester = ContentDigester(seal.note == nil ? function : SealedNote.digestFunction)
     }
 
-    /// Opens all of it. To be called once.
+    /// Opens the whole file. To be called once.
     func run() throws(Obstacle) -> Opened {
         // A note must not reserve more space than the sealed file can contain.
         guard note?.size ?? 0 <= sealedSize else { throw .local(.otherContent) }
@@ -76,7 +76,7 @@ final class ContentOpening {
         return Opened(staged: staged, size: size, digest: digest)
     }
 
-    /// Writes opened content, and none before the tag shows that the note belongs to it.
+    /// Writes the opened content, but only after the tag has shown that the note belongs to it.
     private func pass() throws(Obstacle) {
         guard let tag = opener.tag else { return }
         guard note?.tag ?? tag == tag else { throw .local(.otherContent) }
@@ -115,7 +115,7 @@ final class ContentOpening {
 }
 
 extension Failure {
-    /// The note belongs to other content: it was attached to this one, or its sender sealed something else.
+    /// The note belongs to other content: it was attached to the wrong content, or its sender sealed something else.
     static let otherContent = Failure(
         .unopened, "The content does not match its sender's note.")
 }

@@ -5,8 +5,8 @@ import TransferSealing
 struct ContentSeal: Sendable {
     let key: SealingKey
 
-    /// Describes the content that has to come out. Nil for a delivery without a note whose name ends as those of age
-    /// files: it is opened if possible.
+    /// Describes the content that must result from opening. Nil for a delivery without a note whose name has the suffix
+    /// of age files; such a delivery is opened if possible.
     let note: DeliveryNote?
 
     /// The suffix of names of files in the age format.

@@ -2,8 +2,8 @@ public import TransferKeys
 public import TransferModel
 import TransferSealing
 
-/// What the sender of a sealed delivery says of it, opened with a key of this client's and signed by the sender. No
-/// server has seen it.
+/// What the sender of a sealed delivery says of it, opened with this client's key and signed by the sender. No server
+/// has seen it.
 public struct DeliveryNote: Sendable, Equatable {
     /// The sender's path of the content. It must not be trusted.
     public let name: String
@@ -29,8 +29,8 @@ public struct DeliveryNote: Sendable, Equatable {
     /// Tag of the sealed content that the note belongs to.
     let tag: SealedTag
 
-    /// Fingerprint of the server that it came from; people are known by their names there. Nil if the server has no key
-    /// of its own.
+    /// Fingerprint of the server that the note came from, because people are known by their names on a server. Nil if
+    /// the server has no key of its own.
     let server: KeyFingerprint?
 
     init(_ note: SealedNote, on server: KeyFingerprint?) {

@@ -8,7 +8,8 @@ import TransferSystem
 final class NoteReader: Sendable {
     /// Who must have signed a note.
     enum Signer: Sendable {
-        /// The person whose name the delivery has. A person without a known key gets this one, and `met` is called.
+        /// The person that the server names as the sender. If no key of the person is known, the key that has signed
+        /// becomes known, and `met` is called.
         case person(met: @Sendable (_ name: String, KeyFingerprint) -> Void)
         /// The same, but no key becomes known.
         case personInPassing
@@ -24,7 +25,8 @@ final class NoteReader: Sendable {
 
     private struct State {
         var server: KeyFingerprint?
-        /// Claims that were checked: deliveries arrive by the thousand, and the known keys are in a file.
+        /// Claims that were found to be right, so that the file with the known keys is not read again for each of
+        /// thousands of deliveries.
         var right: Set<Claim> = []
         /// The version of that file when the claims were checked: another program may have changed it since.
         var file: FileIdentity?

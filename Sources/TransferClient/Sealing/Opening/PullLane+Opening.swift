@@ -3,7 +3,7 @@ import TransferPorts
 import TransferStore
 
 extension PullLane {
-    /// The publication of a complete and verified file: its content, opened if it is sealed.
+    /// The publication of a complete and verified file, whose content is opened first if it is sealed.
     ///
     /// - Parameter staged: the staged file of the publication.
     /// - Throws: `unopened`, and why the opened content cannot be stored. A file that came without a note and cannot be
@@ -38,7 +38,8 @@ extension PullLane {
 extension PullFile {
     /// Discards the sealed file once its opened content is published.
     ///
-    /// - Parameter part: the stored part of a long file. If the publication failed, it stays as any part does.
+    /// - Parameter part: the stored part of a long file. If the publication failed, the part stays, like that of any
+    ///   other file.
     func opened(from part: StagedFile?, _ outcome: Result<PublicationOutcome, Failure>) {
         guard openedSize != nil, case .success = outcome else { return }
         part?.discard()

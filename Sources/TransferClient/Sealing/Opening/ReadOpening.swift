@@ -11,9 +11,9 @@ final class ReadOpening {
     private var size: UInt64 = 0
     private let digester = ContentDigester(SealedNote.digestFunction)
 
-    /// Sealed bytes received before the first content came out, if there is no note: if they cannot be opened, they are
-    /// passed on as they are. A header of up to 64 KiB and one chunk precede the first content, so these are never much
-    /// more than that and a block.
+    /// Without a note: the sealed bytes that were received before any content could be opened. If they cannot be
+    /// opened, they are passed on as they are. A header of up to 64 KiB and one chunk precede the first content, so at
+    /// most these and a little more than a block are held.
     private var held: [UInt8] = []
     private var isPassedOn = false
 

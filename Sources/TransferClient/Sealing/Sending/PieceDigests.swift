@@ -2,9 +2,9 @@ import TransferCodec
 import TransferModel
 import TransferSealing
 
-/// Digests of a file's pieces, made when it was first read: no other content is ever sealed with the secrets that were
-/// made for it. The file's times alone cannot tell. The kernel sets them when a write begins, and the bytes may follow
-/// much later.
+/// Digests of a file's pieces, made when the file was first read. They ensure that no other content is ever sealed with
+/// the secrets that were made for the file. The file's times alone are not enough: the kernel sets them when a write
+/// begins, and the bytes may follow much later.
 ///
 /// The digests detect changes of this user's own files. They do not keep an attacker from making two files with the
 /// same digests (xxHash): a user who can write to the file knows its content anyway.

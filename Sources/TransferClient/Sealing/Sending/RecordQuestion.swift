@@ -3,8 +3,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// Asks whether the server still knows a sealed upload that it has acknowledged. If not, the file is sealed anew,
-/// because the upload's secrets were removed.
+/// Asks whether the server still knows a sealed upload that it has acknowledged. If not, the file is sealed again with
+/// new secrets, because the upload's secrets were removed.
 final class RecordQuestion: UploadInParts {
     let whole: PendingUpload
     private let record: SealingRecord

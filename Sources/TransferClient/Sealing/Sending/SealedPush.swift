@@ -55,7 +55,8 @@ final class SealedPush: Sendable {
     /// Makes the sealed upload that the server gets. An upload that is sealed already, or part of one, is returned as
     /// it is.
     ///
-    /// - Returns: `upload` itself also if the server has to be asked for its ID before the file is sent again.
+    /// - Returns: `upload` itself also if a record says that the server has acknowledged it: the server must then be
+    ///   asked about it before the file is sent again.
     func seal(_ upload: PendingUpload) throws(Failure) -> PendingUpload {
         guard upload.sealed == nil else { return upload }
         switch upload.content {
@@ -107,10 +108,11 @@ final class SealedPush: Sendable {
             let new = try Failure.whileSealing { () throws(SealingError) in
                 try SealingState(sealing: source.binding, for: recipients)
             }
-            // Only an existing file is replaced, which was read above and is of no use.
+            // If the file exists, it was read above and is of no use, so it may be replaced.
             state = try place?.keep(new, source.binding, recipients, replaces: place?.exists ?? false) ?? new
         }
-        // Existing secrets as well: the process that made them may have been killed before they were durable.
+        // Sync secrets that existed before, too: the process that made them may have been killed before they were
+        // durable.
         if let place { unsynced.withLock { $0.append(place.path) } }
         let tag = try Failure.whileSealing { () throws(SealingError) in try state.tag }
         let subject = SealedUpload.Subject.content(
@@ -146,7 +148,7 @@ extension SealedPush {
 
 // MARK: What has arrived
 
-/// A file of which the server has given the result.
+/// A sealed file for whose upload the server has given the result.
 struct SealedUploadOfFile: Sendable {
     let file: SealedFile
     let upload: SealedUpload
@@ -155,7 +157,7 @@ struct SealedUploadOfFile: Sendable {
 }
 
 extension SealedPush {
-    /// Notes the server's result. `settle` writes what follows from it.
+    /// Notes the server's result, so that `settle` replaces or removes the secrets.
     func ended(_ upload: PendingUpload, _ code: ResultCode) {
         guard case .sealed(let file) = upload.content, let sealed = upload.sealed, file.place != nil else { return }
         // The server has other content under this ID, so this upload can never be resumed.
@@ -164,7 +166,7 @@ extension SealedPush {
         arrivals.withLock { $0.waiting.append(SealedUploadOfFile(file: file, upload: sealed, isOver: isOver)) }
     }
 
-    /// Whether the caller has to arrange a call of `settle`; true once until that call.
+    /// Whether the caller has to arrange a call of `settle`; true only once before that call.
     var hasToSettle: Bool {
         arrivals.withLock { arrivals in
             defer { arrivals.isSubmitted = arrivals.isSubmitted || !arrivals.waiting.isEmpty }

@@ -62,7 +62,8 @@ final class SealedReader {
         let count = Int(min(UInt64(piece.count), unread))
         if count > 0 {
             let got = try content.read(into: UnsafeMutableRawBufferPointer(rebasing: piece[..<count]))
-            // Checked before any of it is returned: the secrets may seal only the first content.
+            // Check the bytes before any of them is returned: the secrets may seal only the content that was read
+            // first.
             let bytes = UnsafeRawBufferPointer(rebasing: piece[..<count])
             guard got == count, content.isUntouched, file.source.content.match(bytes, at: offset) else {
                 throw .changed

@@ -32,8 +32,8 @@ struct SealedSource: Sendable {
     init(_ place: SourcePlace, kind: ContentKind?) throws(Failure) {
         for _ in 0..<Self.mostLooks {
             let source = try SourceFile(place)
-            // Each time counts by itself: one in the future, from another clock or set by a program, says nothing about
-            // the other.
+            // Look at each time separately: a time in the future, from another clock or set by a program, says nothing
+            // about the other time.
             let ages = [Self.age(of: source.modified), Self.age(of: source.changed)]
             if let age = ages.filter({ (0..<Self.rest).contains($0) }).min() {
                 usleep(useconds_t(truncatingIfNeeded: (Self.rest - age) / 1000 + 1))

@@ -80,8 +80,8 @@ struct SealingPlace: Sendable {
     /// Files that are synced at the same time: the disk takes about as long for one of them as for all together.
     private static let syncThreads = 16
 
-    /// Makes files durable, together. A file that cannot be synced is removed: nothing must be sealed with secrets that
-    /// may be lost.
+    /// Makes files durable, together. A file that cannot be synced is removed, because no upload may be continued with
+    /// secrets that may be lost.
     ///
     /// - Parameter paths: files of one folder.
     static func makeDurable(_ paths: [String]) {

@@ -3,7 +3,8 @@ import TransferModel
 import TransferSealing
 import TransferSystem
 
-/// Seals what another source gives, with secrets that are used for nothing else: neither can be read a second time.
+/// Seals the content of another source, with secrets that are used for nothing else. Neither that source nor this one
+/// can be read a second time.
 ///
 /// `@unchecked Sendable`: `read` is called by one task at a time (`ByteSource`); a lock guards what others read.
 final class SealingStream: ByteSource, @unchecked Sendable {

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// Paths by rank, the lowest first, and those of the same rank by mark. Outdated elements stay until they are taken:
-/// the caller has to compare their marks.
+/// the caller has to compare an element's mark with that of the candidate.
 struct PathHeap: Sendable {
     struct Element: Equatable, Sendable {
         let rank: Int64

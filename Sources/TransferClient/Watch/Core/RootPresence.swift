@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Whether the watched directory exists, and is still the same. When a card is removed, the path has no directory, or
-/// the one that it was mounted on: in neither case were its files removed.
+/// Whether the watched directory exists, and is still the same. When a card is removed, its path leads to no directory,
+/// or to the directory on which the card was mounted: in neither case were the card's files removed.
 struct RootPresence: Sendable {
     /// The directory under the path.
     struct Root: Equatable, Sendable {
@@ -13,9 +13,9 @@ struct RootPresence: Sendable {
 
     enum Change: Equatable, Sendable {
         case none
-        /// It does not exist, for the first time.
+        /// The directory does not exist, or is not mounted, and the last look did not show this.
         case gone
-        /// It exists, exists again, or is another one: all of it has to be scanned.
+        /// The directory exists, exists again, or is another one: all of it has to be scanned.
         case came
     }
 
@@ -23,7 +23,7 @@ struct RootPresence: Sendable {
         case unknown
         case present(Root)
         case gone(wasMounted: Bool)
-        /// The kernel has reported its end, and no look was made since.
+        /// The kernel has reported that the directory was removed, moved or unmounted, and there was no look since.
         case replaced(wasMounted: Bool)
     }
 
@@ -33,8 +33,8 @@ struct RootPresence: Sendable {
 
     var isPresent: Bool { if case .present = state { true } else { false } }
 
-    /// The kernel has reported that the directory was removed, moved or unmounted. A directory that is there now is
-    /// another one, even if it has the same inode number.
+    /// The kernel has reported that the directory was removed, moved or unmounted. A directory that the path leads to
+    /// now is another one, even if it has the same inode number.
     mutating func lost() {
         guard case .present(let last) = state else { return }
         state = .replaced(wasMounted: last.isMountPoint)

@@ -16,8 +16,8 @@ struct ScanSchedule: Sendable {
     /// Time between scans if `isBlind`, at least.
     static let blind = Interval.seconds(30)
 
-    /// The pause after a scan in multiples of the time it took, if `isBlind`. After lost events, the pause is as long
-    /// as the scan.
+    /// The pause after a scan as a multiple of the scan's duration, if `isBlind` or if the scan was incomplete. After
+    /// lost events, the pause is as long as the scan.
     private static let share = 10.0
 
     init() {}

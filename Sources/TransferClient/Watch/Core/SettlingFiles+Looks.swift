@@ -52,7 +52,7 @@ extension SettlingFiles {
         return .keepsChanging
     }
 
-    /// Notes a new version of a file, which has to rest from now on.
+    /// Notes a new version of a file, which must stay unchanged from now on.
     ///
     /// - Parameter hint: the hint of an event; `.begun` if only a look has shown the change.
     mutating func restart(

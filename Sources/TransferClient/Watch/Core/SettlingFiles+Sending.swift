@@ -3,7 +3,7 @@ import TransferModel
 // MARK: Sending
 
 extension SettlingFiles {
-    /// Seconds after the first refusal; doubled with each further one.
+    /// Seconds that a file waits after its first refusal; doubled with each further refusal.
     static let firstRest = 30.0
     static let longestRest = 3600.0
 
@@ -14,7 +14,7 @@ extension SettlingFiles {
     ///
     /// - Parameters:
     ///   - files: number of files at most.
-    ///   - bytes after which no more files are taken.
+    ///   - bytes: number of bytes after which no more files are taken.
     mutating func takeBatch(files: Int, bytes: UInt64) -> [PathKey] {
         var (batch, sum): ([PathKey], UInt64) = ([], 0)
         while batch.count < files, sum < bytes, let first = ready.popFirst() {
@@ -39,7 +39,7 @@ extension SettlingFiles {
         vanished(path)
     }
 
-    /// The file has changed since it became ready: it has to rest again.
+    /// The file has changed since it became ready: it must stay unchanged again before it is sent.
     ///
     /// - Parameter look: the file's present version; nil if it is gone.
     mutating func changed(_ path: PathKey, _ look: Look?, at now: MonotonicTime) {
@@ -48,8 +48,8 @@ extension SettlingFiles {
         restart(path, &candidate, look, .complete, at: now)
     }
 
-    /// The file was refused, or its source was kept. It is tried again when it changes, or after a growing pause; with
-    /// a kept source also when a writer has closed it.
+    /// The file was refused, or its source was kept. It is tried again when it changes, or after a growing pause. If
+    /// its source was kept, it is also tried again when a writer has closed it.
     ///
     /// - Returns: whether the reason is a new one, which is to be reported.
     mutating func failed(_ path: PathKey, _ code: ResultCode, at now: MonotonicTime) -> Bool {

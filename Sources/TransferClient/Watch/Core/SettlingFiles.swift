@@ -39,7 +39,8 @@ struct SettlingFiles: Sendable {
     /// Number of candidates that are not resting.
     var active = 0
 
-    /// Factor for the time that a new file rests if no writer has closed it since: a hard link never has a writer.
+    /// Factor for the time that a new file must stay unchanged if no writer has closed it since it was made: a hard
+    /// link never has a writer.
     private static let patienceWithBegun = 10.0
 
     /// - Parameter settle: time between the two looks.

@@ -20,11 +20,11 @@ final class WatchJournal {
     private var lines = 0
     private(set) var known = KnownFiles()
 
-    /// Bytes at most. A million files take a tenth of it; a longer file was not written by this program, and is
-    /// replaced.
+    /// The most bytes of a journal. A million files take a tenth of this; a longer file was not written by this
+    /// program, and is replaced.
     static let longest = 512 << 20
 
-    /// Outdated lines, beyond as many as there are files, after which the journal is rewritten.
+    /// The journal is rewritten when it has more outdated lines than files, by more than this number.
     private static let mostSurplus = 1024
 
     /// - Parameter path: path of the file, which is made with its folder if it is missing.

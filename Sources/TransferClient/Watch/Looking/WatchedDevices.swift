@@ -1,8 +1,8 @@
 import Glibc
 import TransferSystem
 
-/// The file systems of the watched directories: others may be mounted below the directory, on which the kernel does not
-/// report all changes. The type of each is read once.
+/// The file systems of the watched directories. Other file systems can be mounted below the directory, and the kernel
+/// does not report all changes on some of them. The type of each is read once.
 struct WatchedDevices {
     private var known: Set<UInt64> = []
 

@@ -6,7 +6,7 @@ struct WatchedFolders {
     struct Folder {
         /// The path below the watched directory; empty for that itself.
         var relative: String
-        /// The filter for it without its own ignore file.
+        /// The filter for the directory, without the directory's own ignore file.
         var filter: WalkFilter
         /// The filter with the ignore file, once it was needed.
         var resolved: WalkFilter?
@@ -43,7 +43,7 @@ struct WatchedFolders {
 
     /// The filter for a directory, including its ignore file.
     ///
-    /// - Returns: nil if the directory or its ignore file cannot be read; then nothing of it is sent.
+    /// - Returns: nil if the directory or its ignore file cannot be read; then no file in the directory is sent.
     mutating func filter(of watch: Int32, in root: SourceRoot, _ ignoreFile: String?) -> WalkFilter? {
         guard let folder = folders[watch] else { return nil }
         if let resolved = folder.resolved { return resolved }
@@ -67,7 +67,8 @@ struct WatchedFolders {
         folders[watch] = nil
     }
 
-    /// Ends the watches of a directory and of all below: it was moved, and their events would name its old path.
+    /// Ends the watches of a moved directory and of all directories below, because their events would name the old
+    /// path.
     mutating func endAll(below relative: String) {
         let prefix = Array("\(relative)/".utf8)
         for (watch, folder) in folders

@@ -74,7 +74,7 @@ final class MoveTarget: Sendable {
         return Found(root: own, below: "", identity: own.identity)
     }
 
-    /// The path below a directory; nil if it is not in it.
+    /// The folder's path below a directory; nil if the folder is not in the directory.
     func relative(to directory: String) -> String? {
         let (own, watched) = (CanonicalPath(path), CanonicalPath(directory))
         return own.isWithin(watched) ? Self.below(own.string, watched.string) : nil

@@ -97,7 +97,7 @@ final class WatchSender: Sendable {
                 case .finished(let report): reports.append(report)
                 case .counted, .progress, .known: break
                 }
-                // The server is asked about many sources at once.
+                // Reports are collected, so that the server is asked about many sources at once.
                 guard !events.areWaiting || reports.count >= Self.reportsAtOnce, !reports.isEmpty else { continue }
                 await settle(reports)
                 reports = []
@@ -140,7 +140,7 @@ final class WatchSender: Sendable {
         afterwards == .stays ? .left : .kept("The server has not confirmed that it compared the content.")
     }
 
-    /// - Returns: one for each report, in order.
+    /// - Returns: one fate for each report, in order.
     private func fates(of stored: [UploadReport]) async -> [SourceFate] {
         switch afterwards {
         case .stays: return stored.map { _ in .left }
