@@ -24,7 +24,8 @@ package enum SealingError: Error, Equatable, Sendable {
     case otherSource
     /// The sealer or opener is finished already.
     case ended
-    /// A call of a library or the kernel failed that fails only without memory; the name of the call.
+    /// A call of a library or the kernel failed that can fail only if memory runs out; the text is the name of the
+    /// call.
     case failed(String)
 }
 

@@ -13,7 +13,7 @@ enum OpenSSL {
         return made
     }
 
-    /// Clears the thread's queue of errors, because the next TLS session on it would take them for its own
+    /// Clears the thread's queue of errors. Otherwise the next TLS session on the thread would report them as its own
     /// (SSL_get_error(3)).
     static func failure(_ call: String) -> SealingError {
         ERR_clear_error()

@@ -1,8 +1,8 @@
 internal import COpenSSL
 import Glibc
 
-/// Secret bytes in memory of their own, which is overwritten before it is freed. An array would leave copies behind
-/// when it grows or is shared.
+/// Secret bytes in separate memory, which is overwritten before it is freed. An array would leave copies behind when it
+/// grows or is shared.
 ///
 /// `@unchecked Sendable`: the bytes are written before the initialiser returns, and only read afterwards.
 final class SecretBytes: @unchecked Sendable {

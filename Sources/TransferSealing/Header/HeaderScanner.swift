@@ -53,7 +53,7 @@ package struct HeaderScanner: ~Copyable {
         return nil
     }
 
-    /// Refuses other content at its first byte that differs.
+    /// Refuses content of another format at the first byte that differs.
     private func checkVersion() throws(SealingError) {
         guard !SealedHeader.version.starts(with: bytes) else { return }
         let (name, armor) = ("age-encryption.org/", "-----BEGIN AGE ")
@@ -107,8 +107,8 @@ package struct HeaderScanner: ~Copyable {
         guard !stanzas.isEmpty, digits.first == UInt8(ascii: " "),
             let code = UnpaddedBase64.decode(digits.dropFirst()).flatMap({ Bytes32($0) })
         else { throw .malformed("The last line of the header is malformed, or no recipient precedes it.") }
-        // A reader takes content that a passphrase opens as sent by the person who knows it (age, "scrypt recipient
-        // stanza").
+        // A reader assumes that content which a passphrase opens was sent by a person who knows the passphrase, so
+        // there must be no other recipient (age, "scrypt recipient stanza").
         guard stanzas.count == 1 || !stanzas.contains(where: { $0.arguments.first == "scrypt" }) else {
             throw .malformed("A passphrase and other recipients are in one header.")
         }

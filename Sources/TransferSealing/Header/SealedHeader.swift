@@ -64,7 +64,7 @@ package struct SealedHeader: Equatable, Sendable {
     /// - Throws: `notForYou`, `malformed`, `weakKey`, and `damaged` if the code does not match the header.
     func fileKey(_ keys: [SealingKey]) throws(SealingError) -> FileKey {
         var wrapped: [WrappedFileKey] = []
-        // All are parsed before any is tried, so that a malformed one is refused for every reader.
+        // All stanzas are parsed before any is tried, so that a malformed one is refused for every reader.
         for stanza in stanzas {
             if let one = try WrappedFileKey(stanza) { wrapped.append(one) }
         }

@@ -34,7 +34,7 @@ struct WrappedFileKey {
         guard stanza.arguments.count == 2,
             let share = UnpaddedBase64.decode(stanza.arguments[1].utf8).flatMap({ Bytes32($0) })
         else { throw .malformed("A recipient in the header has no key of 32 bytes.") }
-        // Longer ones could be made to open with many keys (age: "partitioning oracle attacks").
+        // Longer file keys could be made to open with many keys (age: "partitioning oracle attacks").
         guard stanza.body.count == Self.size else {
             throw .malformed("A file key in the header is not one of 16 bytes.")
         }
@@ -45,7 +45,7 @@ struct WrappedFileKey {
         HeaderStanza(arguments: [Self.type, UnpaddedBase64.encode(share.bytes)], body: body)
     }
 
-    /// - Returns: nil if it is wrapped for other recipients.
+    /// - Returns: nil if the file key is wrapped for other recipients.
     /// - Throws: `weakKey` for a share of low order.
     func unwrapped(_ key: SealingKey) throws(SealingError) -> FileKey? {
         let agreed = try key.agree(with: share)

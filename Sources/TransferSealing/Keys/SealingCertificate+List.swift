@@ -11,7 +11,7 @@ extension SealingCertificate {
     /// Reads the certificates of one person, concatenated, as a server sends them.
     ///
     /// Entries that are malformed, or not signed by the identity that they name, are left out. Anyone can write a list,
-    /// and none proves to whom an identity belongs.
+    /// and no list proves to whom an identity belongs.
     ///
     /// - Returns: the newest certificate of each identity; at most `mostTogether`, in order.
     package static func list(_ bytes: [UInt8]) -> [SealingCertificate] {

@@ -24,7 +24,7 @@ extension SealingKey {
     package static func open(_ path: String) throws(KeyPair.Fault) -> (key: SealingKey, isNew: Bool) {
         if let key = try find(path) { return (key, false) }
         let key = try made(path) { () throws(SealingError) in try SealingKey() }
-        // Another process may have made one meanwhile, which is then used.
+        // Another process may have made a key meanwhile, which is then used.
         if try key.write(to: path) { return (key, true) }
         guard let key = try find(path) else {
             throw KeyPair.Fault(wording, path, "is being created and removed by other processes at the same time")

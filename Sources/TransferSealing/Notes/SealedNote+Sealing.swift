@@ -2,7 +2,7 @@ internal import TransferKeys
 internal import TransferModel
 
 extension SealedNote {
-    /// Notes are padded to a multiple of so many bytes: paths of up to 325 bytes do not change the length.
+    /// Notes are padded to a multiple of this many bytes: paths of up to 325 bytes do not change the length.
     package static let block = 512
 
     /// Most bytes of an unsealed note: with the longest path (`Limits.path`), in whole blocks.

@@ -40,8 +40,8 @@ package final class Sealer {
         try self.init(state, from: offset)
     }
 
-    /// Seals a source that can be read only once, such as standard input, with secrets of its own. An interrupted one
-    /// begins again with another sealer.
+    /// Seals a source that can be read only once, such as standard input, with new secrets. If the sealing is
+    /// interrupted, it must begin again with another sealer.
     package convenience init(streamFor recipients: [SealingRecipient]) throws(SealingError) {
         let none = SealingSource(size: 0, context: [])
         let state = try SealingState(sealing: none, for: recipients)
