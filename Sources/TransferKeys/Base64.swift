@@ -3,7 +3,8 @@ internal import COpenSSL
 /// Base64 with padding (RFC 4648, section 4), without line ends.
 package enum Base64 {
     package static func encode(_ bytes: [UInt8]) -> String {
-        // Trap: the bytes are keys and digests of some dozens of bytes, and pieces of content that were cut for it.
+        // Trap: `Int32` holds the count, because callers pass keys and digests of some dozens of bytes, or content in
+        // small pieces.
         let digits = [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { buffer, count in
             count = Int(EVP_EncodeBlock(buffer.baseAddress, bytes, Int32(bytes.count)))
         }

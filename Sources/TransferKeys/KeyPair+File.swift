@@ -19,9 +19,9 @@ extension KeyPair {
         package let name: String
         /// Completes "can be read or written by other users, who could then".
         package let harm: String
-        /// A sentence with advice if other users may have read it.
+        /// A sentence with advice if other users may have read the file.
         package let remedy: String
-        /// A sentence with advice if it is damaged.
+        /// A sentence with advice if the file is damaged.
         package let repair: String
 
         package init(name: String, harm: String, remedy: String, repair: String) {
@@ -43,7 +43,7 @@ extension KeyPair {
     package static func open(_ path: String, _ wording: Wording) throws(Fault) -> (pair: KeyPair, isNew: Bool) {
         if let pair = try find(path, wording) { return (pair, false) }
         let pair = KeyPair()
-        // Another process may have made one meanwhile, which is then used.
+        // Another process may have made a key pair meanwhile, which is then used.
         if try pair.write(to: path, replaces: false, wording) { return (pair, true) }
         guard let pair = try find(path, wording) else {
             throw Fault(wording, path, "is being created and removed by other processes at the same time")
