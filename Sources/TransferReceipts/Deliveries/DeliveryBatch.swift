@@ -25,12 +25,12 @@ package enum DeliveryBatch {
     ///   - receipts: in the order in which the recipient has named them.
     ///   - signature: the recipient's signature.
     /// - Returns: one line for each receipt, without a line end, of at most `SignedDeliveryReceipt.longestLine` bytes;
-    ///   nil unless there are 1 to `most` of one recipient and the signature is valid for exactly these.
+    ///   nil unless there are 1 to `most` receipts of one recipient and the signature is valid for exactly these.
     package static func lines(_ receipts: [DeliveryReceipt], signature: [UInt8]) -> [[UInt8]]? {
         signed(receipts, signature: signature)?.map(\.jsonBytes)
     }
 
-    /// The same as verified receipts.
+    /// Makes the same receipts, but as values whose signature was verified.
     package static func signed(_ receipts: [DeliveryReceipt], signature: [UInt8]) -> [SignedDeliveryReceipt]? {
         guard let recipient = receipts.first?.recipient, isBatch(receipts, of: recipient) else { return nil }
         let hasher = TreeHasher()

@@ -78,8 +78,8 @@ extension ReceiptFields {
 }
 
 extension BodyReader {
-    /// Reads an integer of so many bytes. The reader's own `integer` is generic and a call into another module, which
-    /// takes longer than everything else here.
+    /// Reads an integer of the given number of bytes. The reader's own `integer` is generic and a call into another
+    /// module, which takes longer than everything else here.
     fileprivate mutating func number(_ size: Int) throws(ProtocolFault) -> UInt64 {
         try bytes(size).reduce(0) { $0 << 8 | UInt64($1) }
     }

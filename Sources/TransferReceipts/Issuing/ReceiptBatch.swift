@@ -15,7 +15,7 @@ package struct ReceiptBatch {
 
     package var count: Int { uploads.count }
 
-    /// The part from which a client that has the results can make all receipts.
+    /// The part of the batch from which a client that has the results can make all receipts.
     package var signedBatch: SignedBatch {
         SignedBatch(
             number: terms.firstNumber, time: terms.time.milliseconds, count: count, signature: signature,

@@ -46,7 +46,7 @@ package final class ReceiptIssuer: Sendable {
     /// - Parameters:
     ///   - uploads: 1 to `Limits.receiptBatch`, all durable.
     ///   - sender: sender of all uploads; cut to its limit.
-    /// - Returns: a receipt for each, in order.
+    /// - Returns: a receipt for each upload, in order.
     package func issue(_ uploads: [Acknowledged], sender: String) -> ReceiptBatch {
         // Trap: the publisher limits its batches, and never issues an empty one.
         precondition((1...Limits.receiptBatch).contains(uploads.count), "a batch of \(uploads.count) receipts")
@@ -63,8 +63,8 @@ package final class ReceiptIssuer: Sendable {
     /// - Parameters:
     ///   - signedBatch: the batch that was issued.
     ///   - uploads: the same uploads in order.
-    /// - Returns: nil unless they are equal to the first ones, which the signature shows: Ed25519 has only one for each
-    ///   text (RFC 8032, section 5.1.6).
+    /// - Returns: nil unless the receipts are equal to those that were issued, which the signature shows: Ed25519 has
+    ///   only one for each text (RFC 8032, section 5.1.6).
     package func issue(again signedBatch: SignedBatch, for uploads: [Acknowledged]) -> ReceiptBatch? {
         guard signedBatch.version == SignedBatch.receiptVersion, uploads.count == signedBatch.count,
             (1...Limits.receiptBatch).contains(uploads.count), let time = ReceiptTime(milliseconds: signedBatch.time)

@@ -14,14 +14,14 @@ package final class ReceiptNumbers: Sendable {
     }
 
     /// Distance by which the stored number is ahead: one write for a million numbers costs almost nothing, and a start
-    /// that skips so many is behind the clock again after a second.
+    /// that skips a million numbers is behind the clock again after a second.
     static let step: UInt64 = 1 << 20
 
     private let state: Locked<State>
     private let keep: @Sendable (UInt64) -> Void
 
     /// - Parameters:
-    ///   - first: the stored number; the first one issued is at least this one and the clock's.
+    ///   - first: the stored number; the first issued number is at least this one, and at least that of the clock.
     ///   - keep: stores the number for the next start; called at once, under a lock.
     ///   - utc: returns the time in nanoseconds since 1970.
     package init(
@@ -32,7 +32,7 @@ package final class ReceiptNumbers: Sendable {
         _ = take(0)
     }
 
-    /// - Returns: the first of so many consecutive numbers.
+    /// - Returns: the first of `count` consecutive numbers.
     package func take(_ count: Int) -> UInt64 {
         state.withLock { state in
             defer { state.next &+= UInt64(count) }

@@ -11,7 +11,7 @@ package final class TreeHasher {
     /// Looked up once in the process and never changed or freed; OpenSSL lets threads share it (EVP_MD_fetch(3)), hence
     /// the `unsafe`.
     nonisolated(unsafe) private static let method: OpaquePointer = {
-        // Trap: OpenSSL is linked in with it, and its configuration is not read.
+        // Trap: OpenSSL is linked in with SHA-256, and its configuration is not read.
         guard let method = EVP_MD_fetch(nil, "SHA256", nil) else { preconditionFailure("OpenSSL has no SHA-256") }
         return method
     }()

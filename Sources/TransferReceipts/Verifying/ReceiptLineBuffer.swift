@@ -9,8 +9,8 @@ package final class ReceiptLineBuffer {
     /// Number of bytes collected so far.
     package private(set) var count = 0
 
-    /// - Parameter worthwhile: number of bytes from which on the owner takes the lines; at most one more receipt is
-    ///   appended after it.
+    /// - Parameter worthwhile: the owner takes the lines when there are this many bytes; the buffer has room for one
+    ///   more receipt.
     package init(worthwhile: Int) {
         space = .allocate(capacity: worthwhile + SignedReceipt.longestLine + 1)
     }

@@ -73,7 +73,7 @@ struct ReceiptScanner {
         return fields
     }
 
-    /// - Returns: nil if one of them is not a hash.
+    /// - Returns: nil if one of the texts is not a hash.
     private mutating func hashes() throws(ReceiptFault) -> [Bytes32]? {
         var hashes: [Bytes32?] = []
         while peek != UInt8(ascii: "]") {

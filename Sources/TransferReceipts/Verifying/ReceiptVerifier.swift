@@ -9,7 +9,7 @@ package final class ReceiptVerifier {
     /// The latest verified receipt, and its walk before each step and at the end.
     private var last: SignedLeaf?
     private var lastWalk: [InclusionWalk] = []
-    /// The same for the receipt that is being verified.
+    /// The walk of the receipt that is being verified, before each step.
     private var walked: [InclusionWalk] = []
 
     package init() {}
@@ -61,8 +61,8 @@ package final class ReceiptVerifier {
         last = leaf
     }
 
-    /// The height at which the walk of a verified receipt of the batch passed the same node, if the paths are equal
-    /// from there on.
+    /// The height at which the latest verified receipt of the batch passed the same node as `walk`, if both paths are
+    /// equal from that node on; otherwise nil.
     private func joint(of walk: InclusionWalk, _ path: ArraySlice<Bytes32>, with fellow: ReceiptProof) -> Int? {
         let done = fellow.inclusion.count - path.count
         // Trap: `lastWalk` has one step for each hash of `fellow` and one more.
