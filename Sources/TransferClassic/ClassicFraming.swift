@@ -2,14 +2,14 @@
 /// line know a framing only by this value: a new framing is a file in `Framings` with its conversation and a value of
 /// this type, and a row of `standard`.
 package struct ClassicFraming: Sendable {
-    /// The name by which users choose it.
+    /// The name by which users choose the framing.
     package let name: String
 
-    /// The port that its programs have built in; nil without one.
+    /// The port that is built into the programs of this framing; nil if they have none.
     package let defaultPort: UInt16?
 
-    /// Bytes that must be available at once for each step on both sides: the size of the longest item that is only
-    /// taken whole.
+    /// The number of bytes that each step on either side must be able to get at once: the size of the longest item that
+    /// is only parsed as a whole.
     package let window: Int
 
     /// The options that users can set.
@@ -54,7 +54,7 @@ package struct ClassicParty: Sendable {
     /// The name of the client, if the framing carries it: UTF-8 of 1 to 255 bytes without NUL.
     package let sender: String
 
-    /// The name of the recipient, if the framing carries it: the same, or empty.
+    /// The name of the recipient, if the framing carries it: as `sender`, or empty for no recipient.
     package let recipient: String
 
     /// Whether to compress content that becomes smaller; for framings that are `isCompressible`.

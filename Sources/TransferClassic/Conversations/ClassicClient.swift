@@ -23,7 +23,7 @@ package protocol ClassicClient: Sendable {
     /// - Parameter silence: the longest time that a server may be silent.
     func heartbeatInterval(silence: Interval) -> Interval?
 
-    /// A sign of life, which is also sent first on a connection; empty if the framing has none at this point.
+    /// A sign of life, which is also sent as the first bytes on a connection; empty if the framing has no sign of life at this point.
     func heartbeat(isInUpload: Bool) -> [UInt8]
 
     /// The bytes before the content.
@@ -74,7 +74,7 @@ package enum ClassicAnswer: Equatable, Sendable {
     case reply([UInt8])
     /// A sentence of the server with the reason why it has refused an upload.
     case remark(String)
-    /// The server has the upload, and states at most its kind; nil if it does not state that.
+    /// The server has the upload. The kind is the one that the server states; nil if it states none.
     case stored(ContentKind?)
     /// The server does not have the upload, and gives no reason.
     case failed

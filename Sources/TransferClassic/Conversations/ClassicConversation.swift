@@ -12,8 +12,8 @@ package protocol ClassicConversation: Sendable {
     ///   that.
     mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> ClassicProgress
 
-    /// The answer with the result of an upload; empty if the framing has no message for it. An upload has one answer,
-    /// and answers may come in any order and late.
+    /// The answer with the result of an upload; empty if the framing has no message for it. An upload has one answer.
+    /// Answers can be made in any order, and long after the upload.
     func answer(to upload: ClassicUpload, _ result: ClassicResult) -> [UInt8]
 
     /// The answer before the connection is closed because of a fault; empty if the framing has no message for it.

@@ -5,11 +5,12 @@ package enum ClassicLimits {
     /// The most bytes of a JSON head of `jsonline`. Known programs send some hundreds.
     package static let head = 64 << 10
 
-    /// The most bytes of the JSON of one message, after decompression: a chunk of `chunk` bytes as Base64, and as much
-    /// again.
+    /// The most bytes of the JSON of one message, after decompression: half for a chunk of `chunk` bytes as Base64,
+    /// half for everything else.
     package static let json = 128 << 10
 
-    /// The same for compressed messages without content: a name, a path and a sentence, all escaped.
+    /// The most bytes of the JSON of a compressed message without content, after decompression: a name, a path and a
+    /// sentence, all escaped.
     package static let shortJSON = 16 << 10
 
     /// The most values in one JSON text. Messages have fewer than ten; 128 KiB of single digits would take forty times
@@ -22,7 +23,8 @@ package enum ClassicLimits {
     /// The most bytes of content in one chunk: 65,536 digits of Base64.
     package static let chunk = 48 << 10
 
-    /// Bytes that are kept of an upload's name: a longer one is cut to a length that is still too long, and refused.
+    /// Bytes of an upload's name that are kept: one more than a name may have, so that a name that was cut is still
+    /// refused.
     package static let name = Limits.pathComponent + 1
 
     /// The most bytes of a client's name, as for senders in receipts.
@@ -31,8 +33,8 @@ package enum ClassicLimits {
     /// The most bytes of a heartbeat's body, which are skipped. Known programs send fewer than twenty.
     package static let heartbeat: UInt64 = 64 << 10
 
-    /// The most bytes of a heartbeat's head that is remembered, to recognise it without parsing. Those of known
-    /// programs have some 80, and a name.
+    /// The most bytes of a heartbeat's head that is remembered, so that it is recognised without parsing. The heads of
+    /// known programs have some 80 bytes, and a name.
     static let knownHead = 512
 
     /// The number of heartbeats' heads that are remembered: some programs send two in turn.
@@ -55,7 +57,7 @@ package enum ClassicLimits {
 }
 
 extension String {
-    /// The longest prefix of whole Unicode scalars with at most so many bytes in UTF-8.
+    /// The longest prefix of whole Unicode scalars that has at most `count` bytes in UTF-8.
     func clipped(to count: Int) -> String {
         guard utf8.count > count else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: count)

@@ -7,7 +7,7 @@ package struct ClassicResult: Equatable, Sendable {
     /// The path of the content as the client knows it; nil if it was not stored.
     package let path: String?
 
-    /// A sentence for users; nil if the code says it all.
+    /// A sentence for users; nil if the code alone is clear enough.
     package let message: String?
 
     /// The name of the upload, or the name made for it if it came without one.

@@ -3,7 +3,7 @@
 package enum ClassicStep: Equatable, Sendable {
     /// The next item is not complete; no bytes were consumed.
     case needsMore
-    /// A sign of life without a meaning, or skipped bytes.
+    /// A sign of life that needs no action, or skipped bytes.
     case nothing
     /// The client states its name: UTF-8 of 1 to 255 bytes without NUL.
     case present(name: String)

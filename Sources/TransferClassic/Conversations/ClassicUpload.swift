@@ -2,8 +2,8 @@ package import TransferModel
 
 /// An upload as a client of a classic framing declares it.
 package struct ClassicUpload: Equatable, Sendable {
-    /// The client's ID for the upload if the framing has one (1 to 2^53); otherwise 1 for the first of the connection,
-    /// and so on.
+    /// The client's ID for the upload if the framing has IDs (1 to 2^53); otherwise the number of the upload on its
+    /// connection, counted from 1.
     package let number: UInt64
 
     /// The name as the client sent it, unchecked: `ClassicName.told` checks it.

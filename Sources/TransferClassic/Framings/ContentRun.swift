@@ -12,7 +12,7 @@ struct ContentRun {
 
     var isOver: Bool { remaining == 0 }
 
-    /// Takes the available bytes of the run, which may be none.
+    /// Takes the bytes of the run that are available; their number can be 0.
     ///
     /// - Returns: their range in the passed bytes.
     mutating func take(of bytes: RawSpan) -> Range<Int> {
@@ -37,7 +37,7 @@ struct ContentRun {
 }
 
 extension RawSpan {
-    /// A copy of a range, which the caller has checked to be inside.
+    /// A copy of the bytes in a range. The caller has checked that the range is inside this span.
     func array(_ range: Range<Int>) -> [UInt8] {
         extracting(range).withUnsafeBytes { Array($0) }
     }

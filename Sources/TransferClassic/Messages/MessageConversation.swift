@@ -45,7 +45,7 @@ package struct MessageConversation<Framing: MessageFraming>: ClassicConversation
         Self.bytes(.result, ClassicResult(fault.code, message: fault.message).object(id: fault.reference))
     }
 
-    /// Encodes a server's message, which was clipped to fit.
+    /// Encodes a server's message. Its texts were clipped before, so it fits the framing.
     private static func bytes(_ function: MessageFunction, _ object: JSONLine) -> [UInt8] {
         Framing.encode(function, object) ?? []
     }

@@ -66,7 +66,7 @@ struct MessageUploads {
 
     private func chunk(_ object: ClassicObject) throws(ClassicFault) -> ClassicStep {
         guard let digits = try object.text("data") else { throw object.fault("The chunk has no data.") }
-        // Four digits for three bytes (RFC 4648, section 4).
+        // Base64 has four digits for three bytes (RFC 4648, section 4).
         let longest = ClassicLimits.chunk / 3 * 4
         guard digits.utf8.count <= longest else {
             throw object.fault("The chunk has more than \(ClassicLimits.chunk) bytes.", .frameTooLarge)

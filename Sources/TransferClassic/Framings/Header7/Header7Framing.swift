@@ -6,7 +6,8 @@ extension ClassicFraming {
         "header7", window: Header7Header.size + Int(UInt16.max), isCompressible: true, messagesIn: Header7Framing.self)
 }
 
-/// Messages behind version 1 of the header of seven bytes. A message is only taken whole: 65,542 bytes at most.
+/// Messages behind version 1 of the header of seven bytes. A message is parsed only when all of it has arrived: 65,542
+/// bytes at most.
 package struct Header7Framing: MessageFraming {
     package let isBetweenMessages = true
 

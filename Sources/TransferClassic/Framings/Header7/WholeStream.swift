@@ -1,7 +1,7 @@
 internal import TransferCodec
 internal import TransferModel
 
-/// A body that is one zlib stream (RFC 1950), inflated and deflated at once.
+/// A body that is one zlib stream (RFC 1950); one call inflates or deflates all of it.
 ///
 /// The codec's state of 40 to 85 KiB lives only during a call, so a silent connection does not hold it.
 enum WholeStream {
@@ -23,7 +23,7 @@ enum WholeStream {
         let inflater = Inflater()
         inflater.begin(limit: limit)
         var fault: CodecError?
-        // One byte more than the limit, so that there is always somewhere to write to.
+        // One byte more than the limit, so that the inflater always has room to write to.
         let output = [UInt8](unsafeUninitializedCapacity: limit + 1) { buffer, count in
             do throws(CodecError) {
                 count = try fill(UnsafeMutableRawBufferPointer(buffer), with: inflater, input)

@@ -24,7 +24,7 @@ package struct JSONLineClient: ClassicClient {
         self.party = party
     }
 
-    /// Every second, as its programs do.
+    /// Every second, as the known programs do.
     package func heartbeatInterval(silence: Interval) -> Interval? { .seconds(1) }
 
     package func heartbeat(isInUpload: Bool) -> [UInt8] {

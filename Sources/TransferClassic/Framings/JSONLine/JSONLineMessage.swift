@@ -9,7 +9,7 @@ package enum JSONLineMessage: ClassicChat {
         line(["type": word(for: kind), "sourceClient": .string(source), "size": .string("\(size)")])
     }
 
-    /// Texts, locations and pictures that are neither empty nor too long.
+    /// True for texts, locations and pictures that are neither empty nor too long.
     package static func carries(_ kind: ContentKind, size: UInt64) -> Bool {
         guard (1...ClassicLimits.handedOn).contains(size) else { return false }
         return switch kind {
@@ -39,8 +39,8 @@ package enum JSONLineMessage: ClassicChat {
         line(["type": "heartA", "CinentID": .string(sender), "targetID": "", "size": "0"])
     }
 
-    /// A sentence from the server, which clients receive as a text. Empty for an empty sentence, which would be a
-    /// fault.
+    /// A sentence from the server, which clients receive as a text. The result is empty for an empty sentence, because
+    /// a text without content would be a fault.
     static func sentence(_ text: String) -> [UInt8] {
         guard !text.isEmpty else { return [] }
         let text = text.clipped(to: ClassicLimits.sentence)

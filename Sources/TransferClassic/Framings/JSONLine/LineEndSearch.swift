@@ -7,11 +7,12 @@ struct LineEndSearch {
 
     /// - Parameter bytes: the bytes from the beginning of the head.
     /// - Returns: the number of bytes before the line end; nil until it has arrived.
-    /// - Throws: `malformedFrame` if no JSON object begins there, `frameTooLarge` if it does not end.
+    /// - Throws: `malformedFrame` if the head does not begin with a JSON object, `frameTooLarge` if it is too long.
     mutating func end(in bytes: RawSpan) throws(ClassicFault) -> Int? {
         let shown = bytes.extracting(first: ClassicLimits.head + 2)
         let found = shown.withUnsafeBytes { Self.find($0, from: searched) }
-        // Bytes after the line end may have arrived or not.
+        // Only bytes before the line end are checked: it must make no difference whether later bytes have arrived
+        // already.
         try checkFront(shown.extracting(first: found ?? shown.byteCount), isWhole: found != nil)
         if let found { return found }
         guard shown.byteCount < ClassicLimits.head + 2 else {

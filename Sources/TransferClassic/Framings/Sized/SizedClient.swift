@@ -27,7 +27,7 @@ package struct SizedClient: ClassicClient {
 
     /// The 8 bytes before the content of an upload.
     ///
-    /// - Returns: nil if the framing cannot carry it: a `file`, and more than 2^31 - 9 bytes.
+    /// - Returns: nil if the framing cannot carry the upload, because it is a `file` or its total exceeds 2^31 - 1.
     package static func head(kind: ContentKind, size: UInt64, total: SizedTotal = .whole) -> [UInt8]? {
         let (stated, isTooLarge) = size.addingReportingOverflow(UInt64(total.overhead))
         guard let type = SizedType(kind), !isTooLarge, stated <= UInt64(Int32.max) else { return nil }

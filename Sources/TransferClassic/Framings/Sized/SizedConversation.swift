@@ -5,8 +5,8 @@ extension ClassicFraming {
     ///
     /// - Parameters:
     ///   - total: which bytes the size counts.
-    ///   - isAnswered: whether the client reads answers. One that does not must not get any: if it closes with unread
-    ///     bytes, its system discards the content that is still on its way.
+    ///   - isAnswered: whether the client reads answers. A client that reads none must not get any: if it closes the connection while bytes
+    ///     are unread, its system discards the content that is still on its way.
     package static func sized(total: SizedTotal = .whole, isAnswered: Bool = true) -> ClassicFraming {
         ClassicFraming(
             "sized", port: 5288, window: SizedConversation.headSize,

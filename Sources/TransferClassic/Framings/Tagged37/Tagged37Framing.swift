@@ -6,8 +6,8 @@ extension ClassicFraming {
         "tagged37", window: ClassicLimits.json + 1, messagesIn: Tagged37Framing.self)
 }
 
-/// Messages after a header of 37 characters. The header is taken by itself; the JSON is only taken whole, at most 128
-/// KiB.
+/// Messages after a header of 37 characters. The header is taken as soon as it has arrived; the JSON is taken only when
+/// all of it has arrived, at most 128 KiB.
 ///
 /// ```
 ///   between ──anything but V0.1: skipped──► between
@@ -64,7 +64,8 @@ package struct Tagged37Framing: MessageFraming {
         return (.message(function, bytes.array(0..<extent.bytes)), extent.bytes)
     }
 
-    /// The offset of the mark, or of an incomplete mark at the end; the end if there is neither.
+    /// The offset of the mark, or of the beginning of a mark that the end cuts off; the number of bytes if there is
+    /// neither.
     private static func mark(in shown: UnsafeRawBufferPointer) -> Int {
         var start = 0
         while start < shown.count {

@@ -42,7 +42,7 @@ struct Tagged37Header: Equatable {
         self.function = function
     }
 
-    /// The header of a message in ASCII, for which all ways of counting agree.
+    /// The header of a message that is all ASCII, where bytes and UTF-16 code units are equally many.
     ///
     /// - Parameter length: the number of bytes of the JSON.
     /// - Returns: nil if the length has more than eight digits.

@@ -15,7 +15,8 @@ package enum MessageRequest: Equatable, Sendable {
     case end(id: UInt64, size: UInt64, sha256: [UInt8]?)
     case abort(id: UInt64, reason: String?)
 
-    /// The bytes of content that fit one chunk of either framing without compression: 61,440 digits of 65,535 bytes.
+    /// The bytes of content that fit one chunk of either framing without compression: their 61,440 digits of Base64
+    /// leave room for the other members, because a message has at most 65,535 bytes.
     package static let chunkSize = 45 << 10
 
     package var function: MessageFunction {
