@@ -58,7 +58,7 @@ final class AccessGate: Sendable {
     /// The people in the lists who have mailboxes.
     var listed: [AccessPerson] { authenticator.people(at: .now) }
 
-    /// - Returns: nil if no person has the name, or has it any more.
+    /// - Returns: nil if no person in the lists has the name now.
     func listed(_ name: String) -> AccessPerson? { authenticator.person(name, at: .now) }
 
     /// Whether any line of the lists has the name.

@@ -6,12 +6,12 @@ struct PeerOrigin: Equatable, Sendable {
     /// The address as the log shows it.
     let name: String
 
-    /// The network that limits count the client for; nil for this machine.
+    /// The network for which limits count the client; nil for this machine.
     let network: PeerNetwork?
 
     var isLocal: Bool
 
-    /// Whether it is a trusted proxy, which is believed when it says for which client it asks.
+    /// Whether the other end is a trusted proxy. The server believes what it states about the client of a request.
     var isProxy = false
 }
 

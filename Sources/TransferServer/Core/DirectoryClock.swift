@@ -12,7 +12,7 @@ struct DirectoryClock: Equatable {
         /// UTC, in seconds since 1970.
         var first: Int64
         var last: Int64
-        /// Seconds that are added to UTC for the time of this clock.
+        /// Seconds to add to UTC to get the time of this clock.
         let offset: Int64
 
         func has(_ moment: Int64) -> Bool { (first...max(first, last)).contains(moment) }
@@ -70,7 +70,7 @@ struct DirectoryClock: Equatable {
         let known = spans.lazy.filter { $0.has(moment) }.map { moment.addingClamped($0.offset) }.max()
         if let known { return known }
         if moment < first.first { return moment.addingClamped(first.offset) }
-        // No span contains that moment, because no server looked then. It was before the next span began.
+        // No span contains the moment, because no server looked at the clock then. It counts as the beginning of the next span.
         let next = spans.filter { $0.first > moment }.min { $0.first < $1.first }
         return next.map { $0.first.addingClamped($0.offset) } ?? .max
     }

@@ -50,7 +50,7 @@ package actor Server {
         } catch {
             throw ServerError(error.message)
         }
-        // After the store has its lock: two servers at once would make the folder twice.
+        // The store has its lock by now: without it, two servers that start at once could both make the folder.
         let state = try StateFolder(configuration.stateDirectory, of: configuration.directory, makes: true)
         let identity = try Identity(configuration, foundations.frontEnds(configuration.http))
         self.identity = identity.events + (state.hasLostRecords ? [.newState(state.path)] : [])
@@ -59,7 +59,7 @@ package actor Server {
         try core.checkCatalog()
         try core.checkChat()
         core.resolveIntended()
-        // After changes of names are resolved, which decide the paths of files.
+        // This comes after name changes are resolved, because they decide the paths of files.
         core.intake.adoption.begin()
         core.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
@@ -105,7 +105,7 @@ package actor Server {
             if core.configuration.isConfined { core.confine() }
         }
         if core.store.isInDoubt { core.observability.log.write([.syncFailed]) }
-        // A worker that replaces another one would only repeat what that one has logged.
+        // A worker that replaces another one does not repeat what the earlier worker has logged.
         if !core.configuration.isRestart {
             core.observability.log.write(identity + announcements + listening)
         }
@@ -132,7 +132,7 @@ package actor Server {
         closeListeners()
         discovery?.stop()
         core.observability.log.write([.stopping(connections: connections.count)])
-        // A connection may wait for a multipart upload that ends on another connection.
+        // A connection can be waiting for the end of a multipart upload that another connection completes.
         core.transport.whenMultipartEnds.withLock { [loop] in
             $0 = { [weak self] in Task(executorPreference: loop) { await self?.drainConnections() } }
         }
@@ -258,7 +258,7 @@ extension Server {
     /// Times to wait before accepting again when the process has no descriptors left.
     private static let exhaustionBackoff = (first: Interval.milliseconds(10), longest: Interval.seconds(1))
 
-    /// - Parameter number: index of the listener, which may be closed before this starts.
+    /// - Parameter number: index of the listener. If the listener is closed before this method begins, the method does nothing.
     private func acceptLoop(_ number: Int) async {
         guard listeners.indices.contains(number) else { return }
         let listener = listeners[number]
@@ -368,7 +368,7 @@ extension Server {
         ended.fire()
     }
 
-    /// - Parameter descriptor: of a connection that is not admitted after all; it is closed.
+    /// - Parameter descriptor: the socket to close if the connection was never begun; nil for a connection that has closed its socket.
     private func leave(_ number: Int, closing descriptor: Int32? = nil) {
         if let descriptor { close(descriptor) }
         if core.transport.limits.withLock({ $0.leave(number) }) { permits.release() }
@@ -386,8 +386,8 @@ extension Server {
         }
     }
 
-    /// How often a server checks whether another machine has taken its directory. In between, nothing is acknowledged that the other server
-    /// does not know of: `Committer` checks after each sync as well.
+    /// How often a server checks whether another machine has taken its directory. `Committer` checks after each sync as well, so even
+    /// between two checks nothing is acknowledged that the other server does not know of.
     private static let lockInterval = Interval.seconds(1)
 
     /// Ends the process if another machine has taken the directory: this server must not touch it any more, and cannot finish any upload.

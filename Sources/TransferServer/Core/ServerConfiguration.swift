@@ -38,7 +38,7 @@ package struct ServerConfiguration: Sendable {
     /// Whether listeners for proxies may use addresses that other machines can reach.
     package var isPlainHTTPBeyondThisMachine = false
 
-    /// The proxies that are believed when they say for which client they ask.
+    /// The trusted proxies: the server believes what they state about the client of a request.
     package var trustedProxies: [TrustedProxy] = []
 
     /// Where monitoring programs can read the server's metrics.
@@ -97,7 +97,7 @@ package struct ServerConfiguration: Sendable {
         case everyone
     }
 
-    /// Which clients may connect, where connections are encrypted.
+    /// Which clients may connect. Only used if connections are encrypted.
     package var access = Access.listed(owner: nil)
 
     /// A server that has bound its addresses and has not yet accepted a connection.
@@ -233,7 +233,7 @@ package enum MetricsUse: Equatable, Sendable {
     case off
     /// On the listeners that speak HTTP, to clients that may see everything.
     case on
-    /// On an address of its own, where nothing else is answered, to every client that reaches it.
+    /// On a separate address, where nothing else is answered, to every client that reaches it.
     case listener(Endpoint)
 }
 
@@ -302,7 +302,7 @@ extension ServerConfiguration {
 }
 
 extension Endpoint {
-    /// The host without the zone, which means something on this machine only.
+    /// The host without the zone, which has a meaning on this machine only.
     fileprivate var host: String? {
         guard case .internet(let host, _) = self else { return nil }
         return String(Substring(host.utf8.prefix { $0 != UInt8(ascii: "%") }))

@@ -14,7 +14,7 @@ import TransferSystem
 /// The parts of a server that its sessions use: the intake, the transport, and what is observed. `Server` makes it.
 final class ServerCore: Sendable {
     let configuration: ServerConfiguration
-    /// Tells the age of what expires in the directory.
+    /// Tells how old unfinished uploads and the trash are, so that they can expire.
     let directoryClock = Locked(DirectoryClock())
     let store: any ServerStore
     let folders: OpenedStore.Folders
@@ -172,7 +172,7 @@ extension ServerCore {
     /// Nanoseconds between two steps while there is nothing to do.
     private static let pause: Int64 = 1_000_000_000
 
-    /// Adopts on its own thread until everything is adopted or the server is over. Returns at once if there is nothing to adopt.
+    /// Adopts on a separate thread until everything is adopted or the server has ended. Returns at once if there is nothing to adopt.
     func adopt() {
         guard intake.adoption.isOpen else { return }
         do throws(SystemError) {
@@ -180,7 +180,7 @@ extension ServerCore {
                 while let pause = self?.adoptSome() { sleepFor(nanoseconds: pause) }
             }
         } catch {
-            // Files that clients ask for are adopted all the same, and the next server continues.
+            // Without the thread, only files that clients ask for are adopted; the next server adopts the others.
             observability.log.write([.adoptionDeferred(error)])
         }
     }
@@ -200,8 +200,8 @@ extension ServerCore {
     }
 }
 
-/// How fast files are read that no client waits for. While there are clients, half of the time is spent in pauses, so that clients have at
-/// least half of the disk.
+/// The speed of reading files for which no client waits. While clients are connected, half of the time is spent in pauses, so that clients
+/// have at least half of the disk.
 struct ReadPace {
     /// Bytes that are read between two pauses.
     private static let stride = 4 << 20
@@ -243,8 +243,8 @@ extension ServerCore {
         _exit(EXIT_FAILURE)
     }
 
-    /// Confines the process to the directory, to removing its Unix sockets when it stops, and to reading renewed files again. Everything
-    /// else must be open already: streams and sockets. If the kernel cannot do it, the log has one line about it.
+    /// Confines the process to the directory and the state folder, to removing its Unix sockets when it stops, and to reading renewed files
+    /// again. All streams and sockets must be open already. If the kernel cannot confine the process, the log has one line about that.
     func confine() {
         do throws(SystemError) {
             let confinement = Confinement()
@@ -361,7 +361,7 @@ extension ServerCore {
                 while !isOver, !intake.isStopping.load(ordering: .relaxed) {
                     isOver = try files.goOn(removal, gone: &gone)
                 }
-                // The next server continues with the rest.
+                // If the server is stopping, the next server removes the rest.
                 guard isOver else { return }
                 try files.commitRemovals()
                 observability.log.write([.trashExpired(batch, gone)])
@@ -375,7 +375,7 @@ extension ServerCore {
     private func expireMail(leftovers: Bool) {
         guard intake.mailroom?.isOpen ?? false else { return }
         do throws(RecordsError) {
-            // The ledger of a state folder may not be the directory's only one: content that it does not name may belong to another ledger.
+            // If the ledger is in a state folder, the directory can have a second ledger, which names content that this one does not.
             let orphans = leftovers && configuration.stateDirectory == nil ? try intake.mail.sweep() : 0
             let expired = try intake.mail.expire(after: transport.settings.keepMail.nanoseconds)
             observability.log.write(expired.map { .mailExpired($0) })

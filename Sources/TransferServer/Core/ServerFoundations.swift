@@ -57,13 +57,14 @@ struct ServerFoundations: Sendable {
             mayBeTaken: configuration.lock != nil)
     }
 
-    /// Its arguments: the path of the database, whether it has to survive a crash of the machine, and a function to report damage to.
+    /// Opens the catalog. The arguments are the path of the database, whether it has to survive a crash of the machine, and a function to
+    /// report damage to.
     var openCatalog: @Sendable (String, Bool, @escaping @Sendable (RecordsDamage) -> Void) -> any UploadRecords = {
         path, isDurable, report in Catalog(path: path, isDurable: isDurable, report: report)
     }
 
-    /// Its arguments: the path of the ledger of mailboxes, whether it has to survive a crash of the machine, and whether there is content
-    /// whose recipients only the ledger knows.
+    /// Opens the ledger of mailboxes. The arguments are its path, whether it has to survive a crash of the machine, and whether there is
+    /// content whose recipients only the ledger knows.
     var openMail: @Sendable (String, Bool, Bool) throws(RecordsError) -> any MailRecords = {
         (path, isDurable, mustExist) throws(RecordsError) in
         try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist)

@@ -25,7 +25,7 @@ final class Transport: Sendable {
     /// Bytes of answers that clients have not taken yet, over all connections.
     let unsent = Atomic(0)
 
-    /// The server uses it when connections begin and end; sessions use it from any loop.
+    /// The limits for connections. The server uses them when connections begin and end; sessions use them from any loop.
     let limits: Locked<ConnectionLimits>
 
     let security: Locked<TLSContext?>
@@ -57,13 +57,15 @@ final class Transport: Sendable {
     /// Bytes of content in one chunk of answers. Large enough that the hop to the pool and back costs little.
     static let chunkSize = 512 << 10
 
-    /// Bytes of answers that may wait for one client before more are made (a chunk and the rest of the one before it), and bytes of content
-    /// in one chunk. Half of the usual size costs 10 % more. Both are smaller while too much waits for all clients together.
+    /// `ahead`: bytes of answers waiting for one client above which no more are made (a chunk, and the rest of the one before). `chunk`:
+    /// bytes of content in one chunk. With half of these sizes, sending costs 10 % more. Both are smaller while too many bytes wait for all
+    /// clients together.
     var answerRoom: (ahead: Int, chunk: Int) {
         isCrowded ? (1, 32 << 10) : (3 * Self.chunkSize / 2, Self.chunkSize)
     }
 
-    /// Number of sent chunks whose memory is kept; with 516 KiB each, 4 MiB. Further chunks allocate their own memory.
+    /// Number of chunks whose memory is kept for reuse after they are sent; with 516 KiB each, 4 MiB. Further chunks allocate their own
+    /// memory.
     private static let chunkCount = 8
 
     static let unsentLimit = 64 << 20
@@ -91,8 +93,8 @@ final class Transport: Sendable {
     /// The current values of the settings that can change while the server runs.
     var settings: ServerSettings { currentSettings.withLock { $0 } }
 
-    /// Whether so many answers wait that no connection is read whose client has not taken its answers. Each connection may hold 256 KiB,
-    /// and thousands of clients that do not read would hold gigabytes.
+    /// Whether so many bytes of answers wait, for all clients together, that the server stops reading from every client that has not taken
+    /// its answers. Each connection may hold 256 KiB, and thousands of clients that do not read would hold gigabytes.
     var isCrowded: Bool { unsent.load(ordering: .relaxed) >= Self.unsentLimit }
 
     func multipartEnded(of intake: Intake) {

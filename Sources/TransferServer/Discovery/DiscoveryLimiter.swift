@@ -19,8 +19,8 @@ struct DiscoveryLimiter {
     /// Allows at most half a megabyte a second.
     static let overall = Rate(burst: 512, perSecond: 500)
 
-    /// Most networks that are remembered. There are never so many: a remembered network has used a unit that is not available again, and
-    /// there are about 2,100 such units.
+    /// Most networks that are remembered. When there are as many, those whose whole burst is available again are forgotten. At most about
+    /// 2,100 networks remain, because each of them has used a unit in the last 3.2 seconds.
     static let mostNetworks = 4096
 
     /// Bytes that a unit pays for.
@@ -40,7 +40,7 @@ struct DiscoveryLimiter {
     /// Units for an answer of that many bytes: one, and one more for each whole KiB.
     static func cost(of bytes: Int) -> Int64 { Int64(1 + bytes / unit) }
 
-    /// Whether an answer of that size may be sent now; if so, it counts.
+    /// Whether an answer of that size may be sent now. If it may, its units are counted as used.
     ///
     /// - Parameter network: nil for this machine.
     mutating func admits(_ network: PeerNetwork?, bytes: Int, at now: MonotonicTime) -> Bool {

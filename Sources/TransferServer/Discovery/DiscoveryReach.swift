@@ -1,7 +1,7 @@
 import TransferIO
 import TransferModel
 
-/// The addresses at which clients can connect to a server: it can be found at the same ones, and at no others.
+/// The addresses at which clients can connect to a server. The server can be found at these addresses, and at no others.
 struct DiscoveryReach: Sendable {
     private struct Place: Hashable {
         let address: IPAddress

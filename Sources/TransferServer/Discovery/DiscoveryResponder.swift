@@ -14,7 +14,7 @@ package struct DiscoveryResponder {
     package struct Arrival {
         /// UDP port of the sender.
         package var port: UInt16
-        /// The network that limits count it for; nil for this machine.
+        /// The network for which limits count the sender; nil for this machine.
         package var network: PeerNetwork?
         /// Whether it was sent to several machines.
         package var isForMany = false

@@ -15,7 +15,7 @@ final class DiscoveryService: Sendable {
     ///
     /// - Parameters:
     ///   - listening: the addresses of the listeners.
-    ///   - networkOf: the network that limits count an address for.
+    ///   - networkOf: returns the network for which limits count an address.
     /// - Throws: `ServerError`.
     init(
         _ options: DiscoveryOptions, listening: [SocketAddress],
@@ -93,7 +93,7 @@ final class DiscoveryService: Sendable {
         }
     }
 
-    /// Sends an answer. If it cannot be sent, the client gets none.
+    /// Sends an answer. If it cannot be sent, the failure is ignored and the client gets no answer.
     private func send(
         _ bytes: ArraySlice<UInt8>, _ hops: UInt8, _ socket: DatagramSocket, _ arrival: DatagramArrival,
         from address: IPAddress?
@@ -105,7 +105,7 @@ final class DiscoveryService: Sendable {
             trafficClass: DiscoveryResponder.mark)
     }
 
-    /// Empty if the process may not read them; then no sender counts as a neighbour.
+    /// This machine's interfaces; empty if the process may not read them, and then no sender counts as a neighbour.
     private static var interfaces: [NetworkInterface] { (try? NetworkInterface.all()) ?? [] }
 }
 
@@ -149,7 +149,8 @@ extension DiscoveryService {
 }
 
 extension SocketAddress {
-    /// Whether only one socket can be bound to both: they have the same port, and the same address, or one is all addresses.
+    /// Whether only one socket can be bound to both addresses: their ports are the same, and either both addresses are the same, or one of
+    /// them stands for all addresses.
     fileprivate func overlaps(_ other: SocketAddress) -> Bool {
         guard family == other.family, port == other.port, let own = IPAddress(self), let others = IPAddress(other)
         else {

@@ -10,7 +10,7 @@ struct LinkNeighbours {
     private let look: () -> [NetworkInterface]
     private var seen: (interfaces: [NetworkInterface], at: MonotonicTime)?
 
-    /// - Parameter look: reads the interfaces; returns none if it cannot.
+    /// - Parameter look: reads the interfaces; returns an empty array if it cannot.
     init(_ look: @escaping () -> [NetworkInterface]) {
         self.look = look
     }

@@ -5,8 +5,8 @@ import TransferSystem
 /// A connection is *pending* until its handshake is done. Pending connections cost an attacker only a socket, so new connections replace
 /// them: the longest pending one of the network that has most of them. A network that opens thousands therefore only loses its own.
 ///
-/// The last eighth of all places is for networks that have no connection. When these are used up as well, the network with most connections
-/// loses its oldest one to a network without one.
+/// The last eighth of all places is for networks that have no connection. When these places are used up as well, the network with most
+/// connections loses its oldest connection to a network that has none.
 struct ConnectionLimits {
     /// The limits; each is at least 1.
     struct Limits: Equatable, Sendable {
@@ -32,9 +32,9 @@ struct ConnectionLimits {
 
     /// The decision about a new connection.
     enum Verdict: Equatable {
-        /// It gets a place, as soon as one is free.
+        /// The connection gets a place, as soon as one is free.
         case admitted(evicting: Victim?)
-        /// It gets none. If `isTold` is true, the caller has to send the reason, and to call `refused` afterwards.
+        /// The connection gets no place. If `isTold` is true, the caller has to send the reason, and to call `refused` afterwards.
         case refused(Shortage, isTold: Bool)
     }
 

@@ -51,7 +51,7 @@ struct FrontEndChoice {
     /// The first bytes from the client.
     private(set) var opening: [UInt8] = []
 
-    /// Whether the client sends no more, or the server no longer waits for more.
+    /// Whether the client sends no more bytes, or the server no longer waits for them.
     private var isComplete = false
 
     init(_ frontEnds: FrontEnds) {

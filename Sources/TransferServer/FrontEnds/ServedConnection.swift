@@ -11,9 +11,9 @@ import TransferSystem
 /// A connection whose protocol the server knows, on the connection's loop. `run` is called once; the other methods may be called at any
 /// time.
 protocol ServedConnection: Actor {
-    /// Serves the client until the conversation ends or the client rests.
+    /// Serves the client until the conversation ends or the client becomes idle.
     ///
-    /// - Returns: the state of a resting client, whose socket is open; nil if the socket is closed.
+    /// - Returns: the state of the conversation if the client is idle, and its socket stays open; nil if the socket is closed.
     func run() async -> (any RestingSession)?
 
     /// Lets what is under way finish, accepts nothing else, and says goodbye.
@@ -28,7 +28,7 @@ protocol ServedConnection: Actor {
     func evict(for fault: ProtocolFault)
 }
 
-/// The state of a conversation whose client is silent. It is small, because thousands of clients may rest.
+/// The state of a conversation whose client is silent. It is small, because thousands of clients can be silent at once.
 protocol RestingSession: Sendable {
     /// Makes the connection that continues the conversation.
     func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection
@@ -56,12 +56,12 @@ struct Handover: @unchecked Sendable {
     /// Bytes that the client has sent already.
     let received: [UInt8]
 
-    /// The only thing that the client receives; nil for a client that is served.
+    /// The refusal that the client receives instead of service; nil for a client that is served.
     let refusal: ProtocolFault?
 
     /// Makes the connection of a session, which owns the session from then on.
     ///
-    /// - Parameter ending: why the session serves nothing; nil if it serves.
+    /// - Parameter ending: why the session ends at once, without service; nil if it serves the client.
     func connection<Session: ServedSession>(
         ending: SessionEnding? = nil, _ session: sending Session
     ) -> any ServedConnection {
@@ -101,7 +101,7 @@ protocol ServedSession: WireSession where Ending == SessionEnding, Remainder == 
 
 extension WireConnection: ServedConnection where Session: ServedSession {
     func stop() {
-        // Also if the connection is ending already.
+        // The session stops waiting even if the connection is ending already.
         session.abandon()
         end(.shutdown)
     }
@@ -175,7 +175,8 @@ final class ServedClient {
     /// Bytes that `Transport.unsent` includes for this connection.
     private var counted = 0
 
-    /// - Parameter holder: who is charged; nil for a client that has not said who it is: then its address is.
+    /// - Parameter holder: the holder of the account that is charged; nil to charge the client's address, because the client is not known
+    ///   yet.
     init(_ handover: Handover, _ core: ServerCore, holder: AccountHolder? = nil) {
         (number, origin, settings) = (handover.number, handover.origin, handover.settings)
         (intake, transport, observability) = (core.intake, core.transport, core.observability)

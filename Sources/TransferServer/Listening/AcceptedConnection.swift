@@ -5,7 +5,7 @@ import TransferProtocol
 import TransferSystem
 
 /// An accepted connection, on one loop for its whole life. It finds out whether the client uses TLS and which front end it means; from then
-/// on that front end's session serves the client. While the client rests there is neither a session nor a task; the next byte makes both
+/// on that front end's session serves the client. While the client is idle, there is neither a session nor a task; the next byte makes both
 /// again.
 ///
 /// ```
@@ -46,9 +46,9 @@ actor AcceptedConnection {
     private var served: (any ServedConnection)?
     private var resting: (any RestingSession)?
     private var ending: Ending?
-    /// Whether the server is stopping; kept for a client that rests afterwards.
+    /// Whether the server is stopping; kept for a client that becomes idle afterwards.
     private var isLeaving = false
-    /// The deadline of the handshake, or of a client that rests.
+    /// The deadline of the handshake, or of an idle client.
     private var timer: EventLoop.Timer?
     /// Called once, after everything else of the connection has ended.
     private let whenOver: @Sendable () async -> Void
@@ -74,7 +74,7 @@ actor AcceptedConnection {
         ending = refusal.map { .fault($0) }
     }
 
-    /// Serves the connection until it ends or its client rests.
+    /// Serves the connection until it ends or its client becomes idle.
     ///
     /// - Parameter descriptor: the connected socket, which the connection owns from now on.
     func run(_ descriptor: Int32) async {
@@ -140,7 +140,7 @@ actor AcceptedConnection {
             received: received, refusal: refusal)
     }
 
-    /// Hands the connection to a session, until that ends or the client rests.
+    /// Hands the connection to a session, until that ends or the client becomes idle.
     private func lead(_ served: any ServedConnection) async {
         disarm()
         self.served = served
@@ -244,7 +244,7 @@ extension AcceptedConnection {
         progress.rests(true)
         armTimer()
         if isLeaving { end(.shutdown) }
-        // The signal keeps what has arrived since the session looked for the last time.
+        // If bytes have arrived since the session last looked, the signal has kept that, and calls at once.
         driver.wake.call { [weak self] in self?.assumeIsolated { $0.goOn() } }
     }
 
@@ -279,7 +279,7 @@ extension AcceptedConnection {
         timer = nil
         guard ending == nil else { return }
         guard case .giveUp(let fault) = driver.liveness.expire(now: .now) else { return armTimer() }
-        // A client that rests owes no bytes, so its timeout is no fault.
+        // An idle client owes no bytes, so its timeout is no fault.
         end(resting == nil ? .fault(fault) : .lost(fault.message))
     }
 }

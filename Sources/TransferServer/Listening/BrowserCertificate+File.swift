@@ -6,7 +6,7 @@ extension BrowserCertificate {
     /// Name of the file in the server's own folder.
     static let fileName = "browser.pem"
 
-    /// Bytes; a key and a certificate with the most names need about 20,000.
+    /// Most bytes of the file; a key and a certificate with the most names need about 20,000.
     private static let longestFile = 32 << 10
 
     /// Reads the certificate for browsers. Makes a new one, durably, if the file does not exist, or if the certificate lacks names or

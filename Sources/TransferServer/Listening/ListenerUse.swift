@@ -5,7 +5,7 @@ package enum ListenerUse: Sendable {
     case classic(ClassicListener)
     case http(PlainHTTPListener)
 
-    /// Name of the listener, which is the same under later servers.
+    /// Name of the listener, which stays the same when the server is started again.
     var name: String {
         switch self {
         case .classic(let listener): listener.name

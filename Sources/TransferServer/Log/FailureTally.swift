@@ -1,12 +1,12 @@
 import TransferModel
 
-/// Counts the failures of one connection: the first of each kind is logged in a line of its own, further ones as a
+/// Counts the failures of one connection: the first of each kind is logged in a separate line, further ones as a
 /// number.
 struct FailureTally {
     private var counts: [ResultCode: Int] = [:]
     private var total = 0
 
-    /// Failures after which the log has no lines about beginning uploads either.
+    /// Number of failures after which the beginnings of the connection's uploads are only logged at the level `debug`.
     private static let many = 16
 
     /// - Returns: how often this failure has occurred, including now.

@@ -16,7 +16,7 @@ package final class Log: Sendable {
     private let throttle = Locked(LogThrottle(now: .now))
 
     /// - Parameters:
-    ///   - descriptor: stays the caller's; 2 for standard error.
+    ///   - descriptor: remains owned by the caller; 2 for standard error.
     ///   - patience: how long to wait for a reader of the log.
     package init(
         descriptor: Int32 = 2, format: Format = .text, level: LogEvent.Level = .info, patience: Interval = .seconds(1)

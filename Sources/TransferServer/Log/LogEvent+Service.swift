@@ -22,7 +22,7 @@ extension LogEvent {
             ])
     }
 
-    /// - Parameter settings: names of the settings that have changed in the configuration, but not here.
+    /// - Parameter settings: names of the settings that have changed in the configuration, but not in this server.
     static func needsRestart(_ settings: [String]) -> LogEvent {
         let names = settings.joined(separator: " ")
         return LogEvent(
@@ -318,17 +318,17 @@ extension Log {
         write([.waitingForAddress(address)])
     }
 
-    /// Logs that this server begins when another one ends.
+    /// Logs that this server waits for the end of the process that has the directory's lock.
     ///
     /// - Parameter holder: the process that has the lock; nil if it is not known.
     package func waiting(forLockOf directory: String, holder: String?) {
         write([.waitingForLock(of: directory, holder: holder)])
     }
 
-    /// Logs that this process replaces one that a signal has ended.
+    /// Logs that this process replaces an earlier one that a signal has ended.
     ///
     /// - Parameters:
-    ///   - signal: the signal that ended it.
+    ///   - signal: the signal that ended the earlier process.
     ///   - restarts: number of processes that signals have ended.
     ///   - reports: the folder with a report on each.
     package func restarted(after signal: Int32, restarts: Int, reports: String) {

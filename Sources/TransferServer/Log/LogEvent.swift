@@ -25,7 +25,7 @@ package struct LogEvent: Sendable {
             }
         }
 
-        /// The level of that name; nil if there is no such level.
+        /// The level with this name; nil if there is no such level.
         package init?(name: String) {
             guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
             self = level
@@ -232,7 +232,7 @@ extension LogEvent {
         ).asClientsFault
     }
 
-    /// - Parameter failures: the number of failed uploads for each reason, without those that have a line of their own.
+    /// - Parameter failures: the number of failed uploads for each reason, without those that were logged in separate lines.
     static func moreFailed(_ failures: [(code: ResultCode, count: Int)], peer: String) -> LogEvent {
         let total = failures.reduce(0) { $0 + $1.count }
         let reasons = failures.map { "\($0.count) \($0.code)" }.joined(separator: ", ")
@@ -311,7 +311,7 @@ extension LogEvent {
         return isSuccess || isRepeated ? event : event.asClientsFault
     }
 
-    /// Most names in one line of the log: an upload may have a thousand recipients.
+    /// Most names in one line of the log: an upload can have a thousand recipients.
     private static let mostRecipients = 8
 
     private static func recipientsField(_ names: [String]) -> [(key: String, value: LogValue)] {

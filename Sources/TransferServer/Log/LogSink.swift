@@ -23,7 +23,7 @@ final class LogSink: Sendable {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - descriptor: stays the caller's.
+    ///   - descriptor: remains owned by the caller.
     ///   - patience: how long to wait for room.
     init(_ descriptor: Int32, patience: Interval) {
         (self.descriptor, self.patience) = (descriptor, patience)

@@ -8,7 +8,7 @@ import TransferPorts
 import TransferProtocol
 import TransferSystem
 
-/// Shows other clients that the person of a connection is there, and notifies the client of new mail if it wants that.
+/// Shows other clients that the person of a connection is connected, and notifies the client of new mail if it wants that.
 ///
 /// ```
 ///   absent ──enter──► present ──watch──► listening ◄──news──► telling

@@ -5,7 +5,7 @@ import TransferSystem
 
 /// Reads everything that is stored below a directory and compares it with the catalog.
 ///
-/// It works beside a running server, which may store, replace and record files at the same time. So whatever seems wrong is checked again
+/// It works beside a running server, which can store, replace and record files at the same time. So whatever seems wrong is checked again
 /// at the end, against the catalog as it is then. Files so new that the server may still have to record them are only counted. Rotten files
 /// are noted in the catalog, with and without a repair.
 package final class Scrub: Sendable {
@@ -45,7 +45,7 @@ package final class Scrub: Sendable {
     private let claims: PathOwners?
     private let repair: CatalogRepair?
     private let report: @Sendable (ScrubFinding) -> Void
-    /// Files changed after this time may not be in the catalog yet; nil if no server runs.
+    /// Files that were changed after this time can be missing from the catalog still; nil if no server runs.
     private let newest: Int64?
     private let state = Locked(State())
     private let counters = Locked(ScrubProgress())
@@ -91,7 +91,7 @@ package final class Scrub: Sendable {
         guard claims != nil, let held = try? lock ?? store.lock() else { return }
         defer { withExtendedLifetime(held) {} }
         keep { [store] (claims) throws(RecordsError) in
-            // The next server syncs the names, and checks again.
+            // The notes of the changes are kept: the next server syncs the names, and checks again.
             let resolved = try claims.resolveIntended(keepsNotes: true) { (path) throws(Failure) in
                 try store.object(at: path)
             }
@@ -187,7 +187,8 @@ extension Scrub {
         var finding = ScrubFinding(kind: .untracked, path: path.string, size: size, recorded: entry?.digest)
         if repair != nil || entry?.digest != nil {
             do throws(Failure) {
-                // The content of a copied directory may never have been synced.
+                // In a copied directory, the content may never have been synced. It is synced before its acknowledgement becomes valid
+                // again.
                 if repair != nil, entry?.isCopied(to: version) ?? false { try content.sync() }
                 finding.found = try digest(content, entry?.digest?.algorithm.function ?? .xxh128, buffer)
             } catch {
@@ -310,7 +311,7 @@ extension Scrub {
 }
 
 extension CatalogEntry {
-    /// Whether the file may be a copy of what this upload has stored.
+    /// Whether the file can be a copy of what this upload has stored.
     fileprivate func isCopied(to file: ContentVersion) -> Bool {
         version.map { $0 != file && $0.hasSameRevision(as: file) } ?? false
     }

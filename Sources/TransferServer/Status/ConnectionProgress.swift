@@ -14,7 +14,7 @@ package final class ConnectionProgress: Sendable {
         let client: UInt64?
         /// Bytes of the whole upload; nil if they are not known.
         let size: UInt64?
-        /// Whether it is a part, so that other connections may send other parts.
+        /// Whether this connection sends a part of the upload, so that other connections can send other parts.
         let isPart: Bool
         /// Nanoseconds of the monotonic clock.
         let started: Int64
@@ -78,7 +78,7 @@ package final class ConnectionProgress: Sendable {
         }
     }
 
-    /// Notes that the client rests, or that it no longer does.
+    /// Notes that the client has become idle, or that it no longer is.
     func rests(_ isResting: Bool) {
         state.withLock { $0.isResting = isResting }
     }

@@ -30,7 +30,7 @@ struct ServerStatus: Sendable {
         var received: UInt64
         /// Bytes a second, of all connections together.
         var rate: Double
-        /// Seconds since this server first received some of it.
+        /// Seconds since this server first received some of the upload.
         let seconds: Double
         var connections = 1
 

@@ -17,7 +17,7 @@ final class StoreFigures: Sendable {
         var next: Int64 = .min
     }
 
-    /// Least nanoseconds between two counts, and least multiple of the time that a count took.
+    /// Before the next count, at least `interval` nanoseconds pass, and at least `patience` times as long as the last count took.
     private static let interval: Int64 = 1_000_000_000
     private static let patience: Int64 = 50
 

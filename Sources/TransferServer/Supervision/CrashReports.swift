@@ -19,7 +19,7 @@ package struct CrashReports: Sendable {
             guard parts.count == 3, parts[0].utf8.count == 20, parts[2].hasSuffix(CrashReports.ending) else {
                 return nil
             }
-            // A character can have several bytes, and another process may have put the file there.
+            // Another process may have put the file there, so its name can have characters of several bytes, which must not be cut.
             let bytes = Array(parts[0].utf8)
             guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
             time = [bytes[..<13], bytes[14..<16], bytes[17...]].map { String(decoding: $0, as: UTF8.self) }

@@ -5,7 +5,7 @@ package import TransferSystem
 
 /// Passes a worker's messages to the service manager, which only listens to the process that it has started.
 package final class NotificationRelay: Sendable {
-    /// Most bytes of one message; a longer one would be cut, but none is longer.
+    /// Most bytes of one message. A longer message would be cut, but no message is longer.
     private static let longest = 4096
 
     private let notifier: ServiceNotifier

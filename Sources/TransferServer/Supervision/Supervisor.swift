@@ -21,7 +21,7 @@ package struct Supervisor: ~Copyable {
     /// Times to wait before the next worker, after workers that died soon.
     private static let waits = (first: Interval.milliseconds(20), longest: Interval.seconds(2))
 
-    /// A worker that has lived longer did not die because of how it was started.
+    /// A worker that has lived longer than this did not die because of how it was started.
     private static let longLife = Interval.seconds(10)
 
     private let sockets: [ServerSocket]
@@ -42,9 +42,9 @@ package struct Supervisor: ~Copyable {
 
     /// - Parameters:
     ///   - sockets: the supervisor owns them from now on.
-    ///   - directory: the server's, for reports.
+    ///   - directory: the server's directory, for reports about workers.
     ///   - agent: the program and its version.
-    ///   - relay: to the service manager; nil without one.
+    ///   - relay: passes messages to the service manager; nil without a manager.
     ///   - lock: a descriptor of the directory's lock, for all workers; the supervisor owns it from now on.
     /// - Throws: `SystemError` if signals cannot be waited for.
     package init(
@@ -74,7 +74,8 @@ package struct Supervisor: ~Copyable {
         }
     }
 
-    /// A system without a free process or memory may have one later; only the first worker has to start at once.
+    /// Starts a worker. If a later worker cannot be started, another attempt follows, because the system may only lack memory or processes
+    /// for now. The first worker has to start at once.
     private mutating func startOrWait() throws(SystemError) {
         do throws(SystemError) {
             try start()

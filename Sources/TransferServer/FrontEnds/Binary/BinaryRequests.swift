@@ -9,7 +9,7 @@ import TransferProtocol
 /// Part of a `BinarySession`. `admit` and `cancel` are called for the client's messages, in order; `flushed` whenever the client has taken
 /// some of the waiting bytes; `end` once, after all others.
 final class BinaryRequests {
-    /// Most chunks that may wait, however small they are.
+    /// Most chunks that may wait for the client, however small they are.
     static let mostChunks = 3
 
     /// Answers the requests on the pool.
@@ -19,9 +19,9 @@ final class BinaryRequests {
     private var governor = CompressionGovernor(.none)
     private var answers = AnswersOnTheirWay()
     private var waiting: (requests: [Request], cancelled: [UInt32]) = ([], [])
-    /// Whether a task has the pool work on requests.
+    /// Whether a task is running that lets the pool work on requests.
     private(set) var isServing = false
-    /// Whether the worker has work besides what is in `waiting`.
+    /// Whether the worker still has work on requests that it has received.
     private var isBusy = false
     /// Fired when the client has taken some of the bytes that wait for it.
     private let roomForAnswers = Signal()
@@ -84,7 +84,7 @@ final class BinaryRequests {
         connection.driver.wake.fire()
     }
 
-    /// Sends in a separate task, so that the pool can begin with the next chunk before that.
+    /// Appends a chunk, and sends it in a separate task, so that the pool can begin with the next chunk before it is sent.
     private func queue(_ chunk: AnswerChunk, _ epoch: Int, on connection: isolated BinarySession.Connection) {
         guard chunk.count > 0, !connection.driver.isOver else { return }
         connection.session.client.progress.answered(chunk.count)
@@ -135,9 +135,9 @@ struct AnswersOnTheirWay {
     /// Notes an appended chunk.
     ///
     /// - Parameters:
-    ///   - bytes: its range in all bytes of the connection.
+    ///   - bytes: the chunk's range in all bytes of the connection.
     ///   - content: bytes of content in it; they count as evenly distributed.
-    ///   - epoch: of the governor, when it decided about the chunk.
+    ///   - epoch: the governor's epoch when it decided about the chunk.
     mutating func append(_ bytes: Range<Int>, content: Int, epoch: Int) {
         guard content > 0, !bytes.isEmpty else { return }
         spans.append(Span(bytes: bytes, content: content, epoch: epoch))

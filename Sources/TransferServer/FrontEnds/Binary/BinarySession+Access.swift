@@ -45,7 +45,7 @@ extension BinarySession {
         client.progress.established(client: caller.name)
         client.establish()
         connection.driver.liveness.established(now: .now)
-        // Other deadlines count from here, and they may be earlier than that of the handshake.
+        // Other deadlines count from here, and they can be earlier than the handshake's deadline.
         connection.armTimer()
         if hello.features.contains(.receipts) { worker.intake.giveReceipts() }
         requests.worker.takesHoles = hello.features.contains(.holes)

@@ -85,10 +85,11 @@ final class BinarySession: ServedSession {
         connection.send(frame)
     }
 
-    /// Ends a draining connection when its uploads and answers are complete, multipart uploads included: a client that has sent all parts
-    /// but the last one has no upload open, and is still in the middle of one. An answer that still waits for the client is not complete.
+    /// Ends a draining connection when its uploads and answers are complete. Multipart uploads count as well: between two parts the client
+    /// has no upload open, although its multipart upload is incomplete. An answer that still waits for the client is not complete.
     func endIfDone(on connection: isolated Connection) {
-        // If the connection is ending already, a thread is in the worker, and that thread leaves the uploads.
+        // If the connection is ending already, a thread can be using the worker to settle the uploads, so `hasUnfinished` must not be
+        // called.
         guard connection.ending == nil, connection.isDraining, wire.isSettled, connection.pipe.isDrained,
             !requests.isServing, connection.outbound.isEmpty
         else { return }
@@ -104,7 +105,7 @@ extension BinarySession {
     /// in eleven bytes. As eleven bytes, holes would make the client look far slower than the rate.
     private static let worthOfHole = 4 << 10
 
-    /// What arrives with the greeting is kept outside the buffers until the client is admitted.
+    /// Few bytes are received before the client is admitted, because what arrives with the greeting is kept outside the buffers.
     var mostReceived: Int { wire.isDecided ? .max : Limits.controlBody }
 
     /// All clients that are not admitted yet share an account for buffers, and deciding takes time. What arrives after the greeting
@@ -117,7 +118,7 @@ extension BinarySession {
         wire.decided()
     }
 
-    /// Inside an upload, and also after uploads, because a push sends many.
+    /// Content is expected inside an upload, and also after uploads, because a push sends many.
     var expectsContent: Bool { hasUploads || wire.isReceiving }
 
     func takesAnswers(on connection: isolated Connection) -> Bool {
@@ -151,7 +152,7 @@ extension BinarySession {
         worker.expectMore(connection.pipe.hasMore)
         // A client that waits for mail keeps its connection as long as it sends anything.
         if mail.isListening { connection.driver.liveness.active(now: .now) }
-        // A stopping server may have waited only for the end of an upload that it refused.
+        // On a stopping server, the connection may only have waited for the end of an upload that was refused.
         endIfDone(on: connection)
     }
 
@@ -182,8 +183,8 @@ extension BinarySession {
         endIfDone(on: connection)
     }
 
-    /// Whether the client has taken enough of the results, and of what was sent before them. Answers to requests that were sent later do
-    /// not count: a long one would keep uploads waiting for as long as it is sent.
+    /// Whether the client has taken enough of the results, and of the bytes before them, that the worker may make more. Answers that were
+    /// appended after the results do not count: a long one would keep uploads waiting for as long as it is sent.
     private func takesResults(on connection: isolated Connection) -> Bool {
         let sent = connection.outbound.appended - connection.outbound.count
         return client.hasRoom(behind: max(0, resultsEnd - sent))
@@ -195,8 +196,8 @@ extension BinarySession {
         resultsEnd = connection.outbound.appended
     }
 
-    /// Waits first until there is room for the results: a client that does not take its results has at most as many bytes of them waiting
-    /// as it may.
+    /// Has the worker process the received batches. Waits first until the client has taken enough of the earlier results, so that a client
+    /// that takes none has a bounded number of bytes waiting.
     func work(on connection: isolated Connection) async {
         while connection.ending == nil, !connection.driver.isOver, !takesResults(on: connection) {
             isAwaitingPeer = true
@@ -236,7 +237,7 @@ extension BinarySession {
         return frame
     }
 
-    /// Stores what was received completely, sends the last words, and closes.
+    /// Stores what was received completely, says goodbye, and closes.
     private func finish(on connection: isolated Connection) async {
         await connection.finishWork()
         await requests.end(on: connection)
@@ -253,7 +254,7 @@ extension BinarySession {
         case .fault(let fault): send(.result(UploadResult(fault)), on: connection)
         case .refused(let refusal): send(.result(UploadResult(refusal)), on: connection)
         case .shutdown:
-            // This is the result of uploads that were begun and are not settled.
+            // Uploads that were begun and are not settled get a result in place of the goodbye.
             let goodbye = Goodbye(.shuttingDown, Failure.serverStopping.message)
             send(wire.isSettled ? .goodbye(goodbye) : .result(.stopping), on: connection)
         case .lost, .done, nil: break

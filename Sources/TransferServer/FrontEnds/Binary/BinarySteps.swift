@@ -30,7 +30,7 @@ package final class BinarySteps: StepPerformer {
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
 
-    /// Bytes of content that are still taken when the session ends early: a few times of what may wait in buffers. Compressed content and
+    /// Bytes of content that are still taken when the session ends early: a few times what can wait in buffers. Compressed content and
     /// holes can be many times larger than their frames, and no client waits for them.
     static let mostLate: UInt64 = 16 << 20
 
@@ -57,7 +57,7 @@ package final class BinarySteps: StepPerformer {
         switch step {
         case .begin(let begin): start(begin)
         case .resume(let begin): resume(begin)
-        // A client that takes no answers may have left many questions when it was given up.
+        // When the session ends early, lookups are not answered: a client that has taken no answers can have sent many of them.
         case .lookup(let lookup): question = isAbandoned ? nil : answer(lookup).map { .lookup($0) }
         case .data(let piece):
             settled(uploads.write { (upload) throws(Failure) in try take(piece, content, upload) })

@@ -18,11 +18,11 @@ package struct BinaryWire {
     package enum Demand {
         /// More bytes are needed for the next frame.
         case needsMore
-        /// A piece of content. It may be a hole: zeros that were not transmitted.
+        /// A piece of content. It can be a hole: zeros that were not transmitted.
         case content(isHole: Bool)
         /// Decide whether this client may connect, before any further frame is parsed.
         case decide(Hello)
-        /// An upload has begun; its size may be unknown.
+        /// An upload has begun; its size can be unknown.
         case begun(isSized: Bool)
         /// The client asks what the server has of uploads (`resume` or `lookup`).
         case asked
@@ -55,7 +55,7 @@ package struct BinaryWire {
     /// Whether the client was admitted or refused.
     package var isDecided: Bool { if case .decided = greeting { true } else { false } }
 
-    /// Whether an upload is open, accepted or refused.
+    /// Whether an upload is open, no matter whether it was accepted or refused.
     package var isReceiving: Bool { machine.isReceiving }
 
     /// Whether no upload is open, and no frame is incomplete.
@@ -228,9 +228,9 @@ package final class BinaryBatch: StepBatch, @unchecked Sendable {
 package struct WorkerOutcome: Sendable {
     package var frames: [UInt8] = []
     package var settled: [UploadID] = []
-    /// Whether a multipart upload is over; another connection may wait for that.
+    /// Whether a multipart upload has ended; another connection can be waiting for that.
     var hasEndedMultipart = false
-    /// What the worker still has to do with what it has already.
+    /// What the worker still has to do with the batches that it has received.
     package var left = BatchPipe<BinaryBatch>.Left.nothing
     /// Why the client may begin nothing any more; nil if it may.
     package var refusal: Refusal?

@@ -31,7 +31,7 @@ final class FileSending {
 
     private let content: any ReadableContent
     private let digester: ContentDigester
-    /// The digest of the whole in the catalog; nil if it has none.
+    /// The catalog's digest of the whole content; nil if the catalog has none.
     private let known: Digest?
     /// Offset of the first byte to send.
     private let first: UInt64

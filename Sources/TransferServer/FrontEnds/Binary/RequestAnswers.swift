@@ -68,7 +68,7 @@ package struct AnswerCompression: Sendable {
     private let choice: CompressionGovernor.Choice
     private let compressors: CompressorPool
 
-    /// Measurements of the methods that were to be measured.
+    /// Measurements of the methods that `choice` asks to measure; empty before they are made.
     package private(set) var figures: [CompressionFigures] = []
 
     /// Bytes of content that were to be compressed, and their size after compression.
@@ -78,7 +78,7 @@ package struct AnswerCompression: Sendable {
         (self.choice, self.compressors) = (choice, compressors)
     }
 
-    /// Bytes of content that are worth another data frame, and that one may hold.
+    /// `least`: bytes of content for which another data frame is worthwhile. `most`: bytes that one frame may hold.
     func contentSizes(in chunk: AnswerChunk, usual: (least: Int, most: Int)) -> (least: Int, most: Int) {
         guard case .compress = choice else { return usual }
         guard chunk.contentCount < Self.mostContent else { return (usual.most, 0) }
@@ -103,7 +103,7 @@ package struct AnswerCompression: Sendable {
     }
 }
 
-/// The answer to a `compare`: looks at some files in each turn, because a folder may have any number of them.
+/// The answer to a `compare`: looks at some files in each turn, because a folder can have any number of them.
 final class FolderAnswer: RequestAnswer {
     /// What the client's digest is compared with.
     enum Subject {
@@ -144,7 +144,8 @@ final class FolderAnswer: RequestAnswer {
         case .entries(let listing):
             let found = try listing.forEach(Self.entriesAtOnce) { name, attributes in entries.add(name, attributes) }
             guard found < Self.entriesAtOnce else { return entries.count > request.digest.count ? false : nil }
-            // Entries without a valid path are not in the digest, and a client cannot have them.
+            // Entries without a valid path are not in the digest, and a client cannot have them. A folder with such
+            // entries never counts as equal.
             return listing.unlisted == 0 && entries.digest == request.digest
         }
     }

@@ -50,7 +50,7 @@ extension RequestWorker {
     func begin(_ request: SettleRequest) throws(Failure) -> DoneAnswer {
         let (mailroom, person) = try mailbox(toRead: true)
         let state: DeliveryState = request.verdict == .delivered ? .delivered : .declined
-        // Deliveries that were looked up before may end now.
+        // The verdict can end deliveries that were looked up before, so later requests look them up again.
         lookedUp.removeAll(keepingCapacity: true)
         let receipts = state == .delivered ? try self.receipts(for: request) : nil
         let settled = try attemptMail { () throws(RecordsError) in
@@ -119,7 +119,8 @@ extension RequestWorker {
         return kept.isEmpty ? nil : kept
     }
 
-    /// Notes that the content of a delivery has changed, so that a client that sends it again is not answered that it is stored.
+    /// Notes that the content of a delivery has changed. If a client sends the content again, it has to upload it, and does not learn that
+    /// it is stored.
     func noteRotten(_ delivery: UploadID) { try? resources.intake.mailroom?.ledger.noteRotten(delivery) }
 
     /// Records which deliveries were sent in this step. Failing to do so has no consequences.
@@ -169,7 +170,8 @@ extension RequestWorker {
 }
 
 extension Failure {
-    /// For deliveries that were never addressed to the client, and for those that it cannot have any more: it cannot distinguish them.
+    /// The failure for deliveries that were never addressed to the client, and for those that it cannot have any more. The client cannot
+    /// distinguish the two.
     fileprivate static let notForYou = Failure(
         .notFound, "There is no such delivery for this client, or it was removed.")
 

@@ -66,7 +66,7 @@ package final class RequestWorker: @unchecked Sendable {
     private var begun = 0
     /// IDs of requests that the client has withdrawn.
     private var cancelled: Set<UInt32> = []
-    /// Why no request is begun any more; nil if requests are.
+    /// Why no further request is begun; nil while requests are begun.
     private var refusal: Failure?
     private var work: Work?
     let files: ConnectionFiles
@@ -143,8 +143,8 @@ package final class RequestWorker: @unchecked Sendable {
         return outcome
     }
 
-    /// Whether the chunk has room for another answer besides those that wait for their sync, each of which may have the longest sentence.
-    /// If not, the waiting ones are sent first, and the request is begun for the next chunk.
+    /// Whether the chunk has room for another answer besides those that wait for their sync, even if each of them has the longest sentence.
+    /// If it has not, the waiting answers are sent first, and the request is begun for the next chunk.
     private var takesRequest: Bool {
         outcome.chunk.room >= Self.leastRoom + (removed.count + changed.count) * Outcome.mostBytes
     }

@@ -86,7 +86,7 @@ struct BegunUpload: Sendable {
     /// Index among the uploads of the connection.
     let place: Int
 
-    /// Why the upload is refused, if that is known before its content; nil if it is not.
+    /// Why the upload is refused before its content; nil if there is no reason so far.
     let refusal: Failure?
 }
 
@@ -96,7 +96,7 @@ struct ClassicOutcome: Sendable {
     var results: [(place: Int, result: ClassicResult)] = []
     /// Whether the client may have the name that it has stated; nil if that was not decided in this turn.
     var signIn: Result<String, Failure>?
-    /// What the worker still has to do with what it has already.
+    /// What the worker still has to do with the batches that it has received.
     var left = BatchPipe<ClassicBatch>.Left.nothing
 }
 
@@ -106,9 +106,9 @@ extension UploadIntent {
     ///
     /// - Parameters:
     ///   - beginning: first bytes of the content, from which the name is made if none was transmitted.
-    ///   - isWhole: whether these are all bytes.
+    ///   - isWhole: whether `beginning` is the whole content.
     init(_ upload: ClassicUpload, id: UploadID, beginning: [UInt8], isWhole: Bool) {
-        // Empty content is the text that the client says it is.
+        // Empty content has no format that could be recognised; it is a text if the client says so.
         let isEmptyText = upload.kind == .text && beginning.isEmpty
         let format =
             isEmptyText ? .text : beginning.withUnsafeBytes { ContentFormat(recognising: $0, isWhole: isWhole) }
@@ -130,7 +130,7 @@ extension UploadIntent {
 }
 
 extension ClassicUpload {
-    /// Why its name cannot be that of a file; nil if it can, or if no name was transmitted.
+    /// Why the upload's name cannot be that of a file; nil if it can, or if no name was transmitted.
     var nameFault: Failure? {
         guard let name, ClassicName.told(name) == nil else { return nil }
         let shown = String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self).escapedForDisplay

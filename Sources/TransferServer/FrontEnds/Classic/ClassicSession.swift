@@ -51,7 +51,7 @@ package struct ClassicListener: Sendable {
         (self.framing, self.endpoint, self.options, self.people) = (framing, endpoint, options, people)
     }
 
-    /// Name of the listener's clients in logs and receipts. Their files belong to this name, under later servers too.
+    /// Name of the listener's clients in logs and receipts. Their files belong to this name, also after the server is started again.
     package var name: String { "\(framing.name) \(endpoint)" }
 
     /// The number by which a supervisor identifies the listener.
@@ -148,7 +148,8 @@ extension ClassicSession {
 
     func takeParsingCost() -> Int { wire.takeParsingCost() }
 
-    /// Uploads without an answer count like answers that the client does not take.
+    /// Whether the client may be read: it must have neither too many unanswered uploads nor too many bytes of answers that it has not
+    /// taken.
     func takesAnswers(on connection: isolated Connection) -> Bool {
         wire.unanswered < Self.mostUnanswered
             && (chat?.takesSentences ?? client.hasRoom(behind: connection.outbound.count))
@@ -161,8 +162,8 @@ extension ClassicSession {
         case .present(let name): try heard(name, in: batch, on: connection)
         case .begin(let upload):
             if let sender = upload.sender { try introduce(sender, in: batch) }
-            // Determined before the client counts as established: an upload that others have seen to begin is finished by a stopping
-            // server.
+            // This is determined before the client counts as established. If other code saw the client established before the server began
+            // to stop, the upload is not refused.
             let isLate = isStopping(on: connection)
             if !client.progress.present.isEstablished { establish(as: nil) }
             wire.begin(upload, batch, refusal: isLate ? .serverStopping : upload.nameFault)
@@ -231,7 +232,7 @@ extension ClassicSession {
 
     func farewell(for fault: ProtocolFault) -> [UInt8] { [] }
 
-    /// Stores what was received completely, sends the last words, and closes.
+    /// Stores what was received completely, says goodbye, and closes.
     private func finish(on connection: isolated Connection) async {
         await connection.finishWork()
         await endHandingOn(on: connection)
@@ -244,7 +245,7 @@ extension ClassicSession {
     }
 
     private func sayGoodbye(on connection: isolated Connection) {
-        // Inside a message, a sentence would be taken for its content.
+        // Inside a message, the client would read a sentence as the message's content.
         guard chat?.isInMessage != true else { return }
         switch connection.ending {
         case .fault(let fault): connection.send(wire.lastAnswers(for: fault))

@@ -50,7 +50,7 @@ final class ClassicSteps: StepPerformer {
     func perform(_ step: ClassicBatch.Operation, _ content: UnsafeRawBufferPointer) {
         switch step {
         case .present(let name): signIn(name)
-        // The client learns that it may not have its name, whatever it has sent.
+        // The upload is ignored: the client learns that it may not have its name, whatever it has sent.
         case .begin where isRefused: break
         case .begin(let begun):
             state = .opening(begun, [])

@@ -82,7 +82,7 @@ struct ClassicWire {
 
     /// Begins an upload.
     ///
-    /// - Parameter refusal: why the upload is refused, if that is known before its content; nil if it is not.
+    /// - Parameter refusal: why the upload is refused before its content; nil if there is no reason so far.
     mutating func begin(_ upload: ClassicUpload, _ batch: ClassicBatch, refusal: Failure?) {
         batch.append(.begin(BegunUpload(upload: upload, place: answers.began(upload), refusal: refusal)))
         isReceiving = true
@@ -134,7 +134,8 @@ struct ClassicWire {
         return bytes
     }
 
-    /// The last bytes for the client: the answer to its violation, or else the same answer to each upload that has none.
+    /// The last bytes for the client. If it broke the rules of the framing, that is the answer to this fault. If not, each unanswered
+    /// upload gets an answer with the fault; without such uploads, the connection gets one.
     mutating func lastAnswers(for fault: ProtocolFault) -> [UInt8] {
         let rest = self.fault == nil ? answers.takeRest() : []
         guard !rest.isEmpty else {

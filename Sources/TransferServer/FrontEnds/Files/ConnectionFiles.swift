@@ -56,7 +56,7 @@ extension ConnectionFiles {
     /// The digest that was acknowledged for a file, if the file still has that version.
     func digest(of attributes: StoredAttributes, at path: RelativePath) -> Digest? { details(at: path)(attributes) }
 
-    /// Finds the same digest for a path whose attributes become known later; may be called on any thread.
+    /// Finds the digest as `digest(of:at:)` does, for a path whose attributes become known later. The closure may be called on any thread.
     func details(at path: RelativePath) -> @Sendable (StoredAttributes) -> Digest? {
         { [known = resources.intake.known] attributes in
             known.indexIfNeeded()
@@ -281,7 +281,7 @@ final class FileCopy: RequestAnswer {
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             if count > 0 { try staged.write(bytes, at: offset) }
             digester.update(bytes) { _, _ in }
-            // Room is reserved for the first size only, and the file may grow for ever.
+            // Room is reserved only for the size at the beginning, but other programs can make the source grow without end.
             guard digester.size <= content.attributes.size else {
                 throw Failure(.fileChanged, "\(source) changed while it was copied.")
             }

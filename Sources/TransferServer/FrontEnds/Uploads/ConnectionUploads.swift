@@ -49,7 +49,7 @@ package final class ConnectionUploads {
     let resources: WorkerResources
     private let payer = Payer()
     private let progress: ConnectionProgress
-    /// Stored uploads that listeners to events learn of.
+    /// Stored uploads to report to clients that listen to events.
     private var news: [UploadNews.Item] = []
     private var failures = FailureTally()
     private var meter: UploadMeter
@@ -74,7 +74,8 @@ package final class ConnectionUploads {
         if resources.trashes { intake.trash = trash }
     }
 
-    /// The upload whose content is arriving. Nil if no upload is open: while the rest of a settled upload's content is ignored, too.
+    /// The upload whose content is arriving; nil if no upload is open. It is also nil while the rest of a settled upload's content is
+    /// ignored.
     var current: OpenUpload? { intake.current }
 
     /// Reports what happened in the turn to the log, the status, and listeners to events.
@@ -239,8 +240,8 @@ extension ConnectionUploads {
         intake.acknowledge().map { ($0.uploads.map(noted), $0.signedBatch) }
     }
 
-    /// Whether acknowledgements may wait for those of the next batch, which has arrived already, so that one signature covers both. Only
-    /// while each batch completes uploads, so that no client waits longer than one batch takes.
+    /// Whether acknowledgements may wait for those of the next batch, which has arrived already, so that one signature covers both. This is
+    /// true only while each batch completes uploads, so that no client waits longer than one batch takes.
     var mayAcknowledgeLater: Bool { hasPublished && intake.pipeline.canShareSignature }
 }
 

@@ -74,7 +74,8 @@ package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable 
                 return
             }
         }
-        // No later call would drop these: after a last answer, their buffers would be kept until the client closes.
+        // Steps after a last answer are dropped here, because no later call drops them: their buffers would be kept until the client
+        // closes.
         if steps.isOver { dropSteps() }
     }
 
@@ -120,7 +121,7 @@ package protocol StepPerformer: AnyObject {
     /// Whether more answers fit into the outcome of this turn.
     var hasRoom: Bool { get }
 
-    /// Whether no further step is performed on this connection, at most the answer that is being made.
+    /// Whether no further step is performed on this connection; at most, an answer that is already being made continues.
     var isOver: Bool { get }
 
     /// - Parameter content: the content of the step; empty if it has none.
@@ -138,7 +139,7 @@ package protocol StepPerformer: AnyObject {
     /// Ends the turn.
     ///
     /// - Parameters:
-    ///   - left: what the worker still has to do with what it has already.
+    ///   - left: what the worker still has to do with the batches that it has received.
     ///   - refusal: why the client may begin nothing any more; nil if it may.
     func endTurn(leaving left: BatchPipe<Batch>.Left, refusal: Refusal?) -> Outcome
 
@@ -163,7 +164,8 @@ package protocol StepBatch: PipedBatch {
 
     var operations: [Operation] { get }
 
-    /// Whether the batch has a step before which the client's access is to be rechecked: any but content of what has begun before.
+    /// Whether the batch has a step before which the client's access is to be rechecked: one that begins or asks for something, rather than
+    /// continuing an upload.
     var hasBeginnings: Bool { get }
 
     /// Range of the step's content in the buffer; nil for a step without content there.

@@ -6,7 +6,7 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Admits clients under names that they cannot prove. Each connection of a framing with names has one.
+/// Admits clients under names that they cannot prove. Each connection of a framing with names has its own `ChatGuests`.
 struct ChatGuests: Sendable {
     let mailroom: Mailroom
 
@@ -58,8 +58,8 @@ struct ChatGuests: Sendable {
 
     /// Why no client can have the name; nil if one can.
     ///
-    /// Other clients see the name of a sender, and it may become a part of a file name on their machines. So it has no invisible
-    /// characters: two names that look the same would be confused.
+    /// Other clients see the name of a sender, and can use it in names of files on their machines. A name with invisible characters is
+    /// refused, because two names that look the same would be confused.
     ///
     /// - Parameter server: the name that the server uses for itself.
     static func fault(of name: String, server: String) -> String? {
@@ -75,7 +75,7 @@ struct ChatGuests: Sendable {
         return nil
     }
 
-    /// Whether an admitted client may keep its name: the operator may have given a key for it to another client meanwhile.
+    /// Whether an admitted client may keep its name. In the meantime, the operator can have given another client a key for that name.
     func mayKeep(_ name: String) -> Bool { isAllowed(name) || !mailroom.isTaken(name) }
 
     private func isAllowed(_ name: String) -> Bool { people.contains { $0.hasSameBytes(as: name) } }
@@ -115,7 +115,7 @@ final class ChatNames: Sendable {
         var unfit: Set<UInt64> = []
     }
 
-    /// Most deliveries in `unfit`. When there are more, all are forgotten, and looked at and logged again.
+    /// Most deliveries in `unfit`. When there are more, the set is emptied, and deliveries that were in it are examined and logged again.
     static let mostUnfit = 4096
 
     private let state = Locked(State())

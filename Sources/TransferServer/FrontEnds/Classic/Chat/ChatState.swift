@@ -25,9 +25,9 @@ struct ChatState {
     }
 
     private enum Mailbox {
-        /// No delivery waits that was not looked at.
+        /// All waiting deliveries have been looked at.
         case empty
-        /// Deliveries may wait that were not looked at.
+        /// Deliveries can be waiting that have not been looked at.
         case news
         /// The last bytes are part of a message, so only its rest may follow.
         case inMessage(hasNews: Bool)
@@ -66,7 +66,7 @@ struct ChatState {
 
     var isInMessage: Bool { if case .inMessage = mailbox { true } else { false } }
 
-    /// Whether deliveries may wait that were not looked at.
+    /// Whether deliveries can be waiting that have not been looked at.
     private(set) var hasNews: Bool {
         get {
             switch mailbox {
@@ -189,7 +189,7 @@ final class ChatContent {
     /// what was sent.
     ///
     /// - Returns: whether the content is complete.
-    /// - Throws: `contentLost`; `storageFailed`. The caller must remove from the chunk what it has of the message.
+    /// - Throws: `contentLost`; `storageFailed`. The caller must then remove the message's bytes from the chunk.
     func fill(_ chunk: AnswerChunk) throws(Failure) -> Bool {
         let length = Int(min(UInt64(chunk.room), delivery.mail.size - offset))
         let path = delivery.mail.path
@@ -219,7 +219,7 @@ struct ChatDeliveries {
     }
 
     /// How long a client must have been alive with a complete message in its machine. It reads in a loop, and sends a heartbeat once a
-    /// second: one that was on its way before proves nothing.
+    /// second. A heartbeat that was on its way before the message was there proves nothing.
     static let proof = Interval.seconds(1)
 
     /// Most messages that may be sent and not received; further ones wait for a heartbeat.

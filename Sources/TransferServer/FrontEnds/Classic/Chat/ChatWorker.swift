@@ -233,7 +233,7 @@ extension ChatWorker {
             resources.intake.mail.free(ended.freed)
             events += ended.deliveries.map { .settled($0, peer: guests.peer) }
         } catch {
-            // They stay in the mailbox, and are sent again when the client connects again.
+            // The deliveries stay in the mailbox, and are sent again when the client connects again.
             events.append(.mailFailed(error))
         }
     }

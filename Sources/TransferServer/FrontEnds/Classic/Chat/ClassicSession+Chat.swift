@@ -8,7 +8,7 @@ import TransferProtocol
 import TransferPorts
 import TransferSystem
 
-/// Clients with names: each is sent the deliveries for its name, one message after the other, as fast as it takes them.
+/// Clients with names: each client receives the deliveries for its name, one message after the other, as fast as it takes them.
 extension ClassicSession {
     /// Bytes of messages that are made at once; `crowded` while too much waits for all clients together.
     private static let room = (usual: Transport.chunkSize / 2, crowded: 16 << 10)
@@ -19,7 +19,7 @@ extension ClassicSession {
     /// An idle time that never ends: the client sends a heartbeat each second, so its connection is never idle.
     private static let forever = Interval.seconds(100 * 365 * 86_400)
 
-    /// Makes it a fault at any time if the client is silent, or takes no bytes.
+    /// From now on, a client that is silent or takes no bytes has broken the rules at any time, and not only inside an upload.
     func expectHeartbeats(on driver: ConnectionDriver) {
         driver.liveness.timeouts.heartbeat = client.settings.timeouts.silence
         driver.liveness.timeouts.silence = client.settings.timeouts.silence
@@ -86,7 +86,7 @@ extension ClassicSession {
         guests.mailroom.watch(name, client.number) { [weak connection, bell] in
             if bell.ring() { connection?.start { $0.session.mailCame(on: $0) } }
         }
-        // For deliveries that arrived before the mailroom was watched.
+        // Deliveries can have arrived before the mailroom was watched.
         mailCame(on: connection)
     }
 

@@ -12,7 +12,7 @@ protocol HTTPAnswer: AnyObject {
     /// Names the subject in the log.
     var path: String { get }
 
-    /// The file to record as rotten if its content turns out to be; nil if it cannot.
+    /// The file to record as rotten if its content proves not to be what was acknowledged; nil if the answer has no such file.
     var suspect: RottenFile? { get }
 
     /// Whether only the end of the connection marks the end of the answer.
@@ -186,7 +186,7 @@ extension HTTPDate {
 }
 
 extension ResultCode {
-    /// The HTTP status of a failure; successes have their own.
+    /// The HTTP status of a failure; for a success, its answer chooses the status.
     var httpStatus: Int {
         switch self {
         case .authenticationRequired, .authenticationFailed: 401
@@ -231,7 +231,7 @@ struct HTTPRefusal: Error {
         self.init(fault.status, .malformedFrame, fault.message)
     }
 
-    /// - Parameter fault: of conditions that cannot be parsed, or do not hold.
+    /// - Parameter fault: the fault of conditions that cannot be parsed, or do not hold.
     init(conditions fault: HTTPFault) {
         self.init(fault.status, fault.status == 412 ? .pathConflict : .malformedFrame, fault.message)
     }

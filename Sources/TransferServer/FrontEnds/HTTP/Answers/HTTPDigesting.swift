@@ -6,8 +6,8 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// Reads a file for the digest that a client wants in the head of the answer, some of it in each turn; then its successor answers. Used by
-/// one task at a time.
+/// Reads a file, some of it in each turn, to compute the digest that a client wants in the head of the answer. Then the successor answers.
+/// Used by one task at a time.
 final class HTTPDigesting: HTTPAnswer {
     private enum Hasher {
         case sha256(BlockHasher)
@@ -98,8 +98,8 @@ final class HTTPDigesting: HTTPAnswer {
     func events(peer: String) -> [LogEvent] { [] }
 }
 
-/// Digests of stored files that clients have requested, so that later requests need no reading. They are stored by version: a changed file
-/// has another one.
+/// Digests of stored files that clients have requested, so that later requests need no reading. They are stored by version, so a changed
+/// file never gets an old digest.
 final class ReprDigests: Sendable {
     private struct Key: Hashable {
         let version: ContentVersion

@@ -67,7 +67,7 @@ final class HTTPEvents: HTTPAnswer {
         let chunked = isChunked ? [("Transfer-Encoding", "chunked")] : []
         let fields = [
             ("Content-Type", "text/event-stream; charset=utf-8"), ("Cache-Control", "no-store"),
-            // Tells proxies that buffer answers not to.
+            // Tells proxies not to buffer this answer.
             ("X-Accel-Buffering", "no"),
         ]
         return HTTPAnswers.head(200, fields + chunked, isLast: isLast)
@@ -148,8 +148,8 @@ extension HTTPEvents {
         caller.grant.options.rights.mayRead || caller.id != nil && caller.id == sender
     }
 
-    /// Adds the progress of the client's own uploads. Clients that the server cannot distinguish count as one, which has to be allowed to
-    /// read.
+    /// Adds the progress of the client's own uploads. Clients that the server cannot distinguish count as one client, which gets progress
+    /// only if it may read.
     private func tellProgress(at now: Int64) {
         guard now - max(lastProgress, 0) >= Self.intervals.progress || lastProgress == .min else { return }
         lastProgress = now
@@ -180,9 +180,9 @@ struct EventWatch {
     var stuck = 0
 }
 
-/// Events: the pool continues the answer when there are any. In between, no job waits there and no thread is held.
+/// Events: the pool continues the answer when there are any. In between, the pool has no job for it, and no thread is held.
 extension HTTPSession {
-    /// Least nanoseconds between two continuations, so that many uploads at once cause one.
+    /// Least nanoseconds between two continuations, so that many uploads at once cause only one continuation.
     private static let tellingInterval: Int64 = 100_000_000
 
     /// Bytes waiting for the client above which no further events are sent. They stay in `UploadNews` for a while.
@@ -207,7 +207,7 @@ extension HTTPSession {
         worker.steps.service.shared.news.watch(client.number) { [weak connection, bell] in
             if bell.ring() { connection?.start { $0.session.newsCame(on: $0) } }
         }
-        // There may have been events while the answer was made.
+        // Events can have arrived while the answer was made.
         watching?.hasNews = true
         scheduleTick(on: connection)
     }
@@ -229,7 +229,7 @@ extension HTTPSession {
         }
     }
 
-    /// Continues the answer, unless the client has not taken the last events: then the next tick does.
+    /// Continues the answer. If the client has not taken enough of the earlier events, the next tick tries again.
     func tell(on connection: isolated Connection) {
         bell.heard()
         guard watching != nil, connection.ending == nil, !connection.driver.isOver,

@@ -67,7 +67,7 @@ struct FolderHandler: HTTPHandler {
         } catch {
             throw HTTPRefusal(conditions: error)
         }
-        // The answer tells a client that may not read nothing about the path.
+        // A client that may not read learns nothing about the path from the answer.
         let present = seen.flatMap { context.files.attributes(at: $0) }
         do throws(Failure) {
             guard present?.isDirectory ?? true else {

@@ -16,7 +16,7 @@ struct FormHandler: HTTPHandler {
     }
 }
 
-/// Takes the content of a form; each file in it is an upload of its own.
+/// Takes the content of a form; each file in it is a separate upload.
 final class FormReceiver: ContentReceiver {
     /// A file of the form, and its outcome.
     private struct File {
@@ -93,7 +93,8 @@ final class FormReceiver: ContentReceiver {
         return answer(fault)
     }
 
-    /// Complete files that waited for the end of the form would stay open for as long as the client likes.
+    /// Complete files are published in each turn: if they waited for the end of the form, they would stay open for as long as the client
+    /// likes.
     func endTurn() { publish() }
 
     /// Stores the complete files, and keeps their results for the answer.

@@ -5,7 +5,7 @@ import TransferIntake
 import TransferModel
 import TransferPorts
 
-/// Answers monitoring programs. It has no row in the table of routes, because these need no credentials (`HTTPSteps`).
+/// Answers monitoring programs. It has no row in the table of routes, because probes need no credentials (`HTTPSteps`).
 struct ProbeHandler: HTTPHandler {
     let context: HTTPContext
 

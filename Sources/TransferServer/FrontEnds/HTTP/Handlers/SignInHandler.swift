@@ -77,7 +77,7 @@ struct SignInHandler: HTTPHandler {
         guard head.method == .get || head.method == .head, let target = try? HTTPTarget(head),
             target.isFolder || target.path.isEmpty
         else { return false }
-        // Programs that accept any type get the same answer as ever.
+        // The problem details come first, so that programs that accept any type get them and not the page.
         let offers = [ProblemDetails.contentType, "text/html"]
         return Negotiation.mediaType(head.fields.values("accept"), of: offers)?.hasSameBytes(as: offers[1]) ?? false
     }

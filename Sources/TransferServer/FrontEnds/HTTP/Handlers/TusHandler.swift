@@ -140,7 +140,8 @@ extension TusHandler {
         case .stored(let acknowledgement):
             fields += [("Upload-Offset", "\(acknowledgement.size)"), ("Upload-Length", "\(acknowledgement.size)")]
         case .unfinished(let unfinished, let note) where !note.isPiece && unfinished.offset == unfinished.total:
-            // tus clients understand this answer as stored. The last request was cut off before that, so the upload is stored now.
+            // To a tus client, this answer means that the upload is stored. The last request was cut off before it was, so it is stored
+            // now.
             let append = UploadAppend(at: unfinished.offset, total: unfinished.offset, ending: .atTotal)
             try named.receiver(request, .tus, unfinished, append, note).complete()
             fields += [("Upload-Offset", "\(unfinished.offset)"), ("Upload-Length", "\(unfinished.offset)")]
@@ -225,7 +226,7 @@ final class HTTPConcatenation: HTTPAnswer {
     }
 
     let headComesFirst = false
-    /// True: a client that loses its access does not cut the answer off here; the intake refuses the upload.
+    /// True: if the client loses its access, the intake refuses the upload, and the client still gets an answer that says so.
     let watchesAccess = true
     private let whole: AppendReceiver
     private let context: HTTPContext

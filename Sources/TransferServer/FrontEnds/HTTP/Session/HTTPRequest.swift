@@ -23,7 +23,8 @@ final class HTTPRequest: Sendable {
     /// The client, or why its credentials were refused.
     let principal: Result<Principal, Refusal>
 
-    /// The outcome of the sign-in link that the request is for; nil for any other request. Its client is not signed in yet.
+    /// The outcome of the sign-in link that the request is for; nil for any other request. The client of a request with such a link is not
+    /// signed in yet.
     let signIn: SignInOutcome?
 
     init(
@@ -105,14 +106,14 @@ struct HTTPConditions {
     private let conditions: Preconditions
     private let place: RelativePath?
 
-    /// - Parameter place: the path that they are about; nil if the client may not read it, so that it learns nothing from them.
+    /// - Parameter place: the path that the conditions are about; nil if the client may not read it, so that it learns nothing from them.
     init(_ conditions: Preconditions, on place: RelativePath?) {
         (self.conditions, self.place) = (conditions, place)
     }
 
     /// Makes the conditions of the request that created an upload, for the request that completes it.
     ///
-    /// - Parameter place: the path that they are about; nil if the client may not read it.
+    /// - Parameter place: the path that the conditions are about; nil if the client may not read it.
     init(_ note: UploadNote, on place: RelativePath?) throws(HTTPFault) {
         var fields = HTTPFields()
         if !note.match.isEmpty { fields.append(HTTPField(name: "If-Match", value: note.match)) }

@@ -18,7 +18,7 @@ struct UndecidedRequest {
     var shown: ShownCredentials { ShownCredentials(head, way) }
 }
 
-/// The client of the last request on a connection, and its credentials. A proxy may send requests of several clients over one connection.
+/// The client of the last request on a connection, and its credentials. A proxy can send requests of several clients over one connection.
 struct KnownClient: Sendable {
     let shown: ShownCredentials
     let origin: PeerOrigin
@@ -103,7 +103,8 @@ extension HTTPSession {
             return .success(found)
         case .failure(let refusal):
             client.log(.denied(peer: peer, refusal))
-            // Delayed, so that a client cannot try many credentials. One that has shown none has tried none: browsers begin like that.
+            // The refusal is delayed, so that a client cannot try many credentials. A request without credentials is refused at once:
+            // browsers begin with such requests.
             let hasTried = credentials.token != nil || credentials.key != nil || credentials.session != nil
             let end = began + refusal.delay
             if hasTried, connection.ending == nil { await connection.loop.wait(until: end.nanoseconds) }
@@ -135,7 +136,7 @@ extension HTTPSession {
         let (head, way) = (request.head, request.way)
         let isUse = head.method == .post
         guard isUse || head.method == .get || head.method == .head else { return .unknownMethod }
-        // Otherwise a page of another site could sign its reader in here under a name of its own.
+        // Without this check, a page of another site could sign its reader in here with another client's link, under that client's name.
         guard !isUse || way.isFromOwnPage(head) else { return .foreign }
         guard let gate = client.transport.gate else { return .refused(.wrongLink) }
         let began = MonotonicTime.now

@@ -162,7 +162,7 @@ extension HTTPSession {
         client.hasRoom(behind: connection.outbound.count)
     }
 
-    /// Inside a request with content, and after one.
+    /// Content is expected inside a request with content, and after one.
     var expectsContent: Bool { wire.expectsContent }
 
     var isUndecided: Bool { wire.undecided != nil }
@@ -216,7 +216,7 @@ extension HTTPSession {
     func flushed(on connection: isolated Connection) {
         roomForAnswers.fire()
         endIfDone(on: connection)
-        // A client that was slow to take the last answer may rest from now on.
+        // If the client was slow to take the last answer, its session can end from now on.
         if connection.outbound.isEmpty, owesNothing(on: connection) { connection.driver.wake.fire() }
     }
 
@@ -270,7 +270,7 @@ extension HTTPSession {
         if !outcome.pieces.isEmpty { connection.flush() }
         switch outcome.ending {
         case nil: break
-        // The client has time to take it, as with every answer.
+        // The connection is not closed at once: the client has time to take the last answer, as with every answer.
         case .said:
             wire.saidLast()
             endIfDone(on: connection)
@@ -302,14 +302,14 @@ extension HTTPSession {
         stopWaitingForRest(on: connection)
     }
 
-    /// Sends the last words, and closes.
+    /// Sends a last answer if the client may get one, and closes.
     func finish(on connection: isolated Connection) async {
         client.log(connection.ending)
         sayGoodbye(on: connection)
         await connection.linger()
     }
 
-    /// Only a client that has sent a request gets a last answer: any other would take it for the answer to its next request.
+    /// Only a client that has sent a request gets a last answer: any other would read it as the answer to its next request.
     private func sayGoodbye(on connection: isolated Connection) {
         guard worker.steps.mayAnswer else { return }
         switch connection.ending {
@@ -371,7 +371,7 @@ extension HTTPSession {
     private func way(of head: RequestHead, on socket: StreamSocket?) throws(ProtocolFault) -> HTTPWay {
         let origin = client.origin
         var way = HTTPWay(origin: origin, isSecure: socket?.isSecure == true ? true : nil)
-        // A request through a proxy may come from any machine.
+        // A request through a proxy can come from any machine.
         if isPlain || origin.isProxy { way.origin.isLocal = false }
         if origin.isProxy {
             do throws(HTTPFault) {

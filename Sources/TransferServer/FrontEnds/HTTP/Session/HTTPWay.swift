@@ -39,7 +39,8 @@ extension HTTPWay {
     private static let disagreement = HTTPFault(400, "The proxy's fields contradict each other about the client.")
     private static let noAddress = HTTPFault(400, "The client's address in a proxy's field is not valid.")
 
-    /// Takes over what a trusted proxy states about the client: the last hop from the right that is not itself a trusted proxy.
+    /// Takes over what a trusted proxy states about the client. Hops are read from the right, and the first one that is not itself a
+    /// trusted proxy counts as the client.
     ///
     /// - Parameter origin: makes an origin of an address.
     /// - Throws: 400 if the fields cannot be parsed, or contradict each other.
@@ -93,7 +94,7 @@ extension HTTPWay {
 /// none to show.
 struct OwnHosts: Sendable {
     /// Fields that browsers send and other programs do not. Every request of a browser has `Accept-Language`, which a page cannot remove;
-    /// without TLS it may be the only one of them.
+    /// without TLS, a request can have this field and none of the others.
     private static let marks = ["origin", "sec-fetch-site", "cookie", "referer", "accept-language"]
 
     private let isAsked: Bool
@@ -127,7 +128,7 @@ struct OwnHosts: Sendable {
     }
 }
 
-/// A proxy that is believed when it says for which client it asks.
+/// A proxy that the server trusts: it believes what the proxy states about the client of a request.
 package enum TrustedProxy: Hashable, Sendable {
     /// Every process that connects to a Unix socket.
     case unix
@@ -149,7 +150,7 @@ package enum TrustedProxy: Hashable, Sendable {
             return
         }
         let digits = parts[1]
-        // An IPv4 address in IPv6 form takes no prefix: it would count from another position.
+        // An IPv4 address that is written in IPv6 form takes no prefix, because such a prefix would count the bits of an IPv6 address.
         guard (1...3).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }),
             let bits = Int(Substring(digits)), bits <= address.size, address.size == 128 || !first.contains(0x3A)
         else { return nil }

@@ -77,7 +77,7 @@ struct HTTPWire {
     var expectsContent: Bool { hasContent || isReceiving }
 
     /// Whether the session may answer in place of the worker. A violation inside the content of a request that is answered already gets no
-    /// answer: the client would take it for the answer to the next request.
+    /// answer: the client would read it as the answer to the next request.
     var owesAnswer: Bool {
         let isInHead = if case .between = incoming { !reader.isBetweenRequests } else { false }
         return unanswered > 0 || closing != .saidLast && isInHead

@@ -122,7 +122,8 @@ final class AppendReceiver: ContentReceiver {
         upload.finish()
     }
 
-    /// Compares the content with the digests that the client states: of this request, and of the whole if this completes it.
+    /// Compares the content with the digests that the client states: the digest of this request's content, and, if this request completes
+    /// the upload, the digest of the whole.
     ///
     /// - Throws: `digestMismatch`.
     private func compare(_ trailers: HTTPFields, _ open: OpenUpload) throws(Failure) {

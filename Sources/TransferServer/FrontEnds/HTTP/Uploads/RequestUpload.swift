@@ -35,7 +35,7 @@ final class RequestUpload {
         return outcome == nil
     }
 
-    /// Gives content to the upload, or checks it. A failure is its result.
+    /// Gives content to the upload, or checks it. A failure becomes the result of the upload.
     func write(_ body: (OpenUpload) throws(Failure) -> Void) { settled(uploads.write(body)) }
 
     /// Ends the content: stores and acknowledges the upload.

@@ -77,7 +77,7 @@ struct HTTPService: Sendable {
     /// - Returns: nil for a request that is not a probe.
     func probe(_ head: RequestHead) -> HTTPProbe? {
         guard let probe = HTTPProbe(head) else { return nil }
-        // If metrics are shown elsewhere or not at all, a file may have this path.
+        // If metrics are shown elsewhere or not at all, a file can have this path.
         return probe == .metrics && !isForProbes && core.configuration.metrics != .on ? nil : probe
     }
 

@@ -41,8 +41,8 @@ protocol ContentReceiver: AnyObject {
     /// - Throws: why the request is refused.
     func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPReply
 
-    /// Takes the result of an upload of this request that the worker has settled: its access was taken back, or it was published at the end
-    /// of the turn.
+    /// Takes the result of an upload of this request that the worker has settled, because the client's access was taken back, or because
+    /// the upload was published at the end of the turn.
     func settled(_ settled: EndedUpload)
 
     /// Called before other connections get the thread.
@@ -77,8 +77,8 @@ struct HTTPExchange {
         case answered
         /// The last answer of the connection is complete. Everything after it is ignored.
         case over
-        /// The client may have the beginning of an answer, and will not get the rest. Nothing may be sent, because the client would take it
-        /// for the rest.
+        /// The client may have received the beginning of an answer, and will not get the rest. Nothing may be sent any more, because the
+        /// client would read it as the rest.
         case cutOff
     }
 
@@ -115,7 +115,7 @@ struct HTTPExchange {
         }
     }
 
-    /// Whether the client may have the beginning of an answer, and not the rest.
+    /// Whether the client may have received the beginning of an answer, and not the rest.
     var isInAnswer: Bool {
         switch state {
         case .answering, .cutOff: true

@@ -68,7 +68,7 @@ struct HTTPRoute: Sendable {
 
 /// Finds the handler of a request. A new endpoint needs a file with its handler, and a row in `standard`.
 struct HTTPRouter: Sendable {
-    /// The first row that fits answers.
+    /// The rows of the table. The first one that fits a request answers it.
     let routes: [HTTPRoute]
 
     /// The routes for admitted clients. Probes are answered before clients are admitted (`ProbeHandler`).
@@ -96,8 +96,8 @@ struct HTTPRouter: Sendable {
         return try routes[row(for: head, target)].handle(context, request, target ?? .top)
     }
 
-    /// Refuses writing requests from pages of other sites: they must not make a browser write here in its user's name.
-    /// Browsers state the page's origin.
+    /// Refuses writing requests from pages of other sites: such a page must not make a browser change files in its
+    /// user's name. Browsers state the page's origin.
     private static func checkOrigin(_ request: HTTPRequest) throws(HTTPRefusal) {
         let head = request.head
         let origins = head.fields.values("origin")

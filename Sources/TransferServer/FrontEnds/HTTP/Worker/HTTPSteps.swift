@@ -35,7 +35,7 @@ final class HTTPSteps: StepPerformer {
     /// Whether no answer is incomplete.
     fileprivate let isBetweenAnswers = Atomic(true)
 
-    /// Whether the session may send an answer, which the client would not take for a part of another one.
+    /// Whether the session may send an answer, because the client would not read it as a part of another one.
     var mayAnswer: Bool { isBetweenAnswers.load(ordering: .acquiring) }
 
     var uploads: ConnectionUploads { context.uploads }
@@ -59,7 +59,7 @@ extension HTTPSteps {
     /// To be called before each turn.
     ///
     /// - Parameters:
-    ///   - room: bytes of answers.
+    ///   - room: bytes of answers that the turn may make.
     ///   - isStopping: whether nothing new is begun.
     fileprivate func beginTurn(room: Int, isStopping: Bool) {
         outcome = HTTPOutcome(room: room)
@@ -96,7 +96,7 @@ extension HTTPSteps {
         return outcome
     }
 
-    /// Updates `mayAnswer`. Not needed when the connection ends: an answer that is cut off then was incomplete before.
+    /// Updates `mayAnswer`. This need not be called when the connection ends, because an answer that is cut off then was incomplete before.
     fileprivate func noteWhetherInAnswer() {
         isBetweenAnswers.store(exchange?.isInAnswer != true, ordering: .releasing)
     }
@@ -112,7 +112,7 @@ extension HTTPSteps {
 
 extension UploadWorker where Performer == HTTPSteps {
     /// - Parameters:
-    ///   - room: bytes of answers.
+    ///   - room: bytes of answers that the turn may make.
     ///   - isStopping: whether nothing new is begun.
     func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
         steps.beginTurn(room: room, isStopping: isStopping)
@@ -145,7 +145,7 @@ extension HTTPSteps {
 
     /// Authorizes the client, and lets the handler of the request's route answer.
     private func response(to request: HTTPRequest) throws(HTTPRefusal) -> HTTPResponse {
-        // First, whatever else would speak against an answer: the link may be used up now.
+        // A sign-in link is answered before all checks that could refuse the request, because the link may be used up already.
         if let signIn = request.signIn {
             return try .reply(SignInHandler(context: context).conclude(signIn, of: request))
         }
@@ -230,7 +230,7 @@ extension HTTPSteps {
     private func giveUp(_ answer: any HTTPAnswer, _ error: Failure) {
         guard answer.headComesFirst else { return refuse(HTTPRefusal(error)) }
         exchange?.abandon()
-        // Its beginning was sent: only an early end of the connection can inform the client.
+        // The beginning of the answer was sent, so only an early end of the connection can inform the client.
         if let rotten = answer.suspect, error.code == .contentLost { resources.intake.known.add(rotten: rotten) }
         uploads.events.append(
             .requestFailed(answer.path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
@@ -278,7 +278,7 @@ struct HTTPOutcome: Sendable {
     enum Next: Sendable {
         /// It waits for another batch.
         case rests
-        /// It continues with what it has already.
+        /// It continues with the batches that it has received.
         case goesOn
         /// It continues with its answer when there is an event.
         case waitsForNews
@@ -308,7 +308,7 @@ struct HTTPOutcome: Sendable {
         room -= bytes.count
     }
 
-    /// Ends the turn of an answer that only its client needs, so that other clients have theirs.
+    /// Ends the turn of an answer that only its client needs, so that other clients get their turn.
     mutating func rest() {
         room = 0
         isForClientAlone = true
@@ -320,7 +320,7 @@ struct HTTPOutcome: Sendable {
         next = .waitsForNews
     }
 
-    /// - Parameter hasWork: whether the worker still has to do with what it has already.
+    /// - Parameter hasWork: whether the worker still has work on the batches that it has received.
     mutating func endTurn(hasWork: Bool) {
         if next == .rests, hasWork, ending == nil { next = .goesOn }
     }
