@@ -6,8 +6,8 @@ package import TransferReceipts
 package import TransferPorts
 import TransferSystem
 
-/// Takes uploads in and acknowledges them, whatever wire they came over. All connections share one intake; each calls
-/// it through an `IntakeSession` of its own.
+/// Takes uploads in and acknowledges them, whatever wire they came over. All connections share one intake; each
+/// connection calls it through its own `IntakeSession`.
 package final class Intake: Sendable {
     package struct Configuration: Sendable {
         /// The most multipart uploads under way at once; each holds a descriptor.
@@ -73,7 +73,7 @@ package final class Intake: Sendable {
     ///   - records: where uploads are remembered.
     ///   - mailroom: the mailboxes; nil if the server has none.
     ///   - signer: signs receipts; nil if the server gives none.
-    ///   - mark: the mark of the store's directory; nil if that cannot be a copy.
+    ///   - mark: the mark of the store's directory; nil if the directory cannot be a copy.
     ///   - report: receives what an operator has to know, on any thread.
     package init(
         _ configuration: Configuration, store: any ContentStore, records: any UploadRecords, signer: ServerIdentity?,
@@ -149,7 +149,8 @@ extension Intake {
         return appends
     }
 
-    /// Removes unfinished uploads from the catalog whose parts are gone: taken back, refused, or too old.
+    /// Removes from the catalog the unfinished uploads whose parts are gone: they were taken back, were refused, or are
+    /// too old.
     package func forgetUnfinished() {
         known.forgetUnfinished { [self] in multiparts[$0] != nil || hasPart($0) }
     }
@@ -179,10 +180,10 @@ extension Intake {
     /// Removes unfinished uploads that are too old.
     ///
     /// - Parameters:
-    ///   - leftovers: whether to remove parts that no client can resume. Which those are is only known before the first
-    ///     upload.
-    ///   - age: returns the age in seconds of a moment in seconds since 1970; nil to use the machine's clock, if it is
-    ///     never set.
+    ///   - leftovers: whether to remove parts that no client can resume. The store can only tell which these are before
+    ///     the first upload.
+    ///   - age: returns the age in seconds of a moment in seconds since 1970; nil to use the machine's clock, for a
+    ///     clock that is never set.
     /// - Returns: what was removed, and what is left.
     package func expire(
         leftovers: Bool, age: ((Int64) -> Int64)? = nil
@@ -230,7 +231,7 @@ package enum IntakeEvent: Sendable {
     case directoryAdopted(Adoption.Progress)
 }
 
-/// The clock of the intake. Tests pass one of their own.
+/// The clock of the intake. Tests pass another clock.
 package struct IntakeClock: Sendable {
     /// Nanoseconds of a clock that only goes forward.
     package let monotonic: @Sendable () -> Int64
@@ -251,7 +252,7 @@ package struct IntakeClock: Sendable {
 extension Intake {
     /// Whether a client has stored a file, also if the directory is a copy.
     ///
-    /// - Throws: `busy` if that is only known later.
+    /// - Throws: `busy` if the server can only tell later.
     func hasStored(_ caller: Caller, _ path: RelativePath, _ file: ContentVersion) throws(Failure) -> Bool {
         if known.hasStored(caller, path, file) { return true }
         guard adoption.isOpen else { return false }
@@ -302,7 +303,7 @@ extension Intake {
         return (file.path, file.kept?.batch)
     }
 
-    /// The versions of those files at these paths that are known to be rotten.
+    /// The versions of the files at these paths that are known to be rotten.
     func marks(_ paths: [RelativePath]) -> [ContentVersion] { known.marks { store.versions(at: paths) } }
 
     /// Says whether a client may replace a file; nil for a client that may replace all files.

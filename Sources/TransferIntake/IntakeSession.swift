@@ -62,7 +62,7 @@ package final class IntakeSession {
         set { pipeline.trash = newValue }
     }
 
-    /// The connection as publications know it, which says whether the client still waits.
+    /// The connection in the form that publications receive, which says whether the client still waits.
     package var sender: Sender?
 
     /// Why the client may begin nothing more; nil while it may.
@@ -126,14 +126,14 @@ extension IntakeSession {
         var admission = UploadAdmission(intent, in: intake, for: caller, run: run)
         var multipart: MultipartUpload?
         do throws(Failure) {
-            // Authorize: the path becomes one in the server's directory.
+            // Authorize the upload, and map its path to the server's directory.
             try admission.authorize(unless: refusal)
             try refuseIfStopping(intent)
             // Check the declaration before anything is remembered of the upload.
             try admission.checkDeclaration()
             // Find the multipart or append upload that this belongs to.
             multipart = try multiparts.multipart(of: admission, for: accountHolder)
-            // Admit: the upload may be over already, or may have no chance.
+            // Admit the upload: it can be over already, or be sure to fail.
             let upload: OpenUpload
             switch try admission.admit(mayEnd: mayEnd) {
             case .over(let outcome):
@@ -231,7 +231,7 @@ extension IntakeSession {
     private func refuseIfStopping(_ intent: UploadIntent) throws(Failure) {
         guard intake.isStopping.load(ordering: .relaxed) else { return }
         switch intent.extent {
-        // The front end has refused those that began too late.
+        // The front end has already refused whole uploads and append requests that began too late.
         case .whole, .append: return
         case .part, .multipart: if intake.multiparts[intent.wholeID] == nil { throw .serverStopping }
         }
@@ -251,7 +251,7 @@ extension IntakeSession {
     private func throwAway(_ upload: OpenUpload) throws(Failure) {
         let id = upload.intent.id
         let multipart = try multiparts.enter(id, total: nil, upload.admission, for: accountHolder, isBegun: false)
-        // The name of the file is removed, or it is unknown whether it is.
+        // If the upload is finished now, its file was removed, or it is unknown whether it was.
         defer { if multipart.isFinished { intake.multiparts.remove(multipart) } }
         try multipart.takeBack(connection: connection.number, run: run) { [intake] () throws(Failure) in
             try intake.partStore().removePart(id)
@@ -283,9 +283,9 @@ extension IntakeSession {
     /// - Parameters:
     ///   - ids: the server's ids.
     ///   - room: bytes of paths in the answer after which no more ids are looked up, because paths can be long.
-    /// - Returns: for each id its acknowledgement if that still holds, or nil if the content has to be sent. Possibly
-    ///   only for the first ids, but at least one: for as many as `room` allows, and in a copied directory, where files
-    ///   are read, for a few.
+    /// - Returns: for each id its acknowledgement if that still holds, or nil if the content has to be sent. The result
+    ///   can cover only the first ids, but at least one: as many as `room` allows, or a few in a copied directory,
+    ///   where files have to be read.
     package func lookup(_ ids: [UploadID], _ function: DigestFunction, room: Int = .max) -> [Acknowledgement?] {
         guard refusal == nil else { return ids.map { _ in nil } }
         let hasRotten = intake.known.hasRotten
@@ -354,7 +354,7 @@ extension IntakeSession {
     /// Checks whether the client may still store an upload at its path: since the upload began, its access may have
     /// been revoked, changed, or have expired.
     ///
-    /// - Throws: why it may not.
+    /// - Throws: why the client may not store it.
     package func reauthorize(_ upload: OpenUpload) throws(Failure) {
         try upload.admission.reauthorize(for: caller, unless: refusal, size: upload.size)
     }

@@ -4,15 +4,15 @@ import TransferPorts
 
 /// What one request adds to an append upload.
 ///
-/// It holds the claim on the end of the upload from `begin` on, until a newer request takes it. What it adds is made
-/// durable (kept) on the way and at its end; the last request ends the upload.
+/// A request holds the claim on the end of the upload from `begin` on, until a newer request takes the claim. The bytes
+/// that it adds are made durable (kept) while they arrive and when the request ends. The last request ends the upload.
 ///
 ///     claimed ─► over
 final class AppendRequest: OpenUpload {
-    /// Bytes after which new content is made durable; so much can be lost if the server is killed.
+    /// Bytes of new content after which it is made durable; about as many can be lost if the server is killed.
     private static let keptEvery: UInt64 = 64 << 20
 
-    /// The same in nanoseconds, for slow requests.
+    /// Nanoseconds after which new content is made durable even if it has fewer bytes, for slow requests.
     private static let keptAfter: Int64 = 10_000_000_000
 
     private let declared: UploadAppend
@@ -22,7 +22,7 @@ final class AppendRequest: OpenUpload {
     /// Whether the request has no claim any more.
     private var isOver = false
 
-    /// Begins the upload, or claims its end.
+    /// Begins the upload with this request, or claims the end of an upload that has begun.
     ///
     /// - Throws: `notFound`; `incomplete` if the server has more or fewer bytes than the client declares.
     static func begin(
@@ -88,8 +88,8 @@ final class AppendRequest: OpenUpload {
         size = requestEnd
     }
 
-    /// Reads the whole content once, and remembers the digest: a client that repeats a wrong digest causes no further
-    /// reading.
+    /// Reads the whole content once and remembers its digest, so that a client that repeats a wrong digest causes no
+    /// further reading.
     override func digest(by function: DigestFunction) throws(Failure) -> [UInt8] {
         guard !isOver else { throw .notAdmitted }
         return try claim.use { (appendUpload) throws(Failure) in
@@ -122,7 +122,7 @@ final class AppendRequest: OpenUpload {
         do throws(Failure) {
             let digest = try end.checked(offset, computed, beginning: nil)
             try staged.trim(to: offset)
-            // No other upload has its id.
+            // A claim on the id is not needed, because no other connection can complete an upload with this id.
             return try verified(staged, offset, digest, claim: nil)
         } catch {
             if error.code.class != .server { claim.appendUpload.content.discard() }
@@ -140,7 +140,7 @@ final class AppendRequest: OpenUpload {
             if declared.ending == .here { try appendUpload.declare(total: appendUpload.mark.offset) }
             let isLast = declared.ending != .never && appendUpload.mark.total == appendUpload.mark.offset
             appendUpload.isUnproven = false
-            // An upload whose address no client knows needs no sync of its own before it is published.
+            // An upload whose address no client knows needs no separate sync before it is published.
             let isTold = isAnnounced || appendUpload.content.kept.offset > 0
             if !isLast || isTold { try appendUpload.keep(now: now) } else if !declared.isNew { appendUpload.note() }
             return (appendUpload.mark.offset, isLast)
@@ -168,7 +168,7 @@ final class AppendRequest: OpenUpload {
             }) ?? appendUpload.isLost
         claim.withdraw()
         guard isLost || isUseless else { return }
-        // No client knows its address, or its content is uncertain.
+        // Discards an upload whose address no client knows, or whose content is uncertain after a failed sync.
         claim.multipart.discard(appendUpload)
         admission.intake.multiparts.remove(claim.multipart)
     }

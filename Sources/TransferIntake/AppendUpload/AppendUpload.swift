@@ -9,7 +9,7 @@ import TransferSystem
 final class AppendUpload: @unchecked Sendable {
     let content: any AppendableContent
 
-    /// Whether the bytes behind the durable ones must not count before their request has ended.
+    /// Whether the bytes behind the durable ones are unproven: they only count once their request is complete.
     var isUnproven = false
 
     /// When the content was last made durable, in nanoseconds of the monotonic clock.
@@ -70,7 +70,8 @@ final class AppendUpload: @unchecked Sendable {
         lastKept = now
     }
 
-    /// As `keep`, but a failure does not fail the request: unless all is lost, the caller calls `rollBack` next.
+    /// Does the same as `keep`, but throws only if it is then unknown what is durable. After any other failure, the
+    /// caller calls `rollBack` next.
     func keepOrForget(now: Int64) throws(Failure) {
         do throws(Failure) {
             try keep(now: now)
@@ -133,12 +134,12 @@ final class AppendClaim: Sendable {
 }
 
 extension MultipartUpload {
-    /// Claims the end of the upload; all older requests lose it. Their bytes that are not durable are made durable, or
-    /// forgotten if they only count as a whole.
+    /// Claims the end of the upload, so that all older requests lose it. Bytes that they have written are made durable,
+    /// but the bytes of a request that only counts as a whole are forgotten.
     ///
     /// - Parameters:
-    ///   - request: the number of the request; they grow.
-    ///   - open: opens the upload, if it is not open.
+    ///   - request: the number of the request; newer requests have greater numbers.
+    ///   - open: opens the upload in the store, if it is not open.
     /// - Returns: nil if there is no such upload.
     /// - Throws: `incomplete` if a newer request has the claim; `busy` if the upload is being completed; errors of
     ///   `open` and of the disk.
@@ -199,7 +200,8 @@ extension MultipartUpload {
             return nil
         }
         if let opened { monitor.state.appendUpload = opened }
-        // Another request was faster and has opened it; or its bytes came in parts.
+        // If another request has opened the upload, its state is used. An upload that was opened for parts has no such
+        // state.
         guard let appendUpload = monitor.state.appendUpload else { throw .declaredOtherwise }
         return appendUpload
     }

@@ -12,7 +12,8 @@ extension IntakeSession {
     /// - Throws: `busy` if the upload is being completed, `incomplete` if a newer request works on it, and errors of
     ///   the disk.
     package func unfinishedAppend(_ id: UploadID) throws(Failure) -> UnfinishedAppend? {
-        // A request of a lost connection may only be read now, and take the claim. A new attempt has a newer number.
+        // A request that came over a lost connection is sometimes read only now, and takes the claim. The next attempt
+        // takes it back, because its number is newer.
         for _ in 1..<Self.mostQuestions {
             do throws(Failure) {
                 return try lookAtEnd(of: id)
@@ -23,14 +24,15 @@ extension IntakeSession {
         return try lookAtEnd(of: id)
     }
 
-    /// How often this is tried while other requests take the claim.
+    /// The most attempts to look at the end of an upload, if other requests take the claim meanwhile.
     private static let mostQuestions = 4
 
     private func lookAtEnd(of id: UploadID) throws(Failure) -> UnfinishedAppend? {
         try withEnd(of: id) { (claim) throws(Failure) in
             defer { claim.withdraw() }
             guard let declaration = AppendDeclaration(claim.appendUpload.content.declaration) else { return nil }
-            // The client must not learn of an upload whose names a power cut could remove.
+            // A power cut could still remove the names of the upload, so they are made durable before the client learns
+            // of it.
             let mark = try claim.use { (appendUpload) throws(Failure) in
                 try appendUpload.keep(now: intake.clock.monotonic())
                 return appendUpload.mark
@@ -46,7 +48,7 @@ extension IntakeSession {
     /// Discards an append upload that its client has taken back.
     ///
     /// - Parameter id: the server's id.
-    /// - Returns: whether there was one.
+    /// - Returns: whether the server had such an upload.
     package func takeBack(append id: UploadID) throws(Failure) -> Bool {
         let wasKnown = intake.multiparts[id] != nil || intake.hasPart(id)
         return try withEnd(of: id, bringsBack: false) { (claim) in
@@ -59,7 +61,7 @@ extension IntakeSession {
     /// Reads an append upload, to make it a part of another one.
     ///
     /// - Parameter body: receives the bytes piece by piece.
-    /// - Returns: false if there is no such upload, or if it is shorter.
+    /// - Returns: false if there is no such upload, or if it ends before the range does.
     package func read(
         append id: UploadID, _ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
@@ -112,6 +114,7 @@ extension Intake {
     ) throws(Failure) -> (any AppendableContent)? {
         try appendStore().appendable(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(Failure) in
             // A crash behind the end of an upload has left its sheet.
+            // An upload that was published before the crash and is still stored is not resumed.
             guard bringsBack, stillStored(id, AppendMark.function, for: caller, hasRotten: true) == nil else {
                 return nil
             }

@@ -6,7 +6,7 @@ struct ChangeBatch {
     private let known: KnownUploads
     private let store: any TreeChanging
     private let editing: any TreeEditing
-    /// Whether changes have no notes, because the store records them when it commits.
+    /// Whether the store records changes itself when it commits, so that they need no notes.
     private let isTransaction: Bool
     private var noted = NotedChanges.none
     /// Changes made since the last sync, with what the catalog has to record.
@@ -17,12 +17,12 @@ struct ChangeBatch {
     private var failures: [(index: Int, error: Failure)] = []
     /// For each change, by its index, the trash batch that has the file it replaced.
     private var kept: [Int: TrashBatch] = [:]
-    /// Why no further changes are made.
+    /// The failure of a sync, after which no further changes are made; nil while no sync has failed.
     private var syncFailure: Failure?
     /// Changes that were made and whose sync has failed, or whose outcome is unknown.
     private var unresolved: [NotedChange] = []
 
-    /// A change that was made, or may have been.
+    /// A change that was made, or that may have been made.
     private struct Made {
         /// The index among the requested changes.
         let index: Int
@@ -67,9 +67,10 @@ struct ChangeBatch {
         }
         commit()
         for file in editing.finish() { synced.add(known.touched(file)) }
-        // Changes that were synced are recorded at once. The others may be on the disk or not.
+        // Changes that were synced are recorded at once. The others may or may not be on the disk.
         let unresolvedNumbers = unresolved.compactMap { $0.notes.numbers?.lowerBound }
-        // Until the catalog has recorded touched files, the store answers for their old versions.
+        // While `editing` exists, the store accepts the old versions of touched files, so it must exist until the
+        // catalog has recorded the new ones.
         withExtendedLifetime(editing) { known.complete(noted.keeping(Set(unresolvedNumbers)), synced) }
         known.keep(unresolved: unresolved, in: store)
         return (failures, self.kept)
@@ -100,7 +101,7 @@ struct ChangeBatch {
 
     /// Notes where the replaced file is kept in the trash.
     ///
-    /// - Returns: the change that has to be noted for that.
+    /// - Returns: the change of the replaced file that the note describes; nil if no file is kept.
     private mutating func keep(
         _ plan: ChangePlan, _ kept: KeptFile?, _ changes: inout KnownChanges
     ) -> IntendedChange? {
@@ -158,7 +159,7 @@ struct ChangeBatch {
             for (made, changes) in unsynced {
                 let hasFailed = failed.contains(made.index)
                 if !hasFailed { failures.append((made.index, error)) }
-                // A change that was refused has changed nothing.
+                // A change that failed and has no outcome to record has changed nothing, so it is not unresolved.
                 if !hasFailed || !changes.isEmpty { unresolved += made.noted }
             }
             syncFailure = error
@@ -174,7 +175,7 @@ extension ChangePlan {
 extension IntendedChange {
     /// What became of a change that failed and of which the catalog has no record.
     ///
-    /// - Throws: if that cannot be found out.
+    /// - Throws: if the outcome cannot be found out.
     fileprivate func outcome(in store: any StoredTree) throws(Failure) -> KnownChanges {
         guard let path = RelativePath(stored: path), let target = RelativePath(stored: target) else {
             return KnownChanges()
@@ -183,8 +184,8 @@ extension IntendedChange {
         return outcome(try store.object(at: path), other, mayBeTold: false)
     }
 
-    /// What a failed change has done to its file, for `RecentChanges`. A file that kept its path may have had a second
-    /// name for a moment. That changes its attributes, but the file is not at the target.
+    /// What a failed change has done to its file, for `RecentChanges`. If a file that should move has kept its path,
+    /// only its attributes count as changed: it may have had a second name for a moment.
     fileprivate func recent(as outcome: KnownChanges) -> IntendedChange {
         guard [.move, .keep, .folder].contains(form), outcome.moves.isEmpty, outcome.kept.isEmpty else { return self }
         return IntendedChange(.attributes, path, before: before, at: moment)

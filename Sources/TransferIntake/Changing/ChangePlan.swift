@@ -8,17 +8,17 @@ struct ChangePlan {
     let index: Int
     let planned: PlannedChange
 
-    /// What the catalog has to record of the replaced file; nil if it does not know that file.
+    /// What the catalog has to record of the replaced file; nil if no file is replaced, or if it is not kept.
     let keeping: IntendedChange?
 
-    /// What the catalog has to record of the change; nil if the catalog knows nothing that is changed.
+    /// What the catalog has to record of the change; nil if the change affects nothing that the catalog can know.
     let intended: IntendedChange?
 
     /// - Parameters:
     ///   - trashed: the path in the trash for something that is discarded.
     ///   - batch: the trash batch that keeps replaced files; nil if they are not kept.
     ///   - moment: the current time; UTC, in nanoseconds since 1970.
-    /// - Throws: if what is there does not allow the change.
+    /// - Throws: if the objects at the paths of the change do not allow it.
     init(
         _ index: Int, _ change: TreeChange, trashed: RelativePath?, keepingIn batch: TrashBatch? = nil,
         at moment: Int64, in store: any StoredTree
@@ -55,7 +55,7 @@ struct ChangePlan {
         return found
     }
 
-    /// - Returns: nil if what is there is what the change would make, because a client may repeat a change.
+    /// - Returns: nil if the path already has what the change would make there, so that a client can repeat the change.
     private static func compare(
         _ change: TreeChange, _ version: FileVersion, in store: any StoredTree
     ) throws(Failure) -> ComparedFile? {
@@ -86,7 +86,7 @@ struct ChangePlan {
         }
     }
 
-    /// In the catalog, a replaced file is moved to the trash.
+    /// For the catalog, a replaced file that is kept is moved to the trash.
     private static func keeping(
         _ place: TrashPlace, _ source: FoundObject?, at moment: Int64, in store: any StoredTree
     ) throws(Failure) -> IntendedChange? {
@@ -152,14 +152,14 @@ struct ChangePlan {
 }
 
 extension TreeChange.Attributes {
-    /// The time of modification, as versions of files have it.
+    /// The time of modification, in the form of `ContentVersion.revision`.
     fileprivate var revision: Int64? {
         modified.map { $0.seconds &* 1_000_000_000 &+ Int64($0.nanoseconds) }
     }
 }
 
 extension TreeChange {
-    /// Whether the change makes something at a path that may be free.
+    /// Whether the change makes something new at its path, which can be free.
     fileprivate var makesName: Bool {
         switch self {
         case .folder, .link, .hardLink: true
@@ -176,7 +176,7 @@ extension TreeChange {
         }
     }
 
-    /// Paths that are looked up before the change is made. Changes that are only planned must not affect them.
+    /// Paths that are looked up before the change is made. Earlier changes of the same batch must not affect them.
     var looked: [RelativePath] {
         switch self {
         case .folder(let path, let replaces, _, _), .link(let path, _, let replaces, _, _): replaces ? [path] : []
@@ -186,10 +186,10 @@ extension TreeChange {
         }
     }
 
-    /// The same, but nil if the file at the path is the source itself under another name: nothing is replaced then, and
-    /// a second name in the trash would change the file's version.
+    /// The path at which the change replaces something. Nil also if the file at the path is the source itself under
+    /// another name: in that case nothing is replaced, and a second name in the trash would change the file's version.
     ///
-    /// - Parameter source: what gets the path.
+    /// - Parameter source: the object that gets the path.
     fileprivate func replaced(by source: FoundObject?, in store: any StoredTree) throws(Failure) -> RelativePath? {
         guard let path = replaced, let source else { return replaced }
         return try store.object(at: path)?.version.object == source.version.object ? nil : path
@@ -204,7 +204,7 @@ extension TreeChange {
         }
     }
 
-    /// Paths at which there is something else after the change.
+    /// Paths that the change affects, including those in the trash.
     ///
     /// - Parameters:
     ///   - trashed: the path in the trash for something that is discarded.
@@ -224,7 +224,7 @@ extension TreeChange {
     }
 }
 
-/// A set of paths, which can say whether another path is among them, above or below one.
+/// A set of paths that can tell whether another path is in the set, or above or below a path of the set.
 struct TouchedPaths: Sendable {
     private var paths: Set<RelativePath> = []
     private var above: Set<RelativePath> = []
@@ -235,10 +235,10 @@ struct TouchedPaths: Sendable {
         while let folder = next, above.insert(folder).inserted { next = folder.parent }
     }
 
-    /// Whether the path is one of them.
+    /// Whether the path is in the set.
     func contains(_ path: RelativePath) -> Bool { paths.contains(path) }
 
-    /// Whether the path is one of them, or lies below one.
+    /// Whether the path is in the set, or below a path of the set.
     func hold(_ path: RelativePath) -> Bool {
         var next: RelativePath? = path
         while let folder = next {
@@ -248,7 +248,7 @@ struct TouchedPaths: Sendable {
         return false
     }
 
-    /// Whether the path is one of them, or above or below one.
+    /// Whether the path is in the set, or above or below a path of the set.
     func meet(_ path: RelativePath) -> Bool {
         above.contains(path) || hold(path)
     }

@@ -62,7 +62,7 @@ package final class TreeChanges {
         return results
     }
 
-    /// Whether the same path has gone to this trash batch before.
+    /// Whether the change failed because this part of the trash already has something under the same path.
     private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<TreeChange.Done, Failure>)
         -> Bool
     {
@@ -71,7 +71,7 @@ package final class TreeChanges {
         return keepsReplaced && (change.replaced.map { intake.store.exists(.trash(batch, $0)) } ?? false)
     }
 
-    /// Makes the changes at the front that do not depend on one another, but at least one.
+    /// Makes the first changes, up to the first one that depends on an earlier one, but at least one change.
     ///
     /// - Parameter batch: the trash batch for discarded and replaced files.
     private func performSome(
@@ -140,7 +140,7 @@ extension TreeChange {
         }
     }
 
-    /// The paths between which the change moves something.
+    /// The path from which the change moves something, and the path to which it moves it; nil if it moves nothing.
     ///
     /// - Parameter trashed: the path in the trash for something that is discarded.
     fileprivate func moved(to trashed: RelativePath?) -> (RelativePath, RelativePath)? {
@@ -151,7 +151,7 @@ extension TreeChange {
         }
     }
 
-    /// The file that gets another time of modification.
+    /// The path of the file whose time of modification the change can set; nil if it sets none.
     fileprivate var restamped: RelativePath? {
         switch self {
         case .set(let path, let attributes, _): attributes.modified == nil ? nil : path
@@ -160,7 +160,7 @@ extension TreeChange {
         }
     }
 
-    /// Whether a folder gets another path, with everything in it.
+    /// Whether the change can give a folder another path, together with everything in it.
     fileprivate var movesFolders: Bool {
         switch self {
         case .move, .discard: true
@@ -198,10 +198,10 @@ package final class StoredRemovals {
         return try remover.begin(path, isRecursive: isRecursive, of: version)
     }
 
-    /// Removes some of it.
+    /// Continues a removal, for at most `namesAtOnce` names.
     ///
     /// - Parameter files: receives the number of removed files, even if this throws.
-    /// - Returns: whether all is removed; then `commit` has to follow.
+    /// - Returns: whether everything is removed; in that case the caller has to call `commit`.
     package func goOn(_ removal: any TreeRemoval, gone files: inout UInt64) throws(Failure) -> Bool {
         defer { files += forget(removal.takeRemoved()) }
         return try removal.step(Self.namesAtOnce)
@@ -213,8 +213,8 @@ package final class StoredRemovals {
     /// Makes the completed removals durable.
     package func commit() throws(Failure) { try remover?.commit() }
 
-    /// Forgets removed files. Another client may store a file at one of these paths meanwhile. That file stays known:
-    /// it is the object at the path, or it was acknowledged after `moment`.
+    /// Forgets removed files. If another client stores a file at one of these paths meanwhile, that file stays in the
+    /// catalog: it is the object that is at the path now, or it was acknowledged after `moment`.
     ///
     /// - Returns: the number of files.
     private func forget(_ files: [RemovedFile]) -> UInt64 {
@@ -254,7 +254,7 @@ final class RecentChanges: Sendable {
         let revision: Int64?
     }
 
-    /// Changes that are kept. A publication is recorded within milliseconds.
+    /// The most changes that are kept. They suffice, because a publication is recorded within milliseconds.
     private static let capacity = 256
 
     private let last = Locked<[Change]>([])
@@ -288,7 +288,7 @@ final class RecentChanges: Sendable {
     func course(of path: RelativePath, since moment: Int) -> Course? {
         last.withLock { changes in
             var course = Course(place: path)
-            // Changes that are not kept any more may have concerned it.
+            // If changes since that moment are no longer kept, some of them may have concerned the file.
             var isMet = (changes.first?.number ?? 0) > moment
             for change in changes where change.number >= moment {
                 if change.target == course.place || change.path == course.place { isMet = true }

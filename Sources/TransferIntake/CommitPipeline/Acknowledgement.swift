@@ -5,7 +5,7 @@ import TransferPorts
 /// `isDurable`.
 ///
 /// Only `CommitPipeline` can make one: from an upload that was published, signed and recorded, or from an earlier
-/// upload for which everything still holds that a new one would promise.
+/// upload, if everything that a new acknowledgement would promise still holds for it.
 package struct Acknowledgement: Equatable, Sendable {
     package let id: UploadID
 
@@ -30,20 +30,21 @@ package struct Acknowledgement: Equatable, Sendable {
     /// What the upload has replaced at its path.
     package let replaced: Replacement
 
-    /// The trash batch that has the replaced file; nil if no batch has it, or if that is not known any more.
+    /// The part of the trash that has the replaced file; nil if no file was kept, or if the server no longer knows the
+    /// part.
     package let trash: TrashBatch?
 
     /// What an upload has replaced.
     package enum Replacement: Equatable, Sendable {
         /// The path was free, or had the same content already.
         case nothing
-        /// A file with the same content, which the disk had lost or which may not have been durable.
+        /// A file with the same content, because the disk had lost that content or the file may not have been durable.
         case itself
         /// Other content, which the client wanted to replace.
         case other
     }
 
-    /// A receipt with a signature of its own. Receipts that are made together are in `CommitPipeline.Ended.signedBatch`
+    /// A receipt with a separate signature. Receipts that are made together are in `CommitPipeline.Ended.signedBatch`
     /// instead.
     package internal(set) var receipt: [UInt8]?
 
@@ -57,7 +58,8 @@ package struct Acknowledgement: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - run: the push of the connection that repeats the upload. In the push that stored it, it is a replay.
+    ///   - run: the push of the connection that repeats the upload. If the same push has stored the upload, the result
+    ///     is `committed` again.
     ///   - kind: the kind that the client declares now.
     init(again upload: CommitPipeline.StillStored, run: UInt64?, kind: ContentKind) {
         let entry = upload.entry
@@ -108,7 +110,7 @@ package enum UploadOutcome: Equatable, Sendable {
         if case .refused(let error, _) = self { error.retryAfter } else { nil }
     }
 
-    /// Bytes of content that the server received; if acknowledged, those that are stored.
+    /// Bytes of content that the server received; for an acknowledged upload, the bytes that are stored.
     package var size: UInt64 {
         switch self {
         case .acknowledged(let acknowledgement): acknowledgement.size
@@ -145,8 +147,8 @@ package enum UploadOutcome: Equatable, Sendable {
     }
 }
 
-/// A file that a publication has left under a path, and its owner in the catalog. Uploads and copies both make their
-/// records from it, so they follow the same rule of ownership.
+/// A file that a publication has left under a path, and its owner in the catalog. The records of uploads and of copies
+/// are both made from it, so that both follow the same rule of ownership.
 struct PublishedFile {
     let path: RelativePath
 
@@ -188,8 +190,9 @@ struct PublishedFile {
     /// - Parameters:
     ///   - kind: the kind that the client declares.
     ///   - isDurable: whether content and name are synced.
-    ///   - begun: when the client began, in nanoseconds since 1970 (UTC); so is `moment`, when it was published.
-    ///   - run: the push that it belongs to.
+    ///   - begun: when the client began; `moment` is when the file was published. Both are UTC, in nanoseconds since
+    ///     1970.
+    ///   - run: the push that the publication belongs to; nil if it belongs to none.
     func entry(
         of publication: Publication, _ kind: ContentKind, isDurable: Bool, by caller: Caller, begun: Int64,
         at moment: Int64, run: UInt64? = nil

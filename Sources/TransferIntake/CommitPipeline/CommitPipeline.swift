@@ -10,7 +10,8 @@ struct VerifiedUpload {
     let upload: OpenUpload
     var publication: Publication
 
-    /// What it claims before it is published; nil if no other connection can complete its id.
+    /// The claim on the upload's id, which is made before the upload is published; nil if no other connection can
+    /// complete an upload with this id.
     let claim: RecentResults.Claim?
 
     /// Room reserved in the client's quota for what the upload leaves beside its content; nil for a client without
@@ -30,9 +31,9 @@ package struct EndedUpload {
 /// release. Each step requires the proof that the step before it returns, and only the last one makes an
 /// acknowledgement, so none can be made early.
 ///
-/// What a directory has published when `publish` returns stays published, so the uploads of several calls are
-/// delivered, signed and recorded together. A store that publishes in a transaction commits it with mail and records
-/// within `publish` (`Settlement`); only the release waits for `acknowledge`.
+/// A store in a directory has published its uploads for good when `publish` returns, so the uploads of several calls
+/// are delivered, signed and recorded together. A store that publishes in a transaction commits it with mail and
+/// records within `publish` (`Settlement`); only the release waits for `acknowledge`.
 ///
 /// Used by one thread at a time.
 package final class CommitPipeline {
@@ -77,19 +78,20 @@ package final class CommitPipeline {
         let uploads: [Published]
         let signedBatch: SignedBatch?
 
-        /// The moments of the uploads that have entries.
+        /// `RecentChanges.moment` of each upload that has an entry for the catalog.
         var moments: [Int] { uploads.compactMap { upload in upload.entry.map { _ in upload.moment } } }
     }
 
-    /// Proof that the catalog was asked to record all of a batch. That may have failed, which costs the memory of the
-    /// uploads but not the uploads. For a store that publishes in a transaction: proof that this is committed, or that
-    /// its uploads have failed.
+    /// Proof that the catalog was asked to record a whole batch. If the catalog failed, the uploads stay stored, but
+    /// the server does not remember them. With a store that publishes in a transaction: proof that the transaction is
+    /// committed, or that its uploads have failed.
     fileprivate struct Recorded {
         let uploads: [Published]
         let signedBatch: SignedBatch?
     }
 
-    /// The same for one stored upload. An acknowledgement can only be made from it.
+    /// Proof that the catalog was asked to record one stored upload. An acknowledgement can only be made from this
+    /// proof.
     struct RecordedUpload {
         let intent: UploadIntent
         let stored: Published.Stored
@@ -99,12 +101,12 @@ package final class CommitPipeline {
         }
     }
 
-    /// At this number of uploads or bytes, no more are awaited to share a signature. Making and verifying a signature
-    /// takes as long as 50 receipts or 200 KB of content, so its share is small by then. A client may have four times
-    /// as many uploads on the way.
+    /// When this many uploads or bytes are published, they are signed without waiting for more. Making and verifying a
+    /// signature takes as long as 50 receipts or 200 KB of content, so its share of the work is small by then. A client
+    /// can have four times as many uploads on the way.
     private static let mostUnsigned = (uploads: 1024, bytes: UInt64(8 << 20))
 
-    /// Bytes of paths and notes at which uploads are published or signed.
+    /// At this many bytes of paths and notes, uploads are published or signed without waiting for more.
     static let mostNames = 256 << 10
 
     private let intake: Intake
@@ -174,9 +176,9 @@ package final class CommitPipeline {
 extension CommitPipeline {
     /// What a call of `publish` has done.
     package struct Publishing {
-        /// Uploads that were refused, or that another connection has completed or completes.
+        /// Uploads that were refused, or that another connection has completed or is completing.
         package fileprivate(set) var ended: [EndedUpload] = []
-        /// Files whose content the disk had lost and that have it again.
+        /// Files whose content the disk had lost and an upload has restored.
         package fileprivate(set) var healed: [RelativePath] = []
         /// Whether any upload was passed to the store.
         package fileprivate(set) var hasPublished = false
@@ -184,7 +186,7 @@ extension CommitPipeline {
 
     /// Publishes the verified uploads with one pass of syncs.
     ///
-    /// - Parameter refusal: why the client may store nothing more; nil if it may.
+    /// - Parameter refusal: why the client may store nothing more; nil if it may store more.
     func publish(
         for caller: Caller, unless refusal: Refusal?, run: UInt64?, receipts: inout RepeatedReceipts
     ) -> Publishing {
@@ -330,8 +332,7 @@ extension CommitPipeline {
 
     /// Puts all mail of a batch into the mailboxes, in one transaction.
     ///
-    /// - Parameter batch: the open transaction that takes the mail; nil if the mailboxes have a transaction of their
-    ///   own.
+    /// - Parameter batch: the open transaction that takes the mail; nil if the mailboxes have a separate transaction.
     private func deliver(_ published: [Published], in batch: OpenBatch?) -> Delivered {
         let mails = published.indices.compactMap { index in published[index].mail.map { (index, $0) } }
         guard !mails.isEmpty else { return Delivered(uploads: published) }
@@ -400,7 +401,7 @@ extension CommitPipeline {
 }
 
 extension Result<PublicationOutcome, Failure> {
-    /// The file whose content the disk had lost and that has it again.
+    /// The file whose content the disk had lost and this upload has restored.
     fileprivate var healedPath: RelativePath? { if case .success(.healed(let path, _)) = self { path } else { nil } }
 }
 
@@ -415,7 +416,7 @@ extension CommitPipeline.Published {
     ) {
         let (upload, publication) = (verified.upload, verified.publication)
         self.upload = upload
-        // The size that was verified; that of the upload may differ.
+        // The size of the verified content, from which `upload.size` may differ.
         let size = publication.size
         let file: PublishedFile
         switch outcome {
@@ -445,7 +446,7 @@ extension CommitPipeline.Published {
     fileprivate func keep(_ share: ClientShare) {
         guard case .stored(let stored) = ending else { return }
         guard stored.mail == nil else { return share.keepAll() }
-        // The name existed before and is paid for, but the catalog has one more row.
+        // The client has already paid for the name, which existed before, but the catalog has one more row.
         guard stored.isNew, stored.replaced == .nothing || stored.trash != nil else {
             return share.keep(names: 0, bytes: QuotaPrice.row(stored.entry.path))
         }

@@ -2,8 +2,8 @@ import TransferMail
 import TransferModel
 import TransferPorts
 
-/// A batch whose publication is an open transaction. It adds mail and records to the transaction, and updates what the
-/// process knows of them when that is committed.
+/// A batch whose publication is an open transaction. It adds mail and records to the transaction. When the transaction
+/// is committed, it updates what the process remembers of them.
 final class OpenBatch {
     private let settlement: any Settlement
     private let intake: Intake

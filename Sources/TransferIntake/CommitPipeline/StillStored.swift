@@ -33,9 +33,9 @@ extension CommitPipeline {
 
 extension Intake {
     /// The earlier acknowledgement of an upload, if all that a new one would promise still holds. Only the version of
-    /// the stored file is compared, because a request of a few bytes must not cost more than a look. A file that was
-    /// touched or copied, for which only reading could tell, counts as unknown. So does a file that is not durable, if
-    /// the store syncs now: then its content is sent once more.
+    /// the stored file is compared, because a request of a few bytes must not make the server read a file. A file that
+    /// was touched or copied counts as unknown, because only reading it could show that it is the same. So does a file
+    /// that is not durable, if the store syncs now: the client then sends its content once more.
     ///
     /// - Parameter hasRotten: whether any stored file may be known to be rotten; if so, each file is looked up.
     func stillStored(
@@ -61,7 +61,7 @@ extension Intake {
         return interval
     }
 
-    /// The same for many uploads at once, in their order.
+    /// The earlier acknowledgements of many uploads, in their order, as far as they still hold.
     ///
     /// - Returns: one element for each; in a copied directory perhaps only for the first ones, because files are read.
     func stillStored(
@@ -92,7 +92,7 @@ extension Intake {
             pending.compactMap { index in
                 versions[index].flatMap { version in promised[index].map { ($0.path, version) } }
             })
-        // Includes those that another thread has adopted just before.
+        // These entries include files that another thread has adopted just before.
         let adopted = known.entries(for: pending.map { ids[$0] }).map { entry in
             entry.flatMap { self.promised($0, function, to: caller) }
         }

@@ -212,7 +212,7 @@ extension Caller {
     }
 }
 
-/// Identifies a client in the catalog. Names cannot do that: two clients may have the same one, and names change.
+/// Identifies a client in the catalog. Names cannot do that: two clients can have the same name, and names change.
 enum CallerID {
     /// - Returns: nil for clients without a key, token or listener. The owner's key gives the same number when it is in
     ///   the list of keys.

@@ -73,7 +73,7 @@ extension UploadIntent {
     /// Whether the upload is addressed to people and has no path of its own.
     var isMail: Bool { !recipients.isEmpty }
 
-    /// The least bytes that the upload can have; without a declared size, where its part ends.
+    /// The fewest bytes that the whole upload can have, according to what the client declares of it or of this part.
     var leastSize: UInt64 {
         if case .append(let append) = extent { return max(append.offset.addingClamped(size ?? 0), append.total ?? 0) }
         guard case .part(let part) = extent else { return size ?? 0 }
@@ -110,8 +110,8 @@ extension UploadIntent {
     }
 }
 
-/// Where a part belongs in its upload. A part is whole blocks, so that its block digests are those of the upload, or a
-/// piece of one block.
+/// Where a part belongs in its upload. A part either consists of whole blocks, so that its block digests are those of
+/// the upload, or is a piece of one block.
 package struct UploadPart: Equatable, Sendable {
     /// The id of the upload; the part has an id of its own.
     package var upload: UploadID

@@ -34,7 +34,7 @@ package final class Adoption: Sendable {
         package var unreadable = 0
         /// Bytes of content that were read.
         package var bytes: UInt64 = 0
-        /// Whether it waits because the disk or the catalog fails.
+        /// Whether the adoption waits because the disk or the catalog fails.
         package var isWaiting = false
 
         package init() {}
@@ -92,7 +92,7 @@ package final class Adoption: Sendable {
     /// be read.
     private static let mostRemembered = 1 << 16
 
-    /// The most files that are read before others.
+    /// The most files that are remembered in `State.wanted`.
     private static let mostWanted = 256
 
     /// Nanoseconds between two passes. The pause doubles from one second to ten minutes.
@@ -171,8 +171,8 @@ extension Adoption {
         }
     }
 
-    /// Marks of rot by path, for files in the copy that are as the original's rotten files were. Each is kept until the
-    /// file is read, because a backup may be from before the rot.
+    /// Marks of rot for files of the copy, by path: each of these files looks like a rotten file of the original. A
+    /// mark is kept until the file is read, because a backup can be older than the rot.
     private func rottenFiles() throws(RecordsError) -> [RottenFile] {
         try records.rottenPaths().compactMap { path, file in
             guard let path = RelativePath(stored: path), let version = store.version(at: path),
@@ -204,7 +204,7 @@ extension Adoption {
     /// Looks at some more paths, and reads some files.
     ///
     /// - Parameter progress: receives the size of every piece that was read, in bytes, and may block. It is not called
-    ///   for what a client waits for.
+    ///   for files that a client waits for.
     package func step(_ progress: (Int) -> Void = { _ in }) -> Step {
         stepping.withLock { _ in
             guard !isStopped.load(ordering: .acquiring) else { return .over }
@@ -277,7 +277,7 @@ extension Adoption {
         let isOver = state.withLock { state in
             let moves = known.recentChanges.moves
             guard state.moves != moves || !state.unreadable.isEmpty else { return true }
-            // An adopted file costs only a look, and is not read again.
+            // In the next pass, adopted files are only looked at, and not read again.
             (state.moves, state.cursor, state.progress.compared) = (moves, [], 0)
             state.pause = min(max(state.pause &* 2, Self.pauses.lowerBound), Self.pauses.upperBound)
             state.next = known.clock.monotonic().addingReportingOverflow(state.pause).partialValue
@@ -348,7 +348,8 @@ extension Adoption {
             if !candidate.functions.isEmpty {
                 switch readings.popFirst() ?? .left {
                 case .read(candidate.version, let found): digests += found
-                // The path has another file by now, which the catalog knows as such.
+                // The file was replaced or changed meanwhile. The catalog knows a file that this server has stored in
+                // its place.
                 case .read, .changed: continue
                 case .left:
                     isWhole = false
@@ -394,8 +395,8 @@ extension Adoption.Candidate {
         for digest in digests where entries.contains(where: { $0.digest == digest && $0.mayBeCopied(to: version) }) {
             result.files.append(AdoptedFile(path: path.string, digest: digest, version: version))
         }
-        // As in a scrub, the newest entry counts. A file that is newer than the mark may be an upload that is not
-        // recorded yet.
+        // As in a scrub, the newest entry decides. A file that is newer than the directory's mark may belong to an
+        // upload that is not recorded yet, so it does not count as rotten.
         let last = entries.max { $0.committed < $1.committed }
         if let home, version.touch < home.touch, let last, let digest = last.digest, last.mayBeCopied(to: version),
             result.files.isEmpty, !entries.contains(where: { $0.version == version }),
@@ -412,7 +413,7 @@ extension Adoption.Candidate {
 extension Adoption {
     /// The result for a file that a client asks for.
     enum Answer: Equatable, Sendable {
-        /// The catalog says what is known of the file.
+        /// The file need not be read any more: the catalog has what is known of it.
         case known
 
         /// The file is too large to be read while the client waits, and is read next. The value says when to ask again.

@@ -16,17 +16,17 @@ package final class FolderComparison {
     private let query: KnownFiles.Query
     private var next: [UInt8]
     private var hasRotten: Bool
-    /// Whether all that was recorded before is indexed.
+    /// Whether this comparison has already made the catalog index the latest uploads.
     private var hasIndexed = false
     /// Number of uploads and folders that were looked at.
     private var looked = 0
-    /// The most that may be looked at for the number of files that the client declares. It is more than that number,
-    /// because some uploads of a file were replaced, or are of other clients.
+    /// The most uploads and folders that are looked at before the comparison gives up. They are more than the files
+    /// that the client declares, because some uploads of a file were replaced, or belong to other clients.
     private let most: Int
 
-    /// The most uploads to look at: for any question, for each file in it, and in all. If a file was replaced often,
-    /// its first 64 uploads are read, and the newest 64 in each state (`FolderQuery`). The bound for all is what a
-    /// folder of a million files has that were replaced a few times.
+    /// The numbers from which `most` is computed: for any comparison, for each declared file, and at most for all
+    /// files. If a file was replaced often, its first 64 uploads are read, and the newest 64 in each state
+    /// (`FolderQuery`). The number for all files is that of a folder of a million files that were replaced a few times.
     private static let looks = (atLeast: 4096, forEach: 3 * 64, inAll: 1 << 22)
 
     /// The newest upload of each file, by any client.
@@ -78,7 +78,7 @@ package final class FolderComparison {
         return true
     }
 
-    /// Uploads that were recorded a moment ago cannot be found by their folder yet. Indexing them costs a sync, so it
+    /// Uploads that were recorded a moment ago cannot be found by their folder yet. Indexing them costs a sync, so that
     /// is done once, and only if the answer would be no.
     ///
     /// - Returns: whether the comparison was started again.
@@ -126,7 +126,7 @@ package final class FolderComparison {
         if let own { self.own.add(caller.outer(own.id), own.name) }
     }
 
-    /// Whether the acknowledgement promises what a new one would.
+    /// Whether the acknowledgement promises what a new one would promise.
     private func promises(_ file: KnownFile) -> Bool {
         file.function == function && (file.isDurable || intake.store.durability != .commit)
     }
@@ -143,7 +143,7 @@ package struct DirectoryMark: Sendable {
     /// Reads the identity of the directory; nil if it has no mark, or if the mark cannot be read.
     let read: @Sendable () -> DirectoryHome?
 
-    /// Marks the directory anew, durably.
+    /// Writes a new mark for the directory, durably.
     let make: @Sendable () -> Result<DirectoryHome, SystemError>
 
     /// - Parameters:

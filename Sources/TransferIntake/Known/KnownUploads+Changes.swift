@@ -69,7 +69,7 @@ extension KnownUploads {
         }
     }
 
-    /// The new version of a file that had a second name for a while.
+    /// What the catalog has to record of a file that had a second name for a while.
     func touched(_ file: TouchedFile) -> KnownChanges {
         let (before, after) = (file.versions.before, file.versions.after)
         let change = IntendedChange(.attributes, file.path.string, before: before, at: now)
@@ -77,8 +77,8 @@ extension KnownUploads {
         return change.outcome(FoundObject(.file, after), nil)
     }
 
-    /// Records the new versions of files that were about to be replaced and still have their paths. Until that is done,
-    /// the store answers for the old versions (`ContentStore.isAboutToGiveWay`).
+    /// Records the new versions of files that were about to be replaced and still have their paths. Until they are
+    /// recorded, the store still accepts the old versions (`ContentStore.isAboutToGiveWay`).
     func restamp(_ batch: PublishedBatch) {
         guard !batch.touched.isEmpty else { return }
         var changes = KnownChanges()
@@ -163,7 +163,7 @@ extension Failure {
 /// Noted changes of which it is not certain that they are on the disk: an earlier server did not finish them, or their
 /// sync has failed.
 ///
-/// A note says what was at a path when it was made. If another change put something else there, the note would be
+/// A note says what was at a path when the note was made. If another change put something else there, the note would be
 /// applied to the wrong file. So the server resolves these changes before it notes others: it makes their names
 /// durable, records what is at their paths, and removes the notes. Until that succeeds, other changes of these paths
 /// are refused. Uploads are not, because the catalog distinguishes what arrived after a note from what was there
@@ -286,16 +286,17 @@ extension KnownUploads {
         _ changes: [NotedChange], told: Set<Int64>, in store: any TreeChanging
     ) -> UnresolvedChanges.Outcome {
         var result = UnresolvedChanges.Outcome()
-        // Changes that are not recorded yet were made before these.
+        // Changes in `untold` were made before these, so they have to be recorded first.
         guard tellUntold() == nil else { return result }
-        // A folder in doubt stays so, whatever is synced.
+        // A folder in doubt stays in doubt, whatever is synced.
         let doubted = Set(changes.filter { store.isDoubted($0.paths) }.compactMap(\.number))
         let others = changes.filter { change in !(change.number.map(doubted.contains) ?? false) }
-        // One pass for all of them. If it fails, a later sync of the same names would not report the failure again.
+        // All names are made durable in one pass: if it fails, a later sync of the same names would not report the
+        // failure again.
         let areDurable = others.isEmpty || store.confirmNames(of: others.flatMap(\.paths))
         for noted in changes {
             guard let number = noted.number else { continue }
-            // A note that cannot be read never will be.
+            // A note that cannot be read now can never be read, so it counts as resolved.
             let isOver = noted.change == nil || areDurable && !doubted.contains(number)
             guard isOver || !told.contains(number) else { continue }
             do throws(RecordsError) {

@@ -85,8 +85,9 @@ extension CatalogEntry {
 }
 
 extension [CatalogEntry] {
-    /// The entry that a file with the path of all of these is judged by: the one acknowledged last. If the file is
-    /// older than that one and is exactly the file of an earlier upload, it is judged by the earlier upload.
+    /// The entry by which a file at the common path of these entries is judged: the one that was acknowledged last. If
+    /// the file is older than that entry and is exactly the file of an earlier upload, the entry of the earlier upload
+    /// counts.
     fileprivate func acknowledged(as file: ContentVersion) -> CatalogEntry? {
         let last = self.max { $0.committed < $1.committed }
         guard let known = last?.version, file.mayBeEarlier(than: known) else { return last }

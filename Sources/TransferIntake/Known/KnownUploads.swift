@@ -96,7 +96,7 @@ package final class KnownUploads: Sendable {
 
     /// Claims the right to call `load` again.
     ///
-    /// - Returns: whether it has failed and `loadInterval` has passed since; true for one thread only.
+    /// - Returns: whether `load` has failed and `loadInterval` has passed since; of all threads, only one gets true.
     func claimLoading() -> Bool {
         let due = nextLoading.load(ordering: .relaxed)
         guard due < .max, clock.monotonic() >= due else { return false }
@@ -110,7 +110,7 @@ package final class KnownUploads: Sendable {
         return recorded([id]).first ?? nil
     }
 
-    /// The same for many ids at once, in their order.
+    /// The entries of many ids at once, in their order.
     func entries(for ids: [UploadID]) -> [CatalogEntry?] {
         var found = ids.map(recent.find)
         let others = found.indices.filter { found[$0] == nil && mayBeRecorded(ids[$0]) }
@@ -123,7 +123,8 @@ package final class KnownUploads: Sendable {
     private func mayBeRecorded(_ id: UploadID) -> Bool { isShared || filter.mayContain(id) }
 
     private func recorded(_ ids: [UploadID]) -> [CatalogEntry?] {
-        // Copied first, so that a change that is recorded meanwhile is not missed.
+        // The unrecorded changes are copied before the catalog is read, so that one that is recorded meanwhile is not
+        // missed.
         let untold = untold.withLock { $0 }
         do throws(RecordsError) {
             return try records.entries(for: ids).map { $0.map(untold.amended) }
@@ -255,9 +256,10 @@ package final class KnownUploads: Sendable {
         if records.hasUnindexed { index() }
     }
 
-    /// Writes what is left and closes the records, at the end of the server.
+    /// Writes what is not recorded yet and closes the records, when the server ends.
     package func close() {
-        // A closure that is scheduled to record them then finds nothing to write, and does not open the catalog again.
+        // If a closure is scheduled to record the unfinished uploads, it then finds nothing to write, and does not open
+        // the catalog again.
         recordUnfinished()
         _ = tellUntold()
         do throws(RecordsError) {
@@ -286,8 +288,8 @@ package final class KnownUploads: Sendable {
     /// The number and size of uploads in each state; nil if the catalog cannot be read.
     package func totals() -> [CatalogEntry.State: CatalogTotals]? { try? records.totals() }
 
-    /// A number above those of all receipts that were issued; 0 if the catalog cannot be read, so that only the clock
-    /// can give one.
+    /// A number above the numbers of all receipts that were issued; 0 if the catalog cannot be read, so that only the
+    /// clock can provide one.
     var receiptNumber: UInt64 {
         do throws(RecordsError) {
             return try records.receiptNumber
@@ -413,8 +415,8 @@ struct PublishedRecording {
 
     /// - Parameters:
     ///   - receipts: the batch of receipts whose numbers the entries have.
-    ///   - moments: for each entry `RecentChanges.moment` before its file was published. Another file may have had the
-    ///     same path before, and went elsewhere.
+    ///   - moments: for each entry `RecentChanges.moment` before its file was published. Earlier changes concern other
+    ///     files that had the same path before, and are ignored.
     ///   - marked: `KnownUploads.marks(of:)` before they were published.
     func record(
         _ entries: [CatalogEntry], with receipts: SignedBatch?, since moments: [Int], marked: [ContentVersion]
@@ -426,7 +428,7 @@ struct PublishedRecording {
         for (entry, moment) in zip(entries, moments) { add(changesOf: entry, since: moment, to: &changes) }
         guard !changes.isEmpty else { return }
         known.complete(.none, changes)
-        // The catalog has no rows that it could have changed.
+        // The catalog has no rows of these entries that it could change, so the entries in memory are replaced.
         if !isRecorded { known.recent.add(entries.compactMap { $0.restamped(by: changes) }) }
     }
 

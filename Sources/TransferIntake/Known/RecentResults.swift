@@ -3,9 +3,9 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The last acknowledged uploads, by id: a replay after a lost acknowledgement needs no query to the catalog, and is
-/// answered even if that fails. Also the ids that are being completed, so that a replay does not mistake what its own
-/// first attempt is about to publish for another's file.
+/// The last acknowledged uploads, by id, so that a replay after a lost acknowledgement needs no query to the catalog,
+/// and is answered even if the catalog fails. It also has the ids that are being completed: a replay must not mistake
+/// the file that its own first attempt is about to publish for another client's file.
 final class RecentResults: Sendable {
     /// The position of an entry.
     private struct Place: Equatable {
@@ -24,8 +24,8 @@ final class RecentResults: Sendable {
     }
 
     private struct State {
-        /// The batches by their growing numbers. Entries stay in their batch, because copying them would cost more than
-        /// everything else here.
+        /// The batches by number; newer batches have greater numbers. Entries stay in their batch, because copying them
+        /// would cost more than everything else here.
         var batches: [Int: Batch] = [:]
         var oldest = 0
         var next = 0
@@ -63,8 +63,8 @@ final class RecentResults: Sendable {
 
     /// Claims ids for completion. Each claim has to be released when its upload is added or has failed.
     ///
-    /// - Returns: the indices of refused claims: another connection completes the upload, or has completed it since it
-    ///   began.
+    /// - Returns: the indices of refused claims: another connection is completing the upload, or has completed it since
+    ///   `Claim.begun`.
     func claim(_ claims: [Claim]) -> [Int] {
         state.withLock { state in
             claims.indices.filter { index in
@@ -83,7 +83,7 @@ final class RecentResults: Sendable {
         }
     }
 
-    /// - Returns: the entry; nil if it is not known here.
+    /// - Returns: the entry; nil if it is not in memory.
     func find(_ id: UploadID) -> CatalogEntry? {
         state.withLock { state in
             guard let place = state.places[id], let entries = state.batches[place.batch]?.entries,
@@ -109,8 +109,8 @@ final class RecentResults: Sendable {
         }
     }
 
-    /// Forgets the entries with these paths, because the catalog has newer ones. An old copy of such an upload is still
-    /// refused by `claim`.
+    /// Forgets the entries with these paths, because the catalog has newer ones. `claim` still refuses older attempts
+    /// to complete these uploads.
     func forget(_ paths: Set<PathKey>) {
         state.withLock { state in
             for path in paths { state.forgotten.add(path, before: state.next, oldest: state.oldest) }
@@ -142,7 +142,7 @@ private struct ForgottenPaths {
     /// For each path, the number after the last batch whose entries are outdated.
     private var ends: [PathKey: Int] = [:]
     private var bytes = 0
-    /// All entries of earlier batches count as forgotten, because the catalog has them.
+    /// All entries of batches before this one count as forgotten, because the catalog has them.
     private var endOfAll = 0
 
     mutating func add(_ path: PathKey, before end: Int, oldest: Int) {
@@ -150,7 +150,7 @@ private struct ForgottenPaths {
         guard ends.count > RecentResults.capacity || bytes > RecentResults.mostBytes else { return }
         ends = ends.filter { $0.value > oldest }
         bytes = ends.keys.reduce(0) { $0 + $1.string.utf8.count }
-        // If this freed little memory, it would be repeated at every call.
+        // If this frees little memory, it would be repeated at every call, so all entries are forgotten instead.
         guard ends.count > RecentResults.capacity / 2 || bytes > RecentResults.mostBytes / 2 else { return }
         (ends, bytes, endOfAll) = ([:], 0, end)
     }
@@ -160,8 +160,8 @@ private struct ForgottenPaths {
     }
 }
 
-/// Files that uploads have replaced lately, and where they are kept. If an upload's file is replaced before its record
-/// is written, it is recorded where it is kept.
+/// Files that uploads have replaced lately, and where they are kept. If the file of an upload is replaced before the
+/// upload is recorded, the record gets the path where the file is kept.
 final class RecentKeeps: Sendable {
     private struct Keep {
         let path: String
@@ -174,7 +174,7 @@ final class RecentKeeps: Sendable {
         var older: [UInt64: Keep] = [:]
     }
 
-    /// Files in a generation. A publication is recorded within milliseconds.
+    /// The number of files in a generation. It suffices, because a publication is recorded within milliseconds.
     private static let generation = 4096
 
     private let state = Locked(State())
@@ -188,7 +188,7 @@ final class RecentKeeps: Sendable {
         }
     }
 
-    /// Finds where files are kept that had these paths.
+    /// Finds the places in the trash of files that had these paths.
     ///
     /// - Returns: one element for each file, in order; nil for a file that was not replaced lately.
     func places(of files: [(path: String, object: UInt64)]) -> [RelativePath?] {
@@ -211,12 +211,12 @@ final class UploadFilter: Sendable {
         var isLoaded: Bool
     }
 
-    /// Bits for each id. With three probes, one new id in two hundred is taken for a recorded one.
+    /// Bits for each id. With three probes, one new id in two hundred looks like a recorded one.
     private static let bitsPerID = 16
     private static let probes = 3
 
-    /// The smallest and the largest size in bits. 1 MiB has room for half a million ids; with more than eight million
-    /// in 16 MiB, more new ids are taken for recorded ones.
+    /// The smallest and the largest size in bits. 1 MiB suffices for half a million ids; if 16 MiB have more than eight
+    /// million ids, more new ids look like recorded ones.
     private static let sizes = 1 << 23...1 << 27
 
     private let state: Locked<State>

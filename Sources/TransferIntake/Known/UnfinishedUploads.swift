@@ -3,8 +3,8 @@ import TransferPorts
 import TransferSystem
 
 /// The multipart uploads that have begun and have no acknowledgement, as they were declared last. They are written to
-/// the records later, and no client waits for that. Each is written once when it begins and again when it is declared
-/// otherwise, however many connections bring it.
+/// the records later, and no client waits for that. Each is written once when it begins, and again when its declaration
+/// changes, however many connections send its parts.
 final class UnfinishedUploads: Sendable {
     /// The party whose places are counted: a client, or all clients without a key or token in one network.
     enum Holder: Hashable {
@@ -37,7 +37,7 @@ final class UnfinishedUploads: Sendable {
     /// Where one more upload of a holder finds a place.
     enum Place: Equatable {
         case free
-        /// One of these uploads has to be given up: the oldest ones of the holder with the most, the oldest first.
+        /// One of these uploads has to be given up. They are the oldest uploads of one holder, the oldest first.
         case instead([UploadID])
     }
 
@@ -59,7 +59,7 @@ final class UnfinishedUploads: Sendable {
         private(set) var bytes = 0
         /// Uploads whose current state is not recorded.
         var waiting: Set<UploadID> = []
-        /// Whether a caller was asked to record them and has not begun to.
+        /// Whether a caller was asked to record the waiting uploads and has not begun to.
         var isAsked = false
 
         mutating func put(_ upload: UnfinishedUpload) {
@@ -109,17 +109,17 @@ final class UnfinishedUploads: Sendable {
 
     private let state = Locked(State())
 
-    /// The most uploads that are remembered: more than there may be parts in the store and multipart uploads in memory
-    /// together. An upload is forgotten with its parts.
+    /// The most uploads that are remembered: more than the parts in the store and the multipart uploads in memory can
+    /// be together. An upload is forgotten with its parts.
     private static let most = 32_768
 
-    /// Number of places: as many as a directory keeps.
+    /// Number of places: as many as the parts that a directory keeps.
     static let places = UnfinishedContent.mostParts
 
-    /// Places for one holder: an eighth.
+    /// Places for one holder: an eighth of all places.
     static let share = places / 8
 
-    /// Places for all holders without a name together: a quarter.
+    /// Places for all holders without a name together: a quarter of all places.
     static let namelessShare = places / 4
 
     /// The most bytes of paths in memory: 1 KiB for each place. One holder may use an eighth of that.
@@ -128,7 +128,7 @@ final class UnfinishedUploads: Sendable {
     /// The number of uploads that are examined when one has to be given up; connections may be working on some.
     private static let mostLooks = 64
 
-    /// Adds the uploads that the records have. Uploads that have begun here since are newer, and stay.
+    /// Adds the uploads that the records have. Uploads that have begun since the server started are newer, and stay.
     func add(_ uploads: [UnfinishedUpload]) {
         state.withLock { state in
             let old = uploads.sorted { $0.begun < $1.begun }
@@ -182,7 +182,7 @@ final class UnfinishedUploads: Sendable {
 
     /// Removes uploads that have their acknowledgement, which is recorded separately, or whose parts are gone.
     ///
-    /// - Returns: those that were known.
+    /// - Returns: the uploads that were in memory.
     @discardableResult
     func end(_ ids: some Sequence<UploadID>) -> [UnfinishedUpload] {
         state.withLock { state in
@@ -202,7 +202,7 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// Adds uploads again that could not be recorded. The next caller tries again.
+    /// Puts back uploads that could not be recorded. The next call of `takeWaiting` returns them again.
     func putBack(_ uploads: [UnfinishedUpload]) {
         state.withLock { state in
             for upload in uploads where state.uploads[upload.id] != nil { state.waiting.insert(upload.id) }
@@ -214,12 +214,12 @@ final class UnfinishedUploads: Sendable {
     /// - Parameters:
     ///   - ids: the uploads to look at; nil for all.
     ///   - isThere: whether an upload can be resumed; called without the lock.
-    /// - Returns: the forgotten ones.
+    /// - Returns: the ids of the forgotten uploads.
     func remove(_ ids: [UploadID]?, unless isThere: (UploadID) -> Bool) -> [UploadID] {
         let gone = end(state.withLock { state in ids ?? Array(state.uploads.keys) }.filter { !isThere($0) })
         return gone.compactMap { upload in
             guard isThere(upload.id) else { return upload.id }
-            // Another connection has begun the upload again meanwhile, when it was still known.
+            // Another connection has begun the upload again before it was removed here, so it stays.
             _ = begin(upload)
             return nil
         }

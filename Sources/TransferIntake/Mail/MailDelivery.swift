@@ -140,7 +140,7 @@ package final class MailDelivery: Sendable {
         }
     }
 
-    /// Mails beyond the limit are looked at when the next server starts.
+    /// Remembers mails in doubt. Mails beyond the limit are only looked at when the next server starts.
     private func doubt(_ mails: [Mail]) {
         doubtfulMail.withLock { doubtful in doubtful += mails.prefix(max(0, Self.mostDoubtful - doubtful.count)) }
     }

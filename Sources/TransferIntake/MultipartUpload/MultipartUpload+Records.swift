@@ -17,7 +17,7 @@ extension MultipartUpload {
 
     /// Called when a connection takes the upload over, also from connections to other servers.
     ///
-    /// - Throws: `incomplete` if another connection has done so at the same moment.
+    /// - Throws: `incomplete` if another connection has taken it over at the same moment.
     func beginEpoch() throws(Failure) {
         guard let records else { return }
         let recorded = try learn { () throws(Failure) in try records.takeOver(id) }

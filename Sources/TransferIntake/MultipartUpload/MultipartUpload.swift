@@ -4,8 +4,8 @@ import TransferPorts
 import TransferSystem
 
 /// An upload that arrives in parts, over any number of connections and in any order. Verified parts stay when their
-/// connection is lost; bytes that are not verified never count. An append upload is one as well: each request is a
-/// claim on all bytes behind those that are there (`claimEnd`).
+/// connection is lost; bytes that are not verified never count. An append upload is a multipart upload too: each
+/// request claims all bytes behind those that have arrived (`claimEnd`).
 ///
 /// ```
 ///   enter (MultipartUploads) ──► takeOver: what is there ──► claim ──► write ──► complete ──► … ──► finish: content and digest
@@ -51,7 +51,7 @@ package final class MultipartUpload: Sendable {
         var leaving: [PartClaim] = []
         /// Blocks that arrived in pieces and are being digested.
         var readings: [BlockReading] = []
-        /// Where the blocks begin that have been complete in pieces once, and were digested then or failed to be.
+        /// Offsets of the blocks that were once complete in pieces. Each was read then, whether or not that succeeded.
         var readBlocks: Set<UInt64> = []
         var isFinished = false
         /// Whether there is content of an earlier server that has not been read to the end.
@@ -79,7 +79,7 @@ package final class MultipartUpload: Sendable {
             return true
         }
 
-        /// Notes that what is read of this range no longer counts.
+        /// Notes that a connection writes to this range, so that what others have read of it no longer counts.
         mutating func overwrite(_ range: Range<UInt64>) {
             overwritten.append(range)
             guard overwritten.count > Self.mostOverwritten, let first = overwritten.map(\.lowerBound).min(),
@@ -125,7 +125,7 @@ package final class MultipartUpload: Sendable {
             return true
         }
 
-        /// - Returns: false if another connection has taken the claim over; that may wait for this call.
+        /// - Returns: false if another connection has taken the claim over; it can be waiting for this call.
         mutating func endWriting(_ claim: PartClaim) -> Bool {
             guard let index = claims.firstIndex(where: { $0.claim === claim }) else {
                 leaving.removeAll { $0 === claim }
@@ -265,7 +265,7 @@ package final class MultipartUpload: Sendable {
         return try made.get()
     }
 
-    /// Called with the lock held: waits until no thread writes under a claim on any of the bytes that was taken over.
+    /// Called with the lock held: waits until no thread writes under a revoked claim on any of these bytes.
     func waitForWriters(of range: Range<UInt64>) {
         while monitor.state.leaving.contains(where: { $0.range.overlaps(range) }) { monitor.wait() }
     }
@@ -274,7 +274,7 @@ package final class MultipartUpload: Sendable {
     /// handed out don't count, even if that connection has ended, nor do blocks behind an end that was declared
     /// meanwhile.
     ///
-    /// - Returns: the blocks that count. Every connection reads the same bytes of them.
+    /// - Returns: the blocks that count. A connection that has added one of them before has read the same bytes.
     func add(_ blocks: [SurveyedBlock]) -> [SurveyedBlock] {
         monitor.withLock {
             let blocks = blocks.filter { block in
@@ -322,7 +322,7 @@ package final class MultipartUpload: Sendable {
         guard !isPiece || monitor.state.parts.pieces < Self.mostPieces else { throw .tooManyPieces }
         let next = monitor.state.parts.contiguousEnd
         guard abilities.writesAnywhere || range.lowerBound == next else { throw .outOfOrder(next: next) }
-        // A newer connection may have come meanwhile.
+        // While the lock was released, a newer connection can have claimed the bytes.
         try check(range, connection)
         monitor.state.note(connection, run)
         monitor.state.revoke(range)
@@ -377,7 +377,7 @@ package final class MultipartUpload: Sendable {
 
     /// Digests a block of which every piece is verified. Called with the lock held; releases it while it reads. No
     /// connection has to wait for another's pieces. Each block is read once when it is complete, and once more at the
-    /// end if some of it was sent again; that costs no more than it cost the client to send it.
+    /// end if some of it was sent again; that costs no more than sending it cost the client.
     ///
     /// - Returns: nil if the block cannot be read.
     private func digest(_ block: Range<UInt64>, in staged: any StagedContent) -> [UInt8]? {
@@ -400,14 +400,14 @@ package final class MultipartUpload: Sendable {
 
     /// Gives up a claim.
     ///
-    /// - Parameter digests: those of the whole blocks at its front that were written, concatenated.
+    /// - Parameter digests: the concatenated digests of the whole blocks that were written at the front of the claim.
     func withdraw(_ claim: PartClaim, digests: [UInt8]) {
         let size = UInt64(digests.count / function.size) * UInt64(Limits.blockSize)
         // The content may end within a block, but there are digests of whole blocks only.
         let part = RecordedPart(claim.range.prefix(size), digests: digests)
         monitor.lock()
         defer { monitor.unlock() }
-        // What cannot be recorded does not count and is sent again.
+        // Blocks that cannot be recorded do not count, and the client sends them again.
         guard size > 0, (try? record(claim, adds: part)) != nil else {
             _ = monitor.state.release(claim)
             return
@@ -483,7 +483,7 @@ package final class MultipartUpload: Sendable {
     func end() -> (brought: UInt64, file: (any StagedContent)?)? {
         monitor.withLock {
             guard !monitor.state.isFinished else { return nil }
-            // Its client may have learnt of it, however short it is.
+            // An append upload is kept however short it is, because its client may know its address.
             let isAppend = monitor.state.appendUpload != nil
             let brought = isAppend ? .max : min(monitor.state.brought, monitor.state.parts.size)
             return (brought, close())

@@ -37,7 +37,7 @@ package final class MultipartUploads: Sendable {
 
     package var isEmpty: Bool { state.withLock { $0.isEmpty } }
 
-    /// Finds or makes the multipart upload with an id; the caller holds it until it leaves.
+    /// Finds or makes the multipart upload with an id; the caller holds it until it calls `leave`.
     ///
     /// - Parameters:
     ///   - total: bytes of the upload, if they are known.
@@ -65,8 +65,8 @@ package final class MultipartUploads: Sendable {
                         id: id, total: total, function: function, started: now, records: records),
                     accountHolder: accountHolder)
             if entry.connections == 0 { entry.accountHolder = accountHolder }
-            // Its file has no other name until it is published: opening it now would mean writing to acknowledged
-            // content.
+            // A finished upload keeps its file's name until it is published. Opening that file now would mean writing
+            // to content that is about to be acknowledged.
             guard !entry.multipart.isFinished else { throw .beingCompleted }
             entry.connections += 1
             entries[id] = entry
@@ -77,14 +77,14 @@ package final class MultipartUploads: Sendable {
             try multipart.check(total: total, function)
             return multipart
         } catch {
-            // Meanwhile it may have ended, and another one may have begun.
+            // Meanwhile the upload may have ended, and another one with the same id may have begun.
             state.withLock { if $0[id]?.multipart === multipart { $0[id]?.connections -= 1 } }
             throw error
         }
     }
 
     /// Whether the account holder may work on one more upload. Each may work on an eighth of the limit, and the last
-    /// eighth is reserved for those who work on none yet. Uploads without a connection do not count.
+    /// eighth is reserved for account holders that work on none yet. Uploads without a connection do not count.
     private static func leavesEnough(
         _ accountHolder: AccountHolder, _ entries: [UploadID: Entry], _ limit: Int
     ) -> Bool {

@@ -150,7 +150,7 @@ struct VerifiedParts {
         pieces += new.count(where: \.isPiece)
     }
 
-    /// Whether every one of the bytes is there.
+    /// Whether the parts have every one of the bytes.
     func cover(_ range: Range<UInt64>) -> Bool {
         var end = range.lowerBound
         for part in parts[indices(in: range)] {
@@ -160,7 +160,7 @@ struct VerifiedParts {
         return end >= range.upperBound
     }
 
-    /// Sets the digest of a block that is complete in pieces. The connection of each piece stays known.
+    /// Sets the digest of a block that is complete in pieces. It stays known which connection has sent each piece.
     mutating func complete(_ block: Range<UInt64>, digest: [UInt8]) {
         guard cover(block) else { return }
         let indices = indices(in: block)
@@ -209,7 +209,7 @@ struct VerifiedParts {
 
     /// The blocks that are complete in pieces and were not digested since the last piece arrived.
     ///
-    /// - Parameter total: bytes of the upload, all of which are there.
+    /// - Parameter total: bytes of the upload, all of which have arrived.
     func undigestedBlocks(of total: UInt64) -> [Range<UInt64>] {
         let size = UInt64(Limits.blockSize)
         return parts.filter { $0.isPiece && $0.beginsBlock && blockDigests[$0.block] == nil }.map { part in

@@ -84,7 +84,7 @@ final class PartUpload: OpenUpload {
         return .over(.staged(size: size, digest))
     }
 
-    /// Whole blocks stay, because nothing says that they arrived damaged.
+    /// Keeps whole blocks, because there is no sign that they arrived damaged.
     override func suspend() { withdraw(digests: blockDigests) }
 
     override func discard() { withdraw(digests: []) }
@@ -99,9 +99,9 @@ final class PartUpload: OpenUpload {
 final class MultipartEnd: OpenUpload {
     override func store(_ bytes: UnsafeRawBufferPointer, isHole: Bool) throws(Failure) { throw .contentOfEnd }
 
-    /// Only parts that were verified here count. That the content is stored under the path proves nothing about this
-    /// client, which may only know its size and digest; and comparing it would mean reading all of it for a request of
-    /// a few bytes.
+    /// Only parts that were verified on arrival count. That the content is stored under the path proves nothing about
+    /// this client, which may only know its size and digest; and comparing it would mean reading all of it for a
+    /// request of a few bytes.
     override func finish(_ end: DeclaredEnd) throws(Failure) -> UploadEnding {
         guard let total = intent.size, let multipart, let (staged, computed) = try multipart.finish(total: total) else {
             throw .missingParts

@@ -3,8 +3,8 @@ import TransferPorts
 
 /// The multipart and append uploads that one session works on.
 ///
-/// A multipart upload is entered with its first part here and left when the session ends. An append upload is left
-/// after each request, because the next request may come over another connection.
+/// A multipart upload is entered with the session's first part of it, and left when the session ends. An append upload
+/// is left after each request, because the next request may come over another connection.
 struct SessionMultiparts {
     /// The most multipart uploads that one connection may have under way; each holds a descriptor and a file.
     static let most = 64
@@ -18,14 +18,14 @@ struct SessionMultiparts {
         (self.intake, self.connection) = (intake, connection)
     }
 
-    /// Whether any of them is neither complete nor given up.
+    /// Whether any entered multipart upload is neither complete nor given up.
     var hasUnfinished: Bool { entered.values.contains { !$0.isFinished } }
 
     /// Whether the session has worked on the multipart upload, and it is not finished.
     func contains(_ id: UploadID) -> Bool { entered[id].map { !$0.isFinished } ?? false }
 
     /// The multipart or append upload that an upload is a part or a request of, or ends; nil for whole uploads, and for
-    /// the end of an upload that is not known.
+    /// the end of an upload that is not in memory.
     mutating func multipart(
         of admission: UploadAdmission, for accountHolder: AccountHolder
     ) throws(Failure) -> MultipartUpload? {
@@ -76,7 +76,8 @@ struct SessionMultiparts {
         return multipart
     }
 
-    /// Records the upload as unfinished, with what is declared now. No client waits for that.
+    /// Records the upload as unfinished, with what is declared now. The record is written later, so that no client
+    /// waits for it.
     private func noteUnfinished(_ id: UploadID, total: UInt64?, _ admission: UploadAdmission) {
         let (intent, caller) = (admission.intent, admission.caller)
         let upload = UnfinishedUpload(

@@ -93,7 +93,7 @@ enum UploadEnding {
 }
 
 extension OpenUpload {
-    /// When its client began this, in nanoseconds of the monotonic clock.
+    /// When the client began this upload, part or request, in nanoseconds of the monotonic clock.
     package final var started: Int64 { admission.started }
 
     /// When the whole upload began, in nanoseconds of the monotonic clock.
@@ -303,8 +303,8 @@ final class RepeatedUpload: OpenUpload {
 }
 
 extension Failure {
-    /// The upload is not in the state that its frames imply. Only a defect of this server can cause that, and it must
-    /// cost that upload alone.
+    /// The upload is not in the state that its frames imply. Only a defect of this server can cause that, and the
+    /// defect must not harm other uploads.
     static let notAdmitted = Failure(
         .storageFailed, "The server lost track of the upload because of a defect. Send the upload again.")
 

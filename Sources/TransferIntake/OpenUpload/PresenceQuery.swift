@@ -5,9 +5,10 @@ import TransferPorts
 package struct PresenceQuery {
     /// Where the blocks are found.
     enum Source {
-        /// Verified while this server received them.
+        /// The blocks are in memory: they were verified while this server received them.
         case memory(VerifiedParts)
-        /// In the store, which has to read them; and the indexes of blocks that have been returned.
+        /// The blocks are in the store, which has to read them; `returned` are the indexes of blocks that have been
+        /// returned.
         case content(any ContentSurvey, MultipartUpload, returned: Set<UInt64>)
     }
 
@@ -41,7 +42,7 @@ package struct PresenceQuery {
             return blocks(of: parts, without: [])
         case .content(var survey, let multipart, var returned):
             guard let found = try survey.step(threads: threads) else {
-                // Other connections may have sent some since this server started.
+                // Other connections may have sent blocks since this server started.
                 source = nil
                 return blocks(of: multipart.endReading(), without: returned)
             }

@@ -60,15 +60,15 @@ struct UploadAdmission {
     /// The client's quota; nil for a client that has none.
     var quota: Quota? { intake.quotas.quota(for: caller.grant) }
 
-    /// What the upload claims before it is published. A whole upload needs a claim as well, because the client may
-    /// repeat it in parts after its connection is lost. Parts have no claim, nor have append uploads, because no other
-    /// upload has their id.
+    /// The claim on the upload's id before the upload is published. A whole upload needs a claim as well, because the
+    /// client may repeat it in parts after its connection is lost. Parts and append uploads have no claim, because no
+    /// other upload has their id.
     var claim: RecentResults.Claim { .init(id: intent.id, begun: moment) }
 
     /// The name that the sender gives to mail, and the bytes of the note; nil for an upload that is no mail.
     var mailed: (name: String, note: Int)? { intent.isMail ? (clientPath, intent.note?.count ?? 0) : nil }
 
-    /// Bytes of memory for its names and note. The path is there twice, as the client and as the server names it.
+    /// Bytes of memory for its names and note. The path counts twice, as the client and as the server names it.
     var bytesOfNames: Int { clientPath.utf8.count + intent.path.utf8.count + (intent.note?.count ?? 0) }
 }
 
@@ -84,7 +84,7 @@ extension UploadAdmission {
         intent.path = try caller.pathForUpload(intent.path)
     }
 
-    /// Checks path and size against what the client may do by now.
+    /// Checks path and size against what the client may do now.
     ///
     /// - Parameters:
     ///   - refusal: why the client may do nothing more; nil if it may.
@@ -109,7 +109,7 @@ extension UploadAdmission {
         if intent.leastSize > limit { throw .uploadTooLarge(limit) }
         if intent.isMail {
             try intake.mail.admit(intent, from: caller)
-            // No other upload can have that place, so nothing there is replaced.
+            // No other upload can have this path, so no file is replaced.
             (path, intent.conflict) = (RelativePath.mail(intent.wholeID), .keepBoth)
         } else {
             path = stated
@@ -127,17 +127,17 @@ extension UploadAdmission {
 // MARK: Whether the upload is over
 
 extension UploadAdmission {
-    /// Looks for an acknowledgement of the upload, and checks whether its path has a chance.
+    /// Looks for an acknowledgement of the upload, and checks whether the upload can be stored at its path.
     ///
-    /// - Parameter mayEnd: whether the client waits for an answer, so that it need not send the content. Otherwise the
-    ///   content follows and can be compared with what is stored.
+    /// - Parameter mayEnd: whether the client waits for an answer, so that it need not send the content. If it does not
+    ///   wait, the content follows and can be compared with what is stored.
     func admit(mayEnd: Bool) throws(Failure) -> Answer {
         guard let path else { throw .notAdmitted }
         if let earlier = try acknowledgement() { return mayEnd ? .over(.acknowledged(earlier)) : .repeated }
         if mayEnd, let interval = intake.isChecked(for: intent.wholeID) { throw .isChecked(path, interval) }
         guard mayEnd || !isAdmittedAnyway else { return .wanted(makesPlace: false) }
-        // The file with this name may be this very upload, published by a server that died before it recorded it. Then
-        // they are compared.
+        // The file at the path may be this very upload, published by a server that died before it recorded the upload.
+        // In that case the two are compared.
         if let size = intent.sizeOfAll, intake.store.version(at: path)?.size == size {
             return .wanted(makesPlace: false)
         }
@@ -154,7 +154,7 @@ extension UploadAdmission {
         return .over(.skipped(size: 0, message: "\(path) exists already."))
     }
 
-    /// Whether a file at the path could not end the upload now. With `keepBoth` the upload takes another name, and a
+    /// Whether the upload continues even if there is a file at its path. With `keepBoth` it takes another name, and a
     /// short upload that overwrites is compared when it is published: a second look would cost more than its content.
     private var isAdmittedAnyway: Bool {
         switch intent.conflict {
@@ -217,8 +217,8 @@ extension UploadAdmission {
         return Acknowledgement(again: found, kind: intent.kind)
     }
 
-    /// The acknowledgement of an upload that may not be completed here, because another connection completes it or has
-    /// completed it.
+    /// The acknowledgement of an upload that this connection may not complete, because another connection completes it
+    /// or has completed it.
     ///
     /// - Throws: `busy` if there is no acknowledgement yet, or none any more; `contentMismatch`.
     func acknowledgedElsewhere(_ publication: Publication) throws(Failure) -> Acknowledgement {

@@ -106,7 +106,7 @@ package final class CallerQuotas: Sendable {
     ///
     /// - Parameters:
     ///   - lacking: how many bytes or names are needed.
-    ///   - cost: how many a file would free.
+    ///   - cost: the bytes or names that the removal of a file would free.
     private func giveWay(
         to account: Account, _ lacking: UInt64, cost: (CatalogEntry) -> UInt64
     ) -> Bool {
@@ -157,8 +157,8 @@ extension CallerQuotas {
         let isComplete = known.forEachEntryByPath(from: account.client) { [store, adoption] entry in
             guard let path = RelativePath(stored: entry.path) else { return }
             if there?.path != path { there = (path, store.version(at: path)) }
-            // A file that was removed on the server does not count, nor does what is remembered of it, because the
-            // client cannot remove that.
+            // A file that was removed on the server does not count. Nor do its records, because the client cannot
+            // remove them.
             guard let version = there?.version else { return }
             use.bytes = use.bytes.addingClamped(QuotaPrice.row(entry.path))
             guard path != folders.last, adoption.counts(entry, as: version) else { return }
@@ -190,7 +190,7 @@ extension CallerQuotas {
 extension CallerQuotas {
     /// Reserves what an upload or a copy may leave beside its content, before it is published.
     ///
-    /// - Parameter mail: name of a mail, and bytes of the note; nil for what is no mail.
+    /// - Parameter mail: the mail's name and the bytes in the mail's note; nil if the upload is no mail.
     /// - Returns: nil for a client without limits.
     func share(
         for publication: Publication, _ mail: (name: String, note: Int)? = nil, of grant: Grant
@@ -210,7 +210,7 @@ extension CallerQuotas {
 
     /// Reserves names for folders and links that a client is about to make.
     ///
-    /// - Returns: nil for a client without limits, and for a change that makes none.
+    /// - Returns: nil for a client without limits, and for a change that makes no names.
     func share(for change: TreeChange, of grant: Grant) throws(Failure) -> MadeShare? {
         let paths: [RelativePath]
         switch change {
@@ -237,7 +237,7 @@ extension CallerQuotas {
     }
 }
 
-/// The share of names that are about to be made.
+/// The room reserved for names that are about to be made.
 struct MadeShare: Sendable {
     private let share: ClientShare
     private let paths: [RelativePath]

@@ -14,12 +14,13 @@ package struct GivenWay: Equatable, Sendable {
 /// Removes the oldest content of the trash when room or a quota is needed: whole batches for the room of the store, and
 /// files that count for one client for that client's quota. If all of it would not be enough, nothing is removed.
 ///
-/// It is removed in steps, as in any removal, and only those wait that need the room. Safe to call from any thread.
+/// The content is removed in steps, as in any removal, and only threads that need the room wait for that. Safe to call
+/// from any thread.
 final class TrashRoom: Sendable {
     private struct State {
         var isBusy = false
-        /// For each party, the bytes that its last search did not find, and the time before which no search for as many
-        /// begins again, because a search reads the whole trash. Times are nanoseconds of the monotonic clock.
+        /// For each party, the bytes that its last search could not free, and the time before which no other search for
+        /// as many bytes begins, because a search reads the whole trash. Times are nanoseconds of the monotonic clock.
         var hopeless: [Party: (lacking: UInt64, until: Int64)] = [:]
     }
 
@@ -60,7 +61,7 @@ final class TrashRoom: Sendable {
 
     /// Lets one thread at a time make room. Other threads wait for it, and then try with the room that there is.
     ///
-    /// - Parameter body: returns what was removed; no files if that would not be enough.
+    /// - Parameter body: returns what was removed; no files if they would not be enough.
     private func alone(_ party: Party, _ lacking: UInt64, _ body: (Intake) -> GivenWay) -> Bool {
         guard let intake, lacking > 0 else { return false }
         let now = intake.clock.monotonic()
@@ -109,7 +110,7 @@ final class TrashRoom: Sendable {
 // MARK: Whole trash batches
 
 extension TrashRoom {
-    /// - Parameter count: which part of the freeable room counts.
+    /// - Parameter count: selects the kind of freeable room that counts.
     private func removeBatches(
         _ lacking: UInt64, _ intake: Intake, _ count: (FreeableRoom) -> UInt64
     ) -> GivenWay {
@@ -142,10 +143,10 @@ extension TrashRoom {
         var files: UInt64 = 0
         do throws(Failure) {
             let removal = try removals.begin(path, isRecursive: true)
-            // The removal need not be durable. Without a sync, those that need the room wait less.
+            // The removal need not be durable. Without a sync, clients that need the room wait less.
             while try !removals.goOn(removal, gone: &files) {}
         } catch {
-            // What is left there is removed the next time.
+            // What is left is removed when room is needed the next time.
         }
         return files
     }

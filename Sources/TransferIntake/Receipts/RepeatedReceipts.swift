@@ -97,7 +97,7 @@ extension ReceiptIssuer.Acknowledged {
             result: stored.isNew ? .committed : .alreadyStored)
     }
 
-    /// The same for an acknowledgement that is given again.
+    /// The upload of an acknowledgement that is given again, as the client knows it.
     init?(_ acknowledgement: Acknowledgement, for caller: Caller) {
         guard acknowledgement.isDurable, let path = caller.clientPath(acknowledgement.path) else { return nil }
         self.init(
@@ -105,7 +105,7 @@ extension ReceiptIssuer.Acknowledged {
             size: acknowledgement.size, digest: acknowledgement.digest, result: acknowledgement.code)
     }
 
-    /// The same for an entry, as it was acknowledged.
+    /// The upload of a catalog entry, as it was acknowledged.
     init?(_ entry: CatalogEntry, for caller: Caller) {
         guard let digest = entry.digest, let path = (try? RelativePath(entry.path)).flatMap(caller.clientPath) else {
             return nil
