@@ -15,7 +15,7 @@ extension FileStore {
     /// - Parameters:
     ///   - size: the declared size, for which space is reserved; nil if it is unknown.
     ///   - filled: see `stage`.
-    ///   - quota: of the client, where it has one.
+    ///   - quota: the client's quota; nil if it has none.
     package func resume(
         id: UploadID, size: UInt64?, filled: UInt64? = nil, quota: Quota? = nil
     ) throws(Failure) -> StagedFile {
@@ -24,7 +24,8 @@ extension FileStore {
         let before = quotas.map { $0.size(ofPart: id) }
         if let size { try hold?.grow(to: size) }
         do throws(Failure) {
-            // Check this before anything is created or reserved, because that would stay with the other upload.
+            // An append upload is refused before anything is created or reserved, because that would stay with the
+            // append upload.
             if try isAppend(id) { throw .taken }
             let staged = try openPart(id)
             staged.hold = hold
@@ -115,8 +116,8 @@ extension FileStore {
     }
 
     /// Removes files that cannot be resumed: parts without an upload id, which a server left when it died, and second
-    /// names of published files, which a power cut may leave on a file system without a journal. The latter must go
-    /// first: once another file has replaced the published one, its second name looks like a part.
+    /// names of published files, which a power cut may leave on a file system without a journal. Second names must be
+    /// removed early: once another file has replaced the published one, its second name looks like a part.
     ///
     /// Call it before the first upload.
     package func removeLeftovers() throws(Failure) -> UnfinishedContent {
@@ -125,7 +126,8 @@ extension FileStore {
         let removed = Result { () throws(Failure) in
             try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
         }
-        // A part may have had one of those names as well. Removing a second name frees no room.
+        // A part may have had one of the removed names as well, so other names are counted only now. Removing a second
+        // name frees no room, so these are not reported.
         _ = try removeParts { _, status in status.st_nlink > 1 }
         return try removed.get()
     }
@@ -139,7 +141,7 @@ extension FileStore {
                 if let id = StagedFile.upload(ofPart: name), name == StagedFile.interruptedName(id),
                     try folder.status(StagedFile.resumableName(id)) != nil, (try? folder.unlink(name)) != nil
                 {
-                    // A server died when it had copied the part.
+                    // A server has copied the part, and died before it could remove this name.
                     incoming.parts.wrappingSubtract(1, ordering: .relaxed)
                 }
                 guard let id = StagedFile.upload(ofWithdrawn: name), !hasResumable(id),
@@ -176,7 +178,7 @@ extension FileStore {
         }
     }
 
-    /// - Throws: after trying all, the first error.
+    /// - Throws: the first error, after all parts were tried.
     private func removeParts(where isUseless: (String, stat) -> Bool) throws(Failure) -> UnfinishedContent {
         var removed = UnfinishedContent()
         var failure: SystemError?
@@ -194,9 +196,10 @@ extension FileStore {
             }
             if let id = StagedFile.upload(ofPart: name) {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
-                // A part with another name was published; its sheet records the outcome until the end is noted.
+                // A part that has another name as well was published; its sheet records the outcome until the end is
+                // noted.
                 if status.st_nlink <= 1 || (try? isWhole(id)) == false { removeSheet(id) }
-                // A power cut may have left both names under which it can be resumed.
+                // A power cut may have left both names under which it can be resumed. The other one still counts.
                 space?.quota?.release(part: id, but: self.part(id)?.size ?? 0)
             } else if let id = StagedFile.upload(ofWithdrawn: name) {
                 // A power cut may have left the previous name as well.
@@ -229,7 +232,7 @@ extension stat {
 /// Append uploads. Their bytes are kept like those of other unfinished uploads; a sheet beside them records how many
 /// are durable.
 extension FileStore {
-    /// Creates the files of an append upload. None of it is durable until `keep` is first called.
+    /// Creates the files of an append upload. They are not durable until `keep` is first called.
     ///
     /// - Parameters:
     ///   - size: the declared size, for which space is reserved; nil if it is unknown.
@@ -281,7 +284,7 @@ extension FileStore {
         }
         staged.hold = SpaceHold(space, client: quota, part: id)
         let file = try AppendableFile.found(staged, sheet, id)
-        // Bytes beyond that were never reported to the client.
+        // Bytes beyond the kept ones were never reported to the client.
         try staged.trim(to: file.kept.offset)
         staged.giveBackRoom()
         try staged.hold?.grow(to: file.kept.offset)
@@ -309,7 +312,7 @@ extension FileStore {
             let folder = incoming.directory
             for name in try folder.names() {
                 guard let id = AppendSheet.upload(of: name), !isInUse(id) else { continue }
-                // A sheet that cannot be examined does not keep the others.
+                // A sheet that cannot be examined does not prevent the removal of the others.
                 guard let status = try? folder.status(name), isOld(status.st_mtim.tv_sec), !hasResumable(id)
                 else { continue }
                 try? folder.unlink(name)
@@ -325,9 +328,9 @@ extension FileStore {
     /// Removes the sheet of an upload whose bytes are removed.
     func removeSheet(_ id: UploadID) { try? incoming.directory.unlink(AppendSheet.name(id)) }
 
-    /// Gives parts that were being published when a server died their names back: all of their bytes were kept before.
-    /// Sheets of published uploads stay, because their end may not have been noted; other sheets without a part are
-    /// removed.
+    /// Gives back the names of parts that were being published when a server died: all of their bytes were durable
+    /// before. Sheets of published uploads stay, because their end may not have been noted; other sheets without a part
+    /// are removed.
     ///
     /// Call it before the first upload, and before withdrawn parts are removed.
     func restoreAppend() throws(Failure) {
@@ -341,7 +344,7 @@ extension FileStore {
                 try bringBack(name, as: StagedFile.resumableName(id))
             }
             for name in names {
-                // A sheet that cannot be read stays, and does not keep the others.
+                // A sheet that cannot be read stays, and does not prevent the removal of the others.
                 guard let id = AppendSheet.upload(of: name), !hasResumable(id), (try? isWhole(id)) == false else {
                     continue
                 }
@@ -464,7 +467,7 @@ struct WholeAppend {
 }
 
 extension AppendSheet {
-    /// - The complete upload that the sheet describes; nil if it is not complete. The bytes themselves are not checked.
+    /// The complete upload that the sheet describes; nil if it is not complete. The bytes themselves are not checked.
     var whole: WholeAppend? {
         get throws(SystemError) {
             guard let slot = try slots().first?.slot, slot.offset == slot.total,

@@ -16,7 +16,7 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     /// Whether acknowledged uploads have been synced.
     package let durability: Durability
 
-    /// The defaults: a directory supports all of them.
+    /// The default abilities: a directory supports all of them.
     package let abilities = StoreAbilities()
     package var parts: (any PartStore)? { self }
     package var appends: (any AppendStore)? { self }
@@ -43,7 +43,7 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     /// Opens the directory, making it and the server's folder where missing.
     ///
     /// - Parameters:
-    ///   - path: on this machine; its parent must exist.
+    ///   - path: a path on this machine; its parent must exist.
     ///   - limits: with a quota, opening reads the size of every file in the directory.
     ///   - lock: a descriptor of the directory's lock that another process has taken for this one; the store closes
     ///     it.
@@ -60,7 +60,7 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
 
     /// - Parameters:
     ///   - fileSystem: the file system to assume; nil to examine the directory.
-    ///   - disk: what all calls go through.
+    ///   - disk: makes all system calls of the store.
     ///   - clock: monotonic time in nanoseconds. When the quota seems to be exceeded, it decides whether the stored
     ///     files are counted again.
     package init(
@@ -145,8 +145,8 @@ package final class FileStore: ServerStore, PartStore, AppendStore, RereadStore 
     package func isHeld() throws(SystemError) -> Bool { try lock.isHeld() }
 
     /// The parent is synced even if the folder exists: the process that created it may have been killed before its
-    /// sync, and a crash would take the folder with the keys in it. A folder that was created and could not be synced
-    /// is removed again, so that the next start does not take it for durable.
+    /// sync, and a crash would lose the folder with the keys in it. A folder that was created and could not be synced
+    /// is removed again, so that the next start does not treat it as durable.
     private static func openOrMake(
         _ name: String, in parent: DirectoryHandle, syncs: Bool
     ) throws(SystemError) -> DirectoryHandle {
@@ -323,7 +323,7 @@ extension FileStore {
     ///   - size: the declared size, nil if unknown; for more than one block, space is reserved.
     ///   - filled: bytes that are not in holes, as the client has declared; nil for content without holes. With
     ///     holes, no room is reserved.
-    ///   - quota: of the client, where it has one.
+    ///   - quota: the client's quota; nil if it has none.
     package func stage(
         id: UploadID, size: UInt64?, filled: UInt64? = nil, permissions: UInt16?, quota: Quota? = nil
     ) throws(Failure) -> StagedFile {

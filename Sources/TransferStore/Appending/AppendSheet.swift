@@ -14,8 +14,8 @@ import TransferSystem
 /// | 33 KiB | the last slot whose sync has succeeded |
 /// | 36 KiB | the digests of whole blocks, in order |
 ///
-/// The slots and that number are each in a sector of their own: a power cut leaves them old, new, or torn, and their
-/// digest reveals a torn one.
+/// Each slot, and the number of the last synced one, has its own sector: a power cut leaves the sector old, new, or
+/// torn, and the digest in it reveals a torn one.
 final class AppendSheet: SyncableFile, Sendable {
     /// The most bytes of a declaration; the bounds of paths and metadata are lower.
     static let mostDeclared = 24 << 10
@@ -140,7 +140,7 @@ extension AppendSheet {
         try write(Array(digests), at: Self.digestsPlace + UInt64(first * AppendSlot.digestSize))
     }
 
-    /// - Returns: nil if there are fewer.
+    /// - Returns: nil if the sheet has fewer digests.
     func digests(_ count: Int) throws(SystemError) -> [UInt8]? {
         let (size, isTooMuch) = UInt64(count).multipliedReportingOverflow(by: UInt64(AppendSlot.digestSize))
         let end = UInt64(clamping: try disk.status(number).st_size)

@@ -2,8 +2,8 @@ import TransferCodec
 import TransferModel
 import TransferPorts
 
-/// How many bytes of an upload had arrived, as its sheet records it. Two slots are used in turn, so that the one that
-/// the client heard of last is never overwritten.
+/// How many bytes of an upload had arrived, as its sheet records it. Two slots are used in turn, so that the slot whose
+/// offset the client received last is never overwritten.
 package struct AppendSlot: Equatable {
     /// A number that grows by one with each slot.
     var sequence: UInt64
@@ -11,12 +11,12 @@ package struct AppendSlot: Equatable {
     var total: UInt64?
     var tail: [UInt8]
     /// Whether the previous slot was on disk before this one was written, and this one is synced before the client
-    /// hears of it.
+    /// receives its offset.
     var isDurable: Bool
-    /// A digest of the boot ID of the kernel that wrote it.
+    /// A digest of the boot ID of the kernel under which the slot was written.
     var boot: [UInt8]
 
-    /// The size of a digest here, in bytes (XXH128).
+    /// The size in bytes of a digest in a slot or sheet (XXH128).
     package static let digestSize = AppendMark.function.size
 
     /// Its size in bytes: four numbers, two digests, and a digest over these.

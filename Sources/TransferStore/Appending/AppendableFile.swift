@@ -8,7 +8,7 @@ import TransferSystem
 /// many are durable.
 ///
 /// A slot is written, then the bytes, the digests and the slot are synced together. After a crash of the machine, the
-/// digests show whether the bytes are there. After the end of the process alone, a slot whose sync is not known to have
+/// digests show whether the bytes are on disk. If only the process has ended, a slot whose sync is not known to have
 /// succeeded does not count, because bytes that a failed sync has left in memory look like bytes on disk. In both cases
 /// the client has not heard of the slot, and the previous one counts.
 ///
@@ -66,8 +66,8 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
     }
 
     package func discard() {
-        // The sheet goes last: without it the bytes would be a part like any other, and bytes that a failed sync has
-        // lost would count.
+        // The sheet is removed last: without it the bytes would look like an ordinary part, and bytes that a failed
+        // sync has lost would count.
         if staged.remove() { sheet.remove() }
     }
 
@@ -139,7 +139,7 @@ extension AppendableFile {
         for (index, (place, slot)) in slots.enumerated() {
             let before = index + 1 < slots.count ? slots[index + 1].slot : nil
             guard let mark = try file.mark(slot, before: before, settled: settled) else { continue }
-            // The next slot overwrites one that does not count.
+            // The next slot overwrites the one that does not count.
             (file.kept, file.newest, file.isNamed) = (mark, (slots[0].slot.sequence, place), slot.isDurable)
             return file
         }
@@ -175,10 +175,11 @@ extension AppendableFile {
         }
     }
 
-    /// Whether the bytes have the digests.
+    /// Whether the bytes of the file have the digests of the mark.
     ///
     /// - Parameter start: the offset to begin at; the start of a block.
-    /// - Throws: if they cannot be read. That proves nothing, so the kept bytes must not be discarded for it.
+    /// - Throws: if the bytes cannot be read. That does not prove that they are lost, so they must not be discarded for
+    ///   it.
     private func holds(_ mark: AppendMark, from start: UInt64) throws(Failure) -> Bool {
         let block = UInt64(Limits.blockSize)
         let size = AppendSlot.digestSize

@@ -29,8 +29,8 @@ extension FileStore {
 
     /// Syncs the names in the folders of these paths, and in those above.
     ///
-    /// - Returns: false if that fails, and if a folder exists and is in doubt: syncing its parent proves nothing
-    ///   then.
+    /// - Returns: false if a sync fails, or if one of the folders exists and is in doubt, because syncing its parent
+    ///   then proves nothing.
     package func confirmNames(of paths: [RelativePath]) -> Bool {
         let moment = incoming.committer.moment
         var folders: Set<RelativePath> = []
@@ -49,7 +49,7 @@ extension FileStore {
                 try editor.confirmNames(in: folder)
             }
             try editor.commit()
-            // A folder of another batch may just be reported as lost.
+            // Waits for earlier syncs of other batches, which may put one of the folders in doubt.
             _ = incoming.committer.isInDoubt(about: moment)
             for folder in folders where try tree.object(at: folder) != nil {
                 try incoming.committer.directories.checkTrust(in: folder)

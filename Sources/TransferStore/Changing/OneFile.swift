@@ -4,10 +4,11 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Renames a file that is already found under its new name: it has two names, or its file system takes both names for
-/// one, as one that ignores case does, or it is mounted there. rename(2) does nothing then.
+/// Renames a file that is already found under its new name: it has both names, or its file system treats them as one
+/// name, for example because it ignores case, or the file is mounted at the new name. In these cases rename(2) does
+/// nothing.
 ///
-/// Only in the first case may the old name be removed. In the others it is the only one.
+/// The old name may be removed only in the first case. In the other cases it is the file's only name.
 struct OneFile {
     private let disk: Disk
     private let status: stat
@@ -15,8 +16,8 @@ struct OneFile {
     /// - Parameter status: the file's status.
     init(_ disk: Disk, _ status: stat) { (self.disk, self.status) = (disk, status) }
 
-    /// - Returns: false if the file is still found under the new name without the old one, because it is mounted
-    ///   there; then it keeps its old name.
+    /// - Returns: false if the file is found under the new name even without the old one, because it is mounted there.
+    ///   It then keeps its old name.
     func rename(
         _ name: String, in parent: DirectoryHandle, to newName: String, in directory: DirectoryHandle
     ) throws(SystemError) -> Bool {
@@ -49,8 +50,8 @@ struct OneFile {
         }
     }
 
-    /// Removes the old name of a file with several names. The two may be one and the same; then the new one is made
-    /// again.
+    /// Removes the old name of a file with several names. If the file system treats both names as the same entry, for
+    /// example because it ignores case, removing the old name removes the new one too, and it is created again.
     private func leaveOneName(
         _ name: String, in parent: DirectoryHandle, _ newName: String, in directory: DirectoryHandle
     ) throws(SystemError) -> Bool {

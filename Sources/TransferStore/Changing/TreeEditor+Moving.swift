@@ -58,8 +58,8 @@ extension TreeEditor {
     /// before it removes the old name. To be called before anything is changed. If a folder cannot be created, its move
     /// fails; if a sync fails, the whole batch fails.
     ///
-    /// - Parameter others: paths that other changes of the batch touch. Their folders are created in turn, as are
-    ///   those that a move of the batch adds or removes.
+    /// - Parameter others: paths that other changes of the batch touch. Folders at or below these paths, or those of a
+    ///   move, are not created here but when their change is made.
     package func prepare(_ moves: [Renaming], beside others: [RelativePath] = []) {
         let committer = incoming.committer
         guard committer.isNeeded else { return }

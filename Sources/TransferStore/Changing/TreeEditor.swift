@@ -21,7 +21,7 @@ package final class TreeEditor {
 
     let tree: DirectoryTree
     let incoming: Incoming
-    /// Permissions that files and folders keep in any case.
+    /// Permissions of the owner that files and folders always keep.
     private let rights: OwnerRights
     private let space: Space?
     let command: StoringCommand?
@@ -79,7 +79,7 @@ package final class TreeEditor {
         }
         try places?.settle(since: failures)
         try directories.commit(since: failures)
-        // Empty folders of the trash go without a sync.
+        // Empty folders of the trash are removed without a sync.
         for folder in emptied { tree.removeEmptyTrash(folder, incoming.committer.directories) }
         emptied = []
     }
@@ -92,9 +92,9 @@ extension TreeEditor {
     ///
     /// - Parameters:
     ///   - replaces: whether a file or link at the path is replaced.
-    ///   - compared: the entry to be replaced as it must still be; nil for any.
-    ///   - permissions: its final permissions. It is created with these and all permissions for its owner; nil
-    ///     creates it with the default ones, as those above it.
+    ///   - compared: the state that the entry to be replaced must still have; nil for any.
+    ///   - permissions: the final permissions of the folder, which is created with these and with all permissions for
+    ///     its owner. Nil creates it with the default permissions, like the folders above it.
     /// - Throws: `pathConflict` if the name is taken; `sourceChanged` if the entry is not the compared one.
     package func makeDirectory(
         _ path: RelativePath, replaces: Bool = false, as compared: ComparedFile? = nil, permissions: UInt16? = nil
@@ -164,7 +164,7 @@ extension TreeEditor {
         }
     }
 
-    /// Does the same in two steps. The entry gets its name back if the folder cannot be created.
+    /// Replaces a file or link by a folder in two steps. The entry gets its name back if the folder cannot be created.
     private func makeDirectoryInPlace(
         of name: String, in parent: DirectoryHandle, _ mode: mode_t
     ) throws(SystemError) {
@@ -182,7 +182,7 @@ extension TreeEditor {
 
     /// Creates a symbolic link with a target, which is never followed by the server.
     ///
-    /// - Parameter compared: the entry to be replaced as it must still be; nil for any.
+    /// - Parameter compared: the state that the entry to be replaced must still have; nil for any.
     package func makeLink(
         _ path: RelativePath, to target: [UInt8], replaces: Bool, as compared: ComparedFile? = nil
     ) throws(Failure) {
@@ -204,7 +204,7 @@ extension TreeEditor {
     ///
     /// - Parameters:
     ///   - expected: the object that the source has to be; nil for any file.
-    ///   - compared: the entry to be replaced as it must still be; nil for any.
+    ///   - compared: the state that the entry to be replaced must still have; nil for any.
     ///   - known: the content that the source must still have; nil for any.
     /// - Throws: `notFound`; `wrongForm` if the source is not a file; `busy` if it is another object; `sourceChanged`
     ///   if a content is not the compared one.
@@ -279,10 +279,10 @@ extension TreeEditor {
         }
     }
 
-    /// Replaces an entry that was linked into the trash, if it is to be kept.
+    /// Replaces an entry. If it is to be kept, it was linked into the trash before.
     ///
     /// - Parameter found: the entry at the path; nil if the path is free.
-    /// - Throws: `busy` if it is not the one that was kept.
+    /// - Throws: `busy` if the entry is not the one that was linked into the trash.
     func keeping(
         _ found: stat?, at path: RelativePath, in parent: DirectoryHandle, _ replace: () throws(Failure) -> Void
     ) throws(Failure) {
@@ -367,7 +367,7 @@ extension TreeEditor {
         }
     }
 
-    /// Syncs the names in a folder with the rest, if the folder exists.
+    /// Marks an existing folder, so that `commit` syncs the names in it with the rest.
     ///
     /// - Parameter folder: nil for the top.
     func confirmNames(in folder: RelativePath?) throws(Failure) {
@@ -413,8 +413,8 @@ extension stat {
     /// Whether it is the same file or folder, under any name.
     func isSame(as other: stat) -> Bool { st_dev == other.st_dev && st_ino == other.st_ino }
 
-    /// Whether it has one name only, so that another name under which it is found is the same one to the file system,
-    /// or a mount.
+    /// Whether the object has one name only. If it is found under another name as well, the file system treats both
+    /// names as one, or the object is mounted there.
     var hasOneName: Bool { isDirectory || st_nlink < 2 }
 }
 

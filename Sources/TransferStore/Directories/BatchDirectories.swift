@@ -125,7 +125,7 @@ final class BatchDirectories {
         committer.directories.insert(reached.map(\.path))
     }
 
-    /// The new directories are in doubt by now, or noted as unsynced.
+    /// Notes that the batch has failed. Its new directories are already in doubt, or noted as unsynced.
     private func fail(_ error: SystemError) -> Failure {
         made.removeAll()
         let error = Failure(error, doing: "make a directory durable")
@@ -133,7 +133,7 @@ final class BatchDirectories {
         return error
     }
 
-    /// Directories that were made here and are gone again.
+    /// Forgets directories that this batch has made and that are gone again.
     func drop(_ gone: Set<RelativePath>) { made.removeAll { gone.contains($0) } }
 
     func close() {
@@ -154,15 +154,15 @@ final class BatchDirectories {
         changed.subtract(holders.map(ObjectIdentifier.init))
     }
 
-    /// Another batch that created one of them may have failed meanwhile, or be about to: one sync may have received the
-    /// error while others are still running.
+    /// Another batch that created one of these directories may have failed meanwhile, or be about to: one sync may have
+    /// received the error while others are still running.
     private func checkTrust(in paths: [RelativePath]) throws(Failure) {
         if let lastLook { _ = committer.isInDoubt(about: lastLook) }
         for path in paths { try committer.directories.checkTrust(in: path) }
     }
 
-    /// A descriptor of its own: the kernel reports a failure once to each descriptor, so a shared one might report it
-    /// to another batch.
+    /// Opens a separate descriptor for this batch: the kernel reports a failure once to each descriptor, so a shared
+    /// one might report it to another batch.
     private func openRoot() throws(SystemError) -> DirectoryHandle {
         committer.isNeeded ? try tree.root.openDirectory(".") : tree.root
     }

@@ -6,7 +6,7 @@ extension DirectoryHandle {
     /// Opens the directory that everything is stored in, creating it if it is missing.
     ///
     /// - Parameters:
-    ///   - path: on this machine; its parent must exist.
+    ///   - path: a path on this machine; its parent must exist.
     ///   - mode: the mode of the directory if it is created, before the umask.
     ///   - syncs: whether its content, and so its name, must survive a power failure.
     static func openOrMake(
@@ -18,7 +18,7 @@ extension DirectoryHandle {
         do throws(SystemError) {
             try directory.syncAbove()
         } catch {
-            // Otherwise the next attempt would take its name for durable.
+            // If the directory stayed, the next attempt would treat its name as durable.
             if isNew { try? disk.removeDirectory(AT_FDCWD, path) }
             throw error
         }

@@ -28,8 +28,8 @@ package final class DirectoryLock: ScrubLock {
 
     /// - Parameters:
     ///   - folder: the server's own folder.
-    ///   - descriptor: a descriptor of the file that this process has from another one; the lock closes it. Nil opens
-    ///     the file.
+    ///   - descriptor: a descriptor of the file that this process has received from another one, and that the lock
+    ///     closes; nil to open the file.
     init(in folder: DirectoryHandle, inherited descriptor: Int32? = nil) throws(SystemError) {
         self.folder = folder
         isInherited = descriptor != nil
@@ -43,7 +43,7 @@ package final class DirectoryLock: ScrubLock {
 
     /// The lock of a directory that a server is to store in. The directory is created if it is missing.
     ///
-    /// - Parameter path: on this machine; its parent must exist.
+    /// - Parameter path: a path on this machine; its parent must exist.
     /// - Throws: `storageFailed` if it cannot be opened, or if other users may write in the server's own folder.
     package convenience init(ofDirectory path: String) throws(Failure) {
         let folder = try FileStore.openFolders(path, on: Disk(), syncs: true).own

@@ -33,7 +33,7 @@ struct DirectoryTree: Sendable {
         return hasOpenat2 && isShort ? try Self.openBeneath(root, path.string) : try walk(path)
     }
 
-    /// Checks a path at the top that the caller opens itself.
+    /// Checks a path for a caller that opens an entry at the top itself.
     ///
     /// - Throws: ELOOP if it is the server's own folder under another name.
     func check(_ path: RelativePath) throws(SystemError) {

@@ -5,7 +5,8 @@ import TransferSystem
 /// Remembers which directories' names are on disk, up to the top, and which could not be synced. The existence of a
 /// directory proves nothing: the process that created it may have failed, been killed, or not yet synced its name.
 ///
-/// If another program removes a directory and creates it again between two uploads, it is taken for the old one.
+/// If another program removes a directory and creates it again between two uploads, the new directory counts as the old
+/// one.
 final class DurableDirectories: Sendable {
     private struct State {
         var durable: Set<RelativePath> = []
@@ -58,7 +59,7 @@ final class DurableDirectories: Sendable {
     func leaveUnsynced(_ new: [RelativePath]) {
         state.withLock { state in
             state.unsynced.formUnion(new)
-            // There are too many to remember; it is safe to acknowledge too little.
+            // If there are too many to remember, they become doubtful: it is safe to acknowledge too little.
             if state.unsynced.count > Self.most { doubt([], &state) }
         }
     }
@@ -84,7 +85,7 @@ final class DurableDirectories: Sendable {
     /// Ends the doubt about a directory that was created again.
     func trust(_ path: RelativePath) {
         state.withLock { state in
-            // Another program has removed the one that had the name.
+            // Another program has removed the earlier directory with this name.
             if state.durable.contains(path) { state.forget(path) }
             state.unsynced.remove(path)
             guard state.doubtful.remove(path) != nil, !state.doubtsAll else { return }
@@ -94,7 +95,7 @@ final class DurableDirectories: Sendable {
 
     /// To be called before a directory is renamed, because doubt is kept by name.
     ///
-    /// - Throws: `storageFailed` if it or a directory below it is in doubt.
+    /// - Throws: `storageFailed` if the directory, or one below it, is in doubt.
     func checkTrust(below path: RelativePath) throws(Failure) {
         try checkTrust(in: path)
         let doubted = state.withLock { $0.doubtful.first { $0.below(path) != nil } }

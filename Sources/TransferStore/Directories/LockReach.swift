@@ -10,7 +10,7 @@ package enum LockReach: Equatable, Sendable {
     /// Processes of all machines that have mounted the file system. A database with a write-ahead log may be on it if
     /// `isCoherent`: mapped pages are the same for all machines (sqlite.org/wal.html).
     case network(isCoherent: Bool)
-    /// Not known to keep out other machines; with the reason, and what to do about it.
+    /// It is unknown whether other machines are kept out. The text has the reason, and what to do about it.
     case unknown(String)
 
     /// File system types as in mountinfo (proc_pid_mountinfo(5)) whose locks hold within one machine.
@@ -92,7 +92,7 @@ package enum LockReach: Equatable, Sendable {
 }
 
 extension DirectoryLock {
-    /// Determines which processes the lock keeps out, and tries it.
+    /// Determines which processes the lock keeps out, and tries a lock.
     ///
     /// - Throws: `storageFailed` if two descriptors of this process get the lock at once, or neither does.
     package func reach() throws(Failure) -> LockReach {

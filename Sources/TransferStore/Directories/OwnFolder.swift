@@ -5,14 +5,14 @@ import TransferPorts
 import TransferSystem
 
 /// The server's own folder, `.transfer`. It rejects paths that lead into it by another name: file systems that ignore
-/// case or have short names (vfat) give it several, and only the file system knows which.
+/// case or have short names (vfat) give the folder several names, and only the file system knows which.
 final class OwnFolder: Sendable {
     private let device: dev_t
     private let inode: ino_t
     /// Names that lead elsewhere. They always will, because the folder has had all its names from the beginning.
     private let others = Locked<Set<PathKey>>([])
 
-    /// The most names to remember; beyond that all are looked up again.
+    /// The most names to remember; beyond that number, all are looked up again.
     private static let most = 4096
 
     init(_ folder: DirectoryHandle) throws(SystemError) {
@@ -23,9 +23,9 @@ final class OwnFolder: Sendable {
     /// - Parameters:
     ///   - path: the path whose first component is checked.
     ///   - root: the directory that contains the folder.
-    /// - Throws: ELOOP if it is the folder.
+    /// - Throws: ELOOP if that component is the folder.
     func check(_ path: RelativePath, in root: DirectoryHandle) throws(SystemError) {
-        // Clients cannot send such a path.
+        // Clients cannot send paths into these folders.
         if path.leadsToMail || path.leadsToTrash { return }
         let slash = path.string.utf8.firstIndex(of: UInt8(ascii: "/"))
         let key = PathKey(slash.map { String(path.string[..<$0]) } ?? path.string)

@@ -38,7 +38,7 @@ struct PrivateFolder: Sendable {
             if let folder = try open(name) { return folder }
             let isMade = try parent.makeDirectoryIfMissing(name, mode: 0o700)
             if let folder = try open(name) { return folder }
-            // It may have been created, or seen, and removed again.
+            // Another process may have removed the folder after it was created or seen.
             let isGone = try parent.status(name) == nil
             guard isMade || isGone else { return nil }
         }

@@ -14,7 +14,7 @@ extension Disk {
             })
     }
 
-    /// Does the same for paths of several components.
+    /// Opens a path of several components below a directory.
     ///
     /// - Parameter resolve: what openat2(2) must not do on the way.
     func open(_ directory: Int32, path: String, flags: Int32, resolve: UInt64) throws(SystemError) -> Descriptor {
@@ -85,7 +85,8 @@ extension Disk {
         try run("renameat", call) { renameat(directory, name, target.directory, target.name) }
     }
 
-    /// Fails with EEXIST if the name is taken, and with EINVAL if the file system does not support it.
+    /// Renames an entry without replacing another one. Fails with EEXIST if the name is taken, and with EINVAL if the
+    /// file system does not support that.
     func renameToFreeName(
         _ directory: Int32, _ name: String, to target: (directory: Int32, name: String)
     ) throws(SystemError) {
@@ -121,7 +122,7 @@ extension Disk {
         try run("read", .read(file)) { Glibc.read(file, buffer.baseAddress, buffer.count) }
     }
 
-    /// Does the same at an offset.
+    /// Reads bytes of a file at an offset.
     func read(
         _ file: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
     ) throws(SystemError) -> Int {
@@ -243,7 +244,7 @@ extension Disk {
 
     /// Waits for writes that have been started, and fails if any write of the file or directory was lost that this
     /// descriptor has not reported (sync_file_range(2), SYNC_FILE_RANGE_WAIT_BEFORE). Unlike `sync` it makes nothing
-    /// durable and costs the disk nothing. If the call is refused, `sync` does it.
+    /// durable and costs the disk nothing. If the kernel refuses the call, `sync` is called instead.
     func checkWritten(_ number: Int32) throws(SystemError) {
         do throws(SystemError) {
             try run("sync_file_range", .checkWritten(number)) {

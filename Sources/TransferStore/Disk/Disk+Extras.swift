@@ -171,7 +171,8 @@ extension Disk {
         }
     }
 
-    /// A process that is not the owner may have the permission anyway; otherwise the next call fails.
+    /// Grants a permission temporarily. A process that is not the owner may have the permission anyway; if not, the
+    /// next call fails.
     private func lend<T>(
         _ before: mode_t, _ give: () throws(SystemError) -> T
     ) throws(SystemError) -> mode_t? {

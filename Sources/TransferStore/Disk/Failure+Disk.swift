@@ -4,7 +4,7 @@ import TransferPorts
 import TransferSystem
 
 extension Failure {
-    /// The content that was found may not be on disk. Sent again, it replaces what is there.
+    /// The content that was found may not be on disk. If the client sends it again, it replaces the stored file.
     static let doubtedContent = Failure(
         .storageFailed,
         "Could not make the content durable: the server's disk failed meanwhile. Send the upload again.")

@@ -26,7 +26,8 @@ package struct FileSystem: Equatable, Sendable {
     /// could not be written (syncfs(2), Errors).
     private static let exactSyncfs = (5, 17)
 
-    /// Others may be as good, but overlayfs is not: it does not pass on the errors of the file system below.
+    /// Other file systems may report as much, but overlayfs does not: it does not pass on the errors of the file system
+    /// below it.
     private static func reportsEverything(_ type: Int) -> Bool {
         [Int(EXT4_SUPER_MAGIC), Int(XFS_SUPER_MAGIC)].contains(type)
     }

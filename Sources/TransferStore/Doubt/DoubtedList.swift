@@ -70,8 +70,8 @@ struct DoubtedList: Sendable {
         }
         var paths: [RelativePath] = []
         for path in body.dropLast().split(separator: 0, omittingEmptySubsequences: false) {
-            // The store creates folders of its own as well, for the trash and for mail. A path that is not understood
-            // puts all folders in doubt, and the server out of service.
+            // The store also creates folders that no client names, for the trash and for mail. A path that cannot be
+            // parsed puts all folders in doubt, and the server out of service.
             guard let text = String(validating: path, as: UTF8.self), let path = RelativePath(own: text) else {
                 return nil
             }

@@ -26,8 +26,8 @@ final class MarkFile: Sendable {
             lock = nil
             return
         }
-        // A process that examines the file locks it for a moment. It may have taken it for that of a dead process and
-        // removed it; then the first rename fails.
+        // Another process that examines the file locks it for a moment. If it has mistaken this process for a dead one
+        // and removed the file, the first rename fails.
         let number = file.number
         try system("flock") { flock(number, LOCK_EX) }
         lock = consume file
@@ -51,7 +51,7 @@ final class MarkFile: Sendable {
             if isShared, isHeld(name, in: folder) { continue }
             let isOfNow = name.hasPrefix(runningPrefix) && Self.isOfNow(name, boot)
             isLeft = isLeft || isOfNow
-            // A file that cannot be removed means as little to the next process.
+            // A file that cannot be removed does no harm: the next process ignores it as well.
             if !isOfNow, isShared || name.hasPrefix(runningPrefix) { try? folder.unlink(name) }
         }
         return isLeft

@@ -8,7 +8,7 @@ import TransferSystem
 /// disk, that the disk does not have; the next sync succeeds, and a comparison finds equal content. The page cache
 /// outlives the process, so the doubt must as well: a server that hangs on a failing disk is killed by its operator and
 /// has no time to write anything. So the mark is set before the first sync begins, and removed when all running syncs
-/// have succeeded. The mark itself needs no sync: a crash of the machine that takes it takes the page cache, too.
+/// have succeeded. The mark itself needs no sync: a crash of the machine that loses the mark loses the page cache, too.
 ///
 /// Lock order: the lock is held during a rename, and no other lock is taken meanwhile.
 final class SyncMark: Sendable {
@@ -96,8 +96,8 @@ final class SyncMark: Sendable {
         }
     }
 
-    /// Waits for the syncs that began before `moment`, and returns whether there is doubt: one of them may have
-    /// received the report of bytes that the caller has read since.
+    /// Waits for the syncs that began before `moment`, and returns whether there is doubt: one of these syncs may have
+    /// received the only report that bytes were lost that the caller has read since.
     func isInDoubt(about moment: Int) -> Bool {
         monitor.withLock {
             while monitor.state.running.contains(where: { $0 < moment }) { monitor.wait() }

@@ -13,8 +13,8 @@ final class Incoming: Sendable {
     /// Syncs that several append uploads share.
     let appendSyncs: SharedSync
 
-    /// Held while a published file is replaced, so that the file that was checked is the one that is replaced.
-    /// Remembers which connection replaced it last.
+    /// Held while a published file is replaced, so that the file that was checked is the one that is replaced. Also
+    /// remembers which connection replaced each file last.
     let replacing = Locked(Overwrites())
 
     /// Frees room on the disk when it is full.
@@ -51,7 +51,7 @@ final class Incoming: Sendable {
     /// - Parameters:
     ///   - folder: keeps the doubt about directories beyond the end of the process.
     ///   - fileSystem: the directory's file system; nil to examine it.
-    ///   - lock: must be held for anything to count as durable; nil if no other machine can take it.
+    ///   - lock: the lock that must be held for anything to count as durable; nil if no other machine can take it.
     init(
         _ directory: DirectoryHandle, _ durability: Durability, doubtsIn folder: DoubtFolder,
         fileSystem: FileSystem? = nil, lock: DirectoryLock? = nil
@@ -96,7 +96,7 @@ final class OpenFile: Sendable {
 struct SpareFiles {
     private var files: [OpenFile] = []
 
-    /// As many as threads of the pool can need at once.
+    /// The most spare files: as many as the threads of the pool can need at once.
     private static let most = 8
 
     /// - Parameter permissions: the mode with which the file must have been created.

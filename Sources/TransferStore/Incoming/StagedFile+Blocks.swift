@@ -66,7 +66,8 @@ extension StagedFile {
 }
 
 extension StagedFile {
-    /// Whether the content has a digest. It is read only if the digest has another function than the publication's.
+    /// Whether the content has a digest. The content is read only if the digest has another function than the
+    /// publication's.
     func has(_ expected: Digest, _ publication: Publication) throws(Failure) -> Bool {
         guard expected.algorithm.function != publication.digest.algorithm.function else {
             return expected == publication.digest
@@ -90,7 +91,8 @@ extension StagedFile {
 
 /// Holes: zeros that the client sends as ranges, and that take no room if the file system supports holes.
 extension StagedFile {
-    /// Clears a range, whatever it contained, and extends the file to its end; all of it or an error.
+    /// Clears a range, whatever it contained, and extends the file to the end of the range. If not all of it can be
+    /// cleared, an error is thrown.
     package func clear(_ range: Range<UInt64>) throws(Failure) {
         guard !range.isEmpty else { return }
         try hold?.grow(to: range.upperBound)
@@ -113,7 +115,7 @@ extension StagedFile {
     private func makeHole(_ range: Range<UInt64>) throws(SystemError) -> Bool {
         let size = UInt64(clamping: try disk.status(number).st_size)
         if size < range.upperBound { try disk.truncate(number, to: range.upperBound) }
-        // No bytes were ever written there.
+        // No bytes were ever written to the range.
         if isNew, !isReserved, size <= range.lowerBound { return true }
         do throws(SystemError) {
             try disk.clear(number, range)
@@ -159,7 +161,8 @@ extension StagedFile {
             do throws(SystemError) {
                 try move(other, to: name)
                 place = .resumable(name)
-                // The attributes are those of the upload by now, and the time is that of the last byte that arrived.
+                // The file already has the upload's attributes. A part must be writable, and its time says when it was
+                // last used.
                 try? disk.set(number, permissions: 0o600, modified: .now, nil)
                 incoming.parts.wrappingAdd(1, ordering: .relaxed)
             } catch {

@@ -37,7 +37,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// and waiting for that in the kernel occupies a core. Nil if only one thread writes.
     private let turns: Locked<Void>?
 
-    /// The space that it counts for; nil without limits. Set before anything else is done with the file.
+    /// The hold on the space that the file takes; nil without limits. It is set before the file is used.
     var hold: SpaceHold?
 
     /// Whether the file was created for this upload, so that it has only bytes that arrived since.
@@ -80,7 +80,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         }
     }
 
-    /// Writes at an offset; all of it or an error.
+    /// Writes all of the bytes at an offset, or throws.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Failure) {
         try hold?.grow(to: offset.addingClamped(UInt64(bytes.count)))
         var rest = bytes
@@ -91,7 +91,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
             do throws(SystemError) {
                 written = try inTurn { () throws(SystemError) in try disk.write(number, rest, at: position) }
             } catch {
-                // What is in the trash gives way, once.
+                // If the disk is full, the trash makes room, once.
                 if error.errno == ENOSPC, mayMakeRoom, incoming.room.makeRoom(.disk(UInt64(rest.count))) {
                     mayMakeRoom = false
                     continue
@@ -147,15 +147,15 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         do throws(Failure) {
             try reserveOnce(size, filled)
         } catch {
-            // What is in the trash gives way, once.
+            // If the disk is full, the trash makes room, once.
             guard error.code == .insufficientStorage else { throw error }
             guard incoming.room.makeRoom(.disk(try lacking(min(size, filled ?? size)))) else { throw error }
             try reserveOnce(size, filled)
         }
     }
 
-    /// How much room is missing on the disk, at least one byte: what is free need not be removed from the trash, which
-    /// may have less than all that the upload takes.
+    /// How many bytes are missing on the disk, at least one. Only these have to be removed from the trash, which may
+    /// have less than the whole size of the upload.
     private func lacking(_ size: UInt64) throws(Failure) -> UInt64 {
         let wanted = size - min(size, try present)
         let status = try attempt("look how much is free") { () throws(SystemError) in try disk.room(number) }
@@ -166,7 +166,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     private func reserveOnce(_ size: UInt64, _ filled: UInt64?) throws(Failure) {
         do throws(SystemError) {
             guard size <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "fallocate") }
-            // Otherwise the disk would be filled before the reservation fails.
+            // Without this check, the disk would be filled before the reservation fails.
             try checkRoom(min(size, filled ?? size))
             // In memory a reservation would clear every page: 0.25 s for a GiB.
             guard filled == nil, !incoming.fileSystem.isMemory else { return }
@@ -253,7 +253,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         leave()
     }
 
-    /// The file is no longer in the incoming directory.
+    /// Notes that the file is no longer in the incoming directory.
     private func leave() {
         if case .resumable = place { incoming.parts.wrappingSubtract(1, ordering: .relaxed) }
         place = .none
@@ -291,7 +291,8 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         do throws(SystemError) {
             try disk.renameToFreeName(incoming.directory.number, part, to: (directory.number, name))
         } catch {
-            // The file system lacks the flag (rename(2)): a second name, and then one less, is as atomic.
+            // The file system lacks the flag (rename(2)). A second name, and then the removal of the first, is as
+            // atomic.
             guard error.errno == EINVAL else { throw error }
             try link(into: directory, as: name)
             try? incoming.directory.unlink(part)
@@ -299,8 +300,8 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     }
 
     /// Hard-links the file; fails with EEXIST if the name is taken. It tries the descriptor first, which is twice as
-    /// fast as the path in /proc but needs Linux 6.10 or a privilege. ENOENT means that neither is there (open(2),
-    /// O_TMPFILE), or that the directory was removed.
+    /// fast as the path in /proc but needs Linux 6.10 or a privilege. Without both, it fails with ENOENT (open(2),
+    /// O_TMPFILE), as it does if the directory was removed.
     func link(into directory: DirectoryHandle, as name: String) throws(SystemError) {
         if incoming.linksByDescriptor.load(ordering: .relaxed) {
             do throws(SystemError) {
@@ -318,7 +319,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// Removes the file with its bytes.
     package func discard() { remove() }
 
-    /// The same.
+    /// Removes the file with its bytes, as `discard` does.
     ///
     /// - Returns: false if the file may still have its name, because the disk has failed.
     @discardableResult func remove() -> Bool {
@@ -355,7 +356,7 @@ extension StagedFile {
 
     private static let interruptedSuffix = "-interrupted" + partSuffix
 
-    /// The names under which the part of an upload can be resumed. It has one at most.
+    /// The names under which the part of an upload can be resumed. The part has one of them at most.
     static func resumableNames(_ id: UploadID) -> [String] { [resumableName(id), interruptedName(id)] }
 
     /// The ID of the upload whose resumable part has the name; nil if it is no such part.
@@ -423,7 +424,7 @@ extension StagedFile {
     /// The part of an upload that has arrived before. An upload has at most one.
     ///
     /// A part with a second name was published: a file system without a journal may keep both names of a rename after a
-    /// power cut. Its name here is removed, so that it is never written to again.
+    /// power cut. Its name in the incoming directory is removed, so that it is never written to again.
     ///
     /// - Returns: nil if there is no part.
     static func resumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile? {
@@ -445,9 +446,9 @@ extension StagedFile {
     }
 
     /// Copies an interrupted part to a new file, whose sync covers all bytes. If the interrupted sync has failed, later
-    /// syncs of the same file succeed without the lost bytes, even if these are written again: after a remount, the file
-    /// has zeros there (seen on ext4, Linux 6.18). Bytes that cannot be read or written are left out; a survey finds
-    /// that.
+    /// syncs of the same file succeed without the lost bytes, even if these are written again: after a remount, the
+    /// file has zeros there (seen on ext4, Linux 6.18). Bytes that cannot be read or written are left out; a survey
+    /// finds them missing.
     private static func copy(
         of interrupted: OpenFile, id: UploadID, in incoming: Incoming
     ) throws(SystemError) -> StagedFile {
@@ -482,7 +483,7 @@ extension StagedFile {
         do throws(SystemError) {
             try incoming.directory.unlink(interruptedName(id))
         } catch {
-            // The next server removes it.
+            // The name stays until the next server removes it.
             incoming.parts.wrappingAdd(1, ordering: .relaxed)
         }
         return StagedFile(target.file, place: .resumable(resumableName(id)), in: incoming, isNew: false)

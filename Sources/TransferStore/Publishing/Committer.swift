@@ -35,7 +35,7 @@ final class Committer: Sendable {
     /// Nil if no other machine can take the directory.
     private let lock: DirectoryLock?
     private let begun = Atomic(0)
-    /// Bytes of other programs that a group may wait for, because groups have saved as much time before.
+    /// Bytes of other programs that a group can wait for in the time that earlier groups have saved.
     private let allowance = Locked<UInt64>(0)
 
     /// The number of files from which one syncfs(2) is not slower than syncing each. Measured on ext4 with a journal:
@@ -54,9 +54,9 @@ final class Committer: Sendable {
     private static let filesPerThread = 4
 
     /// - Parameters:
-    ///   - directory: on `fileSystem`; syncfs(2) uses its descriptor.
+    ///   - directory: a directory on `fileSystem`; syncfs(2) uses its descriptor.
     ///   - folder: keeps the doubt about directories beyond the end of the process.
-    ///   - lock: must be held for anything to count as durable; nil if no other machine can take it.
+    ///   - lock: the lock that must be held for anything to count as durable; nil if no other machine can take it.
     ///   - boot: identifies the present run of the kernel.
     init(
         _ durability: Durability, of directory: DirectoryHandle, on fileSystem: FileSystem,
@@ -84,7 +84,8 @@ final class Committer: Sendable {
         durability == .commit && !fileSystem.isMemory
     }
 
-    /// The number of failed syncs of the file system. Whatever is staged keeps the number at that time.
+    /// The number of failed syncs of the file system. Each staged file keeps the number at the time when it was
+    /// created.
     var failures: Int { group.failures }
 
     /// The number of calls that have reached the disk. A call that fails earlier has lost nothing.
@@ -163,8 +164,8 @@ final class Committer: Sendable {
         do throws(SystemError) { return try disk.status(descriptor).st_dev == device } catch { return false }
     }
 
-    /// syncfs(2) reports what was lost since its last call; each file reports what was lost of it and has not been
-    /// reported. The latter finds losses in parts and files from before this process.
+    /// syncfs(2) reports what was lost since its last call. Then each file is checked for losses that it has not
+    /// reported yet, which finds losses in parts and files from before this process.
     private func syncAll(_ descriptors: [Int32], since failures: Int) -> [SystemError?] {
         if let error = failure({ () throws(SystemError) in try group.run(since: failures) }) {
             return descriptors.map { _ in error }

@@ -5,11 +5,12 @@ import TransferSystem
 
 /// Compares a staged upload byte by byte with the files at its possible names, up to the first difference.
 ///
-/// An upload pays for its comparisons with its own bytes. A client could store ten thousand files of one size under
-/// numbered names that differ only at their ends; without a bound, each further upload would read all of them.
+/// The bytes that an upload's comparisons read are limited by its own size. A client could store ten thousand files of
+/// one size under numbered names that differ only at their ends; without a bound, each further upload would read all of
+/// them.
 struct ContentComparison {
-    /// Bytes of other files that may still be read, besides the first block of each: opposite the upload's content, and
-    /// opposite its holes, for which the client has sent only a number.
+    /// Bytes of other files that may still be read, besides the first ones of each: where the upload has content, and
+    /// where it has holes, for which the client has sent only a number.
     private struct Allowance {
         var content: UInt64
         var holes: UInt64
@@ -23,22 +24,22 @@ struct ContentComparison {
     /// How many files of the upload's size may be read to their ends.
     static let mostWhole: UInt64 = 4
 
-    /// The most bytes that are read opposite holes: enough to recognise copies of moderate size whose holes were
-    /// filled.
+    /// The most bytes that are read where the upload has holes: enough to recognise copies of moderate size whose holes
+    /// were filled.
     static let mostForHoles: UInt64 = 64 << 20
 
-    /// Bytes read first: most files of one size that differ do so here.
+    /// Bytes that are read first: most files of the same size that differ do so in these bytes.
     private static let frontSize = 4 << 10
 
-    /// Bytes read at once after that.
+    /// Bytes that are read at once after the first ones.
     private static let readSize = 256 << 10
 
     init(_ publication: Publication) {
         (staged, size) = (publication.staged, publication.size)
     }
 
-    /// Whether a file of the same size has the same content. False also if the upload's allowance is used up; then it
-    /// is stored beside the file.
+    /// Whether a file of the same size has the same content. False also if the upload's allowance is used up; then the
+    /// upload is stored beside the file.
     mutating func isSame(_ file: FoundFile) throws(SystemError) -> Bool {
         let room = min(Self.readSize, Int(clamping: size))
         let (own, other) = (Self.buffer(room), Self.buffer(room))

@@ -23,13 +23,13 @@ final class GroupSync: Sendable {
         self.sync = sync
     }
 
-    /// The number of failed calls. Whatever is staged keeps the number at that time.
+    /// The number of failed calls. Each staged file keeps the number at the time when it was created.
     var failures: Int { monitor.withLock { monitor.state.failures } }
 
     /// The number of callers so far; for tests.
     var asked: Int { monitor.withLock { monitor.state.asked } }
 
-    /// - Throws: if a call has failed since the number of failures was this.
+    /// - Throws: if a call has failed since the number of failures was `failures`.
     func check(since failures: Int) throws(SystemError) {
         let error = monitor.withLock { monitor.state.failures == failures ? nil : monitor.state.lastError }
         if let error { throw error }

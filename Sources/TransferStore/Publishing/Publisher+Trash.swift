@@ -8,8 +8,8 @@ import TransferSystem
 ///
 /// The replaced files of a batch are linked into the trash before the content is synced, so that one sync covers both.
 /// A file that has the upload's content, or has lost it, is not linked: a second name, even for a moment, would change
-/// its version. While a connection's uploads replace no files, the publisher does not look for replaced files; once one
-/// does, it links those of the rest of the batch with one more sync.
+/// its version. While a connection's uploads replace no files, the publisher does not look for replaced files; once an
+/// upload replaces a file, the publisher links the replaced files of the rest of the batch, with one more sync.
 extension Publisher {
     /// How the file that a publication may replace is kept.
     enum Kept {
@@ -31,7 +31,8 @@ extension Publisher {
         if isLooked, keeping.isEmpty { part.expectsReplacing = false }
     }
 
-    /// Does the same after the content has been synced, for the rest of a batch in which one upload replaces a file.
+    /// Links the files that the rest of a batch is likely to replace. Called when an upload of the batch replaces a
+    /// file, after the content has been synced.
     private func keepRest() {
         let rest = unlooked
         unlooked = []
@@ -134,7 +135,7 @@ extension Publisher {
     }
 
     /// Keeps the file that has the path now if it is not the one that was linked before, or if it seemed to have the
-    /// upload's content. Called without the lock, because it takes a sync.
+    /// upload's content. Called without the lock for replacements, because it makes a sync.
     ///
     /// - Returns: whether there was a file to keep.
     func keepMore(_ target: TargetName, _ publication: Publication) throws(Failure) -> Bool {
@@ -165,8 +166,8 @@ extension Publisher {
         }
     }
 
-    /// The file at the path as it was before it got a second name for this publication. The records know files as they
-    /// were then.
+    /// The status of the file at the path from before it got a second name for this publication, because the records
+    /// have the version of that time.
     func asBefore(_ there: stat, _ publication: Publication) -> stat {
         guard case .place(let keeping)? = keeping[ObjectIdentifier(publication.staged)], keeping.isLinked,
             ContentVersion(there).hasSameContent(as: ContentVersion(keeping.before))

@@ -184,7 +184,7 @@ final class Publisher {
         throw Failure(.pathConflict, "\(publication.path) and all its numbered names exist already.")
     }
 
-    /// Answers a publication whose content the file at the name has, or had before the disk lost it.
+    /// Ends a publication if the file at the name has its content, or had it before the disk lost it.
     ///
     /// - Returns: nil if the file is a different one.
     private func compare(
@@ -297,7 +297,7 @@ final class Publisher {
 
     private func replace(_ target: TargetName, _ publication: Publication) throws(Failure) {
         for _ in 1...Self.mostComparisons {
-            // Outside of the lock, for which every replacement waits.
+            // Check this outside of the lock, for which every replacement waits.
             let seen = try checkRight(target, publication)
             _ = try keepMore(target, publication)
             if try replace(target, publication, seen) { return }
@@ -306,7 +306,7 @@ final class Publisher {
             .busy, "\(publication.path) is changed again and again by other clients or programs: send it again later.")
     }
 
-    /// - Returns: false if another file has taken the path, which has no name in the trash yet.
+    /// - Returns: false if another file has taken the path, and has no name in the trash yet.
     private func replace(
         _ target: TargetName, _ publication: Publication, _ seen: ContentVersion?
     ) throws(Failure) -> Bool {
@@ -351,8 +351,9 @@ final class Publisher {
         return try replace(seen, in: target, with: publication)
     }
 
-    /// Replaces a file whose content the disk has lost with an upload of that content, whatever the conflict policy is:
-    /// the name is the upload's own. A file that was changed since, even since it was read, stays.
+    /// Replaces a file whose content the disk has lost with an upload of that content, whatever the conflict policy is,
+    /// because no other content is replaced. A file that was changed since it was acknowledged, or since it was read,
+    /// stays.
     ///
     /// - Returns: false if the file has other content.
     private func heal(
@@ -441,7 +442,7 @@ extension FileStore {
 
     /// Small uploads do not check the free space one by one, so it is checked once for the batch.
     ///
-    /// - Returns: nil to go on.
+    /// - Returns: nil if the batch can be published.
     private func refusal(_ batch: [Publication]) -> [Result<PublicationOutcome, Failure>]? {
         do throws(Failure) {
             for publication in batch { if try publication.staged.checkRoom() { break } }

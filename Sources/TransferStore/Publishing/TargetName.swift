@@ -56,8 +56,8 @@ struct TargetName {
         return file
     }
 
-    /// A file that is mounted over the name does not belong to the directory: it goes with the mount, and may be the
-    /// source of the upload.
+    /// A file that is mounted over the name does not belong to the directory: it disappears with the mount, and can be
+    /// the source of the upload.
     private func isHere(_ file: FoundFile) -> Bool {
         clinux_mount_id(file.number) == clinux_mount_id(directory.number)
     }

@@ -33,7 +33,7 @@ package struct LocalTree: Sendable {
 
     private let tree: DirectoryTree
 
-    /// - Parameter path: on this machine; a symbolic link is followed.
+    /// - Parameter path: a path on this machine; a symbolic link is followed.
     /// - Throws: `sourceUnreadable`.
     package init(path: String) throws(Failure) {
         do throws(SystemError) {
@@ -141,7 +141,7 @@ package struct LocalTree: Sendable {
     /// Reads a file and computes its digest.
     ///
     /// - Parameter version: the version that the file must have.
-    /// - Returns: nil if it is another version by now.
+    /// - Returns: nil if the file has another version by now.
     /// - Throws: if it cannot be read.
     package func digest(
         of path: RelativePath, _ function: DigestFunction, version: ContentVersion

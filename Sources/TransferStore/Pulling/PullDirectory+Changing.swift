@@ -4,7 +4,7 @@ package import TransferPorts
 import TransferSystem
 
 extension PullDirectory {
-    /// An editor that makes folders and links here, and changes existing entries.
+    /// An editor that makes folders and links in this directory, and changes existing entries.
     package func editor() -> TreeEditor {
         TreeEditor(tree, incoming, rights: rights) { [self] () throws(Failure) in try notesFolder() }
     }
@@ -32,7 +32,7 @@ extension TreeEditor {
     ///
     /// - Parameters:
     ///   - form: the form that it must have; nil for any.
-    ///   - compared: the entry as it must still be; nil for any.
+    ///   - compared: the state that the entry must still have; nil for any.
     /// - Throws: `notFound`; `pathConflict` if a folder is not empty; `sourceChanged` if it is not the compared entry.
     package func remove(
         _ path: RelativePath, of form: FoundObject.Form? = nil, as compared: ComparedFile? = nil
@@ -64,7 +64,7 @@ extension TreeEditor {
 }
 
 extension PullDirectory {
-    /// The entry at a path here with all its attributes.
+    /// The entry at a path in this directory, with all its attributes.
     ///
     /// - Returns: nil if it does not exist or cannot be examined.
     package func whole(_ path: RelativePath) -> WholeEntry? {

@@ -4,14 +4,14 @@ package import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Notes of files that were received and are durable here, as long as the server may not know it. They are kept beside
-/// the parts of long files, so that they go with the directory. A note is written once and removed. If it is damaged or
-/// lost, its files are fetched again, and found.
+/// Notes of files that were received and are durable in this directory, kept as long as the server may not know that.
+/// They are beside the parts of long files, so that they move with the directory. A note is written once, and later
+/// removed. If it is damaged or lost, its files are fetched again, and found to be in the directory.
 extension PullDirectory {
     private static let prefix = "received-"
 
-    /// The most files in one note: as many as one message to the server has. Below, the most bytes of a note: every
-    /// byte of the paths may be escaped.
+    /// The most files in one note: as many as one message to the server has. `mostBytes` are the most bytes of a note,
+    /// in which every byte of the paths may be escaped.
     package static let mostNoted = 256
     private static let mostBytes = mostNoted * (6 * Limits.path + ReceivedFile.fixedSize)
 

@@ -28,9 +28,9 @@ package final class PullDirectory: Sendable {
     /// Opens the directory, creating it if it is missing.
     ///
     /// - Parameters:
-    ///   - path: on this machine; its parent must exist.
-    ///   - permissions: its final permissions. If it is created, it has these and all permissions for its owner until
-    ///     then.
+    ///   - path: a path on this machine; its parent must exist.
+    ///   - permissions: the final permissions of the directory. If it is created, it has these, and all permissions for
+    ///     its owner until they are set.
     /// - Throws: `targetFailed` with a sentence that says why.
     package convenience init(
         path: String, permissions: UInt16? = nil, durability: Durability = .commit, disk: Disk = Disk()
@@ -65,10 +65,10 @@ package final class PullDirectory: Sendable {
         rights = .fetching(isRoot: root.disk.isRoot)
     }
 
-    /// A reader that looks up existing files here.
+    /// A reader that looks up existing files in this directory.
     package func reader() -> any TreeReader { DirectoryReader(tree) }
 
-    /// Lists a folder here; nil stands for the directory itself.
+    /// Lists a folder of this directory; nil stands for the directory itself.
     package func list(_ folder: RelativePath?) throws(Failure) -> any StoredListing {
         try localized { () throws(Failure) in
             try attempt("list the folder") { () throws(SystemError) in
@@ -168,7 +168,7 @@ extension PullDirectory {
         }
     }
 
-    /// Whether files that are read here may not be on disk.
+    /// Whether files that are read from this directory may not be on disk.
     package var isInDoubt: Bool { incoming.committer.isInDoubt }
 
     /// Removes the folder for parts if it is empty.

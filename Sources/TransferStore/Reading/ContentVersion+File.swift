@@ -17,8 +17,8 @@ extension ContentVersion {
 }
 
 extension Publication {
-    /// - Parameter found: the entry at the path; with nil, nothing can be lost.
-    /// - Throws: `pathConflict` if it is not the version that the client has seen.
+    /// - Parameter found: the entry at the path; nil if the path is free, so that nothing can be lost.
+    /// - Throws: `pathConflict` if the entry is not the version that the client has seen.
     func checkVersion(_ found: stat?) throws(Failure) {
         try checkVersion(found.map { ContentVersion($0) })
     }
@@ -35,8 +35,8 @@ extension PublicationCondition {
 }
 
 extension ComparedFile {
-    /// - Parameter found: the entry at the name; with nil, nothing can be lost.
-    /// - Throws: `sourceChanged` if it is not the compared one.
+    /// - Parameter found: the entry at the name; nil if the name is free, so that nothing can be lost.
+    /// - Throws: `sourceChanged` if the entry is not the compared one.
     func check(_ found: stat?, _ path: RelativePath) throws(Failure) {
         try check(
             found.map { ContentVersion($0) }, isFolder: found?.isDirectory ?? false,

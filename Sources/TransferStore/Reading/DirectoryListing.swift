@@ -20,7 +20,7 @@ final class DirectoryListing: StoredListing {
         stream = try DirectoryStream(directory)
     }
 
-    /// The next entries; none at the end. Entries with names that cannot be in a path, links, devices and the server's
+    /// The next entries; empty at the end. Entries with names that cannot be in a path, links, devices and the server's
     /// own entries are left out.
     ///
     /// - Parameter count: how many at most.

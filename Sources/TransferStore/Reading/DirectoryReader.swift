@@ -57,7 +57,7 @@ final class DirectoryReader: TreeReader {
             last = (path, directory)
             return directory
         } catch {
-            // Other errors may not occur the next time.
+            // Only the absence is remembered, because other errors may not occur the next time.
             if error.errno == ENOENT { last = (path, nil) }
             throw error
         }

@@ -112,7 +112,7 @@ extension FileStore {
         guard !incoming.committer.isInDoubt else { throw .isInDoubt }
         let opened = sync(queries.map { query in Result { () throws(SystemError) in try openStored(query.path) } })
         let areNamesDurable = confirmNames(of: queries.map(\.path))
-        // A sync that began earlier may have received the report of bytes that these files have lost.
+        // An earlier sync may have received the kernel's only report that bytes of these files were lost.
         guard areNamesDurable, !incoming.committer.isInDoubt(about: moment) else { throw .isInDoubt }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -130,7 +130,7 @@ extension FileStore {
         do throws(SystemError) {
             try tree.check(path)
             let directory = try tree.open(path.parent)
-            // Opening a device can do things.
+            // Opening a device can have side effects.
             guard let status = try directory.status(String(path.name)), status.isFile else { return nil }
             return try StoredContent(String(path.name), in: directory, as: path)
         } catch {

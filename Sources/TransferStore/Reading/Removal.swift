@@ -28,13 +28,13 @@ final class Removal: TreeRemoval {
     }
 
     private let remover: StoreRemover
-    /// The directory that contains it, and that has to be synced.
+    /// The directory that contains the removed entry, and that has to be synced.
     private let parent: DirectoryHandle
     /// The counters of failed syncs when the removal began.
     private let moment: StoreRemover.Moment
     private var levels: [Level] = []
     private var removed: [RemovedFile] = []
-    /// Whether the remover has received the end of this removal.
+    /// Whether the remover has learnt that this removal has ended.
     private var isTold = false
 
     /// How many of the deepest directories are open at once, with two descriptors each: a path has up to 2,048
@@ -79,7 +79,8 @@ final class Removal: TreeRemoval {
             if let name { try remove(name, in: opened.directory, level.path) } else { try leave(level, opened) }
         }
         guard levels.isEmpty else { return false }
-        // Only once the caller learns of the end: a commit that fails in between would only fail other removals.
+        // The remover learns of the end in the same step as the caller. If it learnt earlier, a commit that fails in
+        // between would be reported to other removals only.
         if !isTold { remover.ended(in: parent, since: moment) }
         isTold = true
         return true

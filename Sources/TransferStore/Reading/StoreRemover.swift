@@ -67,7 +67,7 @@ package final class StoreRemover: TreeRemover {
 
     private func directory(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle {
         if let open = parents[path] { return open }
-        // A descriptor of its own, because the kernel reports a failure once to each descriptor.
+        // Opens a separate descriptor, because the kernel reports a failure once to each descriptor.
         let opened = path == nil ? try store.tree.root.openDirectory(".") : try store.tree.open(path)
         parents[path] = opened
         return opened

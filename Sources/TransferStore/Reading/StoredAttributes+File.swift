@@ -30,7 +30,7 @@ extension StoredAttributes {
 
 extension WholeEntry {
     /// - Parameter name: the last component of the path.
-    /// - Returns: nil if it is gone, or is no file, folder or link.
+    /// - Returns: nil if the entry is gone, or is no file, folder or link.
     init?(_ path: RelativePath, named name: String, in directory: DirectoryHandle) throws(SystemError) {
         guard let status = try directory.status(name) else { return nil }
         try self.init(path, named: name, status, in: directory)
@@ -58,8 +58,8 @@ extension WholeEntry {
             extra: ExtraAttributes(owner: status.owner, extended: found.extended), isPartial: found.isPartial)
     }
 
-    /// - Returns: nil attributes if they cannot be read or the file system does not support them, so that the caller
-    ///   does not take that for an empty list.
+    /// - Returns: nil attributes if they cannot be read or the file system does not support them, to distinguish that
+    ///   from an empty list.
     private static func extended(
         _ name: String, in directory: DirectoryHandle
     ) throws(SystemError) -> (extended: [ExtraAttributes.Extended]?, isPartial: Bool) {

@@ -17,7 +17,7 @@ final class Space: LimitedSpace {
 
     /// - Parameters:
     ///   - incoming: the directory of the parts.
-    ///   - room: frees room when it is missing.
+    ///   - room: frees room on the disk when there is too little.
     ///   - clock: monotonic time in nanoseconds.
     init(
         _ limits: SpaceLimits, tree: DirectoryTree, incoming: DirectoryHandle, room: RoomMaker = RoomMaker(),
@@ -99,7 +99,7 @@ extension stat {
 // MARK: What is free
 
 extension Space {
-    /// Checks that so many bytes can be taken from the disk, and calls `body` to reserve them before the next check.
+    /// Checks that `size` bytes can be taken from the disk, and calls `body` to reserve them before the next check.
     ///
     /// - Throws: `insufficientStorage`, and the errors of `body`.
     func reserve(_ size: UInt64, _ body: () throws(Failure) -> Void) throws(Failure) {
@@ -114,7 +114,7 @@ extension Space {
 
     func check() throws(Failure) { try check(room: 0) }
 
-    /// Checks that so many bytes can be taken from the disk, and empties the trash for them if needed.
+    /// Checks that `size` bytes can be taken from the disk, and empties the trash for them if needed.
     ///
     /// - Parameter size: the bytes to be taken.
     /// - Throws: `insufficientStorage` if less than the limit would stay free.

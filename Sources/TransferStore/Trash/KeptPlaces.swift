@@ -29,7 +29,7 @@ final class KeptPlaces {
     }
 
     /// Links the files into the trash, durably and with one sync. A file that the trash cannot take (it is on another
-    /// file system, or its name is too long there) is replaced anyway; a file whose link or sync fails is not.
+    /// file system, or its name is too long there) is replaced anyway; a file whose link or sync fails is not replaced.
     func keep(_ places: [TrashPlace]) {
         for place in places {
             do throws(Failure) {
@@ -68,7 +68,7 @@ final class KeptPlaces {
 
     /// Removes unneeded names from the trash.
     ///
-    /// - Returns: files that had a name there for a while and still have their paths.
+    /// - Returns: files that had a name in the trash for a while and still have their paths.
     func close() -> [TouchedFile] { files.close() }
 }
 

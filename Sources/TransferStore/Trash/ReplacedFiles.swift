@@ -66,9 +66,9 @@ final class ReplacedFiles {
     /// - Parameters:
     ///   - found: the status that the caller has seen.
     ///   - failures: the number of failed syncs when the batch was begun.
-    /// - Returns: nil if it cannot be kept there, because it is on another file system or its name does not fit, and
-    ///   if it is gone.
-    /// - Throws: if there is no room for the name, or the disk fails; then it must not be replaced.
+    /// - Returns: nil if the file cannot be kept there, because it is on another file system or its name does not fit,
+    ///   or if it is gone.
+    /// - Throws: if there is no room for the name, or the disk fails; then the file must not be replaced.
     func keep(
         _ path: RelativePath, _ found: stat, in parent: DirectoryHandle, to part: OpenTrashBatch, since failures: Int
     ) throws(Failure) -> Keeping? {
@@ -83,7 +83,7 @@ final class ReplacedFiles {
         throw Failure(.busy, "\(path) is replaced again and again: send it again later.")
     }
 
-    /// Does the same for a place that was decided before.
+    /// Gives a file or link a second name at a place in the trash that was decided before.
     ///
     /// - Throws: `pathConflict` if the place is taken.
     func keep(
@@ -210,8 +210,8 @@ final class ReplacedFiles {
         return device == found.st_dev
     }
 
-    /// - Returns: nil if the path leads over something other than a folder, as if the operator has replaced the trash
-    ///   by a link.
+    /// - Returns: nil if the path leads over something other than a folder, for example because the operator has
+    ///   replaced the trash by a link.
     private func open(_ folder: RelativePath?, since failures: Int) throws(Failure) -> DirectoryHandle? {
         if directories.count >= Self.mostOpened, !directories.isOpen(folder) {
             try settle(since: failures)
@@ -233,7 +233,7 @@ extension ReplacedFiles {
     /// and then calls `finish`.
     var unsynced: [DirectoryHandle] { directories.unsynced }
 
-    /// New ones among them, whose names are not durable either.
+    /// New folders among `unsynced`, whose own names are not durable either.
     var made: [RelativePath] { directories.made }
 
     /// - Parameter errors: the result for each folder in `unsynced`, in their order.
@@ -288,7 +288,7 @@ extension ReplacedFiles {
 
     /// Removes the names of files that were not replaced.
     ///
-    /// - Returns: those that still have their paths.
+    /// - Returns: the linked files that still have their paths.
     @discardableResult
     func close() -> [TouchedFile] {
         let folders = unused.union(keepings.compactMap(takeAway))
@@ -320,7 +320,8 @@ extension ReplacedFiles {
         return keeping.place.parent
     }
 
-    /// A file that lost its path meanwhile has counted until now, because it had this name.
+    /// Removes a name in the trash. If the file has lost its path meanwhile, it has counted until now because of this
+    /// name.
     private func unlink(_ name: String, in folder: DirectoryHandle) {
         let last = quota == nil ? nil : (try? folder.status(name)) ?? nil
         guard (try? folder.unlink(name)) != nil, let last, last.isFile, last.st_nlink == 1 else { return }
@@ -330,7 +331,7 @@ extension ReplacedFiles {
     private func removeEmpty(_ folders: Set<RelativePath>) {
         var gone: Set<RelativePath> = []
         for folder in folders { gone.formUnion(tree.removeEmptyTrash(folder, incoming.committer.directories)) }
-        // Their names no longer have to become durable.
+        // The names of these folders no longer have to become durable.
         directories.drop(gone)
     }
 }
