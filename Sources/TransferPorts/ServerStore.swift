@@ -1,4 +1,4 @@
-/// Everything that a server needs of a store. One server at a time has it.
+/// Everything that a server needs from a store. Only one server at a time uses a store.
 package protocol ServerStore: ContentStore, TreeChanging, StoreSpace {
     /// Identifies the store, for clients that recognise it; nil if that is unknown.
     var identity: [UInt8]? { get }

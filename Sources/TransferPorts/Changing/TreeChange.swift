@@ -77,14 +77,14 @@ package struct PlannedChange: Sendable {
     /// The path in the trash for something that is discarded.
     package let trashed: RelativePath?
 
-    /// What has to be at the path still; nil for no condition.
+    /// The state that the file at the path must still have; nil for no condition.
     package let compared: ComparedFile?
 
-    /// The object that is moved or changed, of any form; nil if something is made. If another object has the path by
-    /// then, the change fails: an upload may have replaced a link.
+    /// The object that is moved or changed, of any form; nil if something is made. If another object has the path when
+    /// the change is made, the change fails: an upload may have replaced a link.
     package let expected: ContentVersion?
 
-    /// What the change replaces, and where that is kept; nil if it is not kept.
+    /// What the change replaces, and the part of the trash that keeps it; nil if it is not kept.
     package let place: TrashPlace?
 
     package init(

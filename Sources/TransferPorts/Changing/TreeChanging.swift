@@ -11,7 +11,7 @@ package import TransferModel
 package protocol TreeChanging: StoredTree {
     /// Begins a batch of changes that are made durable together.
     ///
-    /// - Parameter command: the client's command that they belong to, if it is known.
+    /// - Parameter command: the client's command that the changes belong to, if it is known.
     func changes(for command: StoringCommand?) -> any TreeEditing
 
     /// Begins removals that are made durable together.
@@ -25,9 +25,9 @@ package protocol TreeChanging: StoredTree {
     // MARK: The outcome of changes
 
     /// Makes the names durable in the folders of these paths, and in those above. An earlier process may have ended
-    /// before it did that.
+    /// before it made them durable.
     ///
-    /// - Returns: false if that fails, or if one of the folders is in doubt.
+    /// - Returns: false if the names cannot be made durable, or if one of the folders is in doubt.
     func confirmNames(of paths: [RelativePath]) -> Bool
 
     /// Whether a folder of one of these paths is in doubt: nothing in it is known to be durable.
@@ -49,8 +49,8 @@ extension TreeChanging {
 /// Makes changes that were planned together, each as a whole or not at all.
 package protocol TreeEditing: AnyObject {
     /// Does what is done once for all changes, before anything loses its name: files that will be replaced get a name
-    /// in the trash, and folders that are moved to are made. If that fails for one change, only this change fails. Has
-    /// to be called first, once.
+    /// in the trash, and the target folders of moves are made. If this fails for one change, only that change fails.
+    /// Has to be called first, once.
     func prepare(_ changes: [PlannedChange])
 
     /// Makes one of the changes: visible, but not durable yet. Must not be called while `isFull`.
@@ -65,8 +65,8 @@ package protocol TreeEditing: AnyObject {
 
     /// Makes the changes durable that were made since the last call.
     ///
-    /// - Parameter changes: what they did to files, for a store that `recordsChanges`.
-    /// - Throws: if it is unknown which of them will be durable.
+    /// - Parameter changes: what the changes did to files, for a store that `recordsChanges`.
+    /// - Throws: if it is unknown which of the changes will be durable.
     func commit(_ changes: KnownChanges) throws(Failure)
 
     /// Removes what was prepared and is not needed. Has to be called last, once.
@@ -91,19 +91,21 @@ package protocol TreeRemover: AnyObject {
     /// Whether `commit` has to be called before another removal.
     var isFull: Bool { get }
 
-    /// Makes those removals durable whose `step` has returned true since the last call.
+    /// Makes the removals durable whose `step` has returned true since the last call.
     ///
     /// - Throws: the error of the store, which then applies to all of them.
     func commit() throws(Failure)
 }
 
-/// A removal that is under way; each step looks at a limited number of names. If it is given up, the rest stays.
+/// A removal that is under way; each step looks at a limited number of names. If the removal is given up, the rest
+/// stays.
 package protocol TreeRemoval: AnyObject {
     /// Continues the removal.
     ///
     /// - Parameter count: the number of names to look at.
     /// - Returns: whether all is removed.
-    /// - Throws: `busy` if it is moved meanwhile, `pathConflict` if entries are added all the time, `storageFailed`.
+    /// - Throws: `busy` if the folder is moved meanwhile, `pathConflict` if entries are added to it all the time,
+    ///   `storageFailed`.
     func step(_ count: Int) throws(Failure) -> Bool
 
     /// The files that were removed since the last call.
@@ -115,7 +117,7 @@ extension Failure {
         Failure(.pathConflict, "\(path) exists already, and is not replaced.")
     }
 
-    /// A change expects another object than it finds.
+    /// A change finds another object than it expects.
     package static func isReplaced(_ path: RelativePath) -> Failure {
         Failure(.busy, "\(path) is just being replaced: try again later.")
     }

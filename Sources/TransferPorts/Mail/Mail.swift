@@ -11,7 +11,7 @@ package struct Mail: Equatable, Sendable {
     /// Identifies the client that sent it; nil for a client without a key or token.
     package var client: UInt64?
 
-    /// The sender's name for it: a path that was checked.
+    /// The sender's name for the upload: a path that was checked.
     package var name: String
 
     package var kind: ContentKind
@@ -88,7 +88,7 @@ package struct MailLimits: Equatable, Sendable {
     package var count: Int
     package var countOfPair: Int
 
-    /// The most bytes of their content.
+    /// The most bytes of content that may wait for one person, and how many of them may be from one sender.
     package var bytes: UInt64
     package var bytesOfPair: UInt64
 
@@ -126,11 +126,11 @@ package enum MailRefusal: Error, Equatable, Sendable {
     case unknown(String)
     /// This person takes nothing from the sender.
     case declines(String)
-    /// The mailbox holds as much as it may.
+    /// The mailbox has as many deliveries or bytes as it may have.
     case full(String, MailLimits)
-    /// It holds as much from this sender as it may.
+    /// The mailbox has as much from this sender as it may have.
     case fullOfYours(String, MailLimits)
-    /// It holds as much from senders without keys as it may.
+    /// The mailbox has as much from senders without keys as it may have.
     case fullOfUnproven(String, MailLimits)
     /// The id belongs to other content, which a recipient has or waits for.
     case otherContent

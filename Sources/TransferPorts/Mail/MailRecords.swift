@@ -1,17 +1,17 @@
 package import TransferModel
 
-/// The records of mailboxes: which mail waits for whom, and what became of it. Their content is part of what is
+/// The records of mailboxes: which mail waits for whom, and what became of it. What they contain is part of what is
 /// acknowledged, so damaged records are never replaced. Synchronous and safe to call from any thread. Each change is
 /// made as a whole, and is as durable as the records are when the call returns.
 package protocol MailRecords: AnyObject, Sendable {
     /// The number and bytes of deliveries that wait for one person; nil for all.
     func waiting(for recipient: String?) -> (count: Int, bytes: UInt64)
 
-    /// Why one more delivery has no place; nil if it has.
+    /// Why one more delivery to a recipient is refused; nil if there is room for it.
     func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits) -> MailRefusal?
 
-    /// Puts mails into mailboxes, in one transaction. A person receives an upload once: if it waits already or was
-    /// received, nothing changes. If it was declined or has expired, it waits again.
+    /// Puts mails into mailboxes, in one transaction. A person receives an upload once: if the upload waits already or
+    /// was received, nothing changes. If it was declined or has expired, it waits again.
     ///
     /// - Parameter isThere: whether there is still content at a path.
     /// - Returns: the result for each mail, in order.
@@ -25,7 +25,7 @@ package protocol MailRecords: AnyObject, Sendable {
     /// The deliveries for a recipient, in the order of their numbers.
     ///
     /// - Parameters:
-    ///   - number: only deliveries with a larger number.
+    ///   - number: the number after which the deliveries begin; those up to it are left out.
     ///   - limit: the most deliveries to return.
     ///   - withEnded: whether deliveries are included that cannot be fetched any more.
     func inbox(
@@ -38,36 +38,37 @@ package protocol MailRecords: AnyObject, Sendable {
     /// - Returns: nil if the upload was never addressed to this person.
     func delivery(of id: UploadID, to recipient: String) throws(RecordsError) -> Delivery?
 
-    /// The same for several uploads: those that exist.
+    /// The deliveries of several uploads to one person; uploads that were never addressed to this person are left out.
     func deliveries(of ids: [UploadID], to recipient: String) throws(RecordsError) -> [Delivery]
 
     /// The largest number that any delivery has had.
     func newestNumber() throws(RecordsError) -> UInt64
 
-    /// What a client has sent and still waits: the number of uploads, and their cost in the client's quota in bytes.
+    /// The uploads of one client that still wait: their number, and their cost in the client's quota in bytes.
     func open(from client: UInt64) throws(RecordsError) -> (count: Int, bytes: UInt64)
 
     /// The paths of content that a recipient can still receive.
     func openPaths() throws(RecordsError) -> Set<RelativePath>
 
-    /// Notes that deliveries were sent to their recipient completely, who has not confirmed that they are stored
-    /// safely. Nothing depends on it, so it is not synced.
+    /// Notes that deliveries were sent to their recipient completely, although the recipient has not confirmed that
+    /// they are stored safely. Nothing depends on this note, so it is not synced.
     ///
     /// - Parameter deliveries: deliveries as the ledger has returned them.
-    /// - Returns: those that were not noted before.
+    /// - Returns: the deliveries that were not noted before.
     func fetched(_ deliveries: [Delivery], at moment: Int64) throws(RecordsError) -> [Delivery]
 
-    /// Notes that the content of a waiting mail is not what was acknowledged. It keeps waiting, and a client that sends
-    /// the same upload again repairs it.
+    /// Notes that the content of a waiting mail is not what was acknowledged. The mail keeps waiting, and a client that
+    /// sends the same upload again repairs it.
     func noteRotten(_ id: UploadID) throws(RecordsError)
 
-    /// Records, all or nothing, that a recipient has received or declined uploads. Repeating it changes nothing. An
-    /// upload that the recipient confirms as received counts as received, whatever was recorded before.
+    /// Records, all or nothing, that a recipient has received or declined uploads. Repeating the call changes nothing.
+    /// An upload that the recipient confirms as received counts as received, whatever was recorded before.
     ///
     /// - Parameters:
     ///   - state: `delivered` or `declined`.
     ///   - receipts: returns, for the deliveries in the order of `ids`, what the recipient has signed of each; nil if
-    ///     the signature is of something else. Called while the ledger is locked, so that it sees what is recorded.
+    ///     the recipient has signed something else. Called while the ledger is locked, so that it sees what is
+    ///     recorded.
     func settle(
         _ ids: [UploadID], by recipient: String, as state: DeliveryState, at moment: Int64,
         receipts: (([Delivery]) -> [[UInt8]]?)?
@@ -82,8 +83,8 @@ package protocol MailRecords: AnyObject, Sendable {
         after age: Int64, at now: Int64, limit: Int
     ) throws(RecordsError) -> EndedDeliveries
 
-    /// Forgets mails that ended longer ago than `age`, and stores the time of the ledger's clock. If a client sends one
-    /// of them again, it is delivered again.
+    /// Forgets mails that ended longer ago than `age`, and stores the time of the ledger's clock. A mail that a client
+    /// sends again after that is delivered again.
     ///
     /// - Parameter age: nanoseconds of the ledger's own clock.
     func forget(endedBefore age: Int64) throws(RecordsError)
@@ -117,11 +118,11 @@ extension MailRecords {
 
 /// The result of queueing a mail.
 package enum QueuedMail: Equatable, Sendable {
-    /// It waits for every recipient, or has waited before.
+    /// The mail waits for every recipient, or has waited before.
     ///
     /// - Parameters:
-    ///   - fresh: the recipients for whom it is new.
-    ///   - isKept: whether its content is what they receive. Otherwise the new content is not needed.
+    ///   - fresh: the recipients for whom the mail is new.
+    ///   - isKept: whether the recipients receive the new content. If not, the new content is not needed.
     ///   - freed: the earlier mail with this id, whose content is not needed any more.
     case queued(fresh: [String], isKept: Bool, freed: Mail?)
     case refused(MailRefusal)

@@ -26,9 +26,9 @@ package protocol ReadableContent: AnyObject {
     /// Announces that all of it will be read in order, so that the store may read ahead.
     func expectAll()
 
-    /// Lets staged content share all bytes of this file, if the store can.
+    /// Lets staged content share all bytes of this file, if the store supports that.
     ///
-    /// - Returns: false if it cannot.
+    /// - Returns: false if the bytes cannot be shared.
     func share(with staged: any StagedContent) throws(Failure) -> Bool
 }
 
@@ -74,10 +74,10 @@ package enum ContentReading: Equatable, Sendable {
     /// The file was not changed while it was read. The digests are in the order of the functions.
     case read(ContentVersion, [Digest])
 
-    /// It was changed while it was read, or there is no file at the path.
+    /// The file was changed while it was read, or there is no file at the path.
     case changed
 
-    /// It could not be opened, synced or read.
+    /// The file could not be opened, synced or read.
     case unreadable(Failure)
 
     /// The caller ended the reading before this file.

@@ -3,8 +3,8 @@ package import TransferModel
 /// A store for a scrub, which reads all stored files again and compares them with what was acknowledged. Synchronous
 /// and safe to call from any thread.
 ///
-/// A server may store, replace and remove files meanwhile, so what the walk finds may be gone when it is opened. A
-/// scrub changes nothing that is stored.
+/// A server may store, replace and remove files meanwhile, so a file that the walk finds may be gone when the scrub
+/// opens it. A scrub changes nothing that is stored.
 ///
 ///     isServed, lock
 ///     walk ─► ScrubWalk.next* ─► ScrubFile.open ─► ScrubContent.sync, digest, isUnchanged
@@ -35,7 +35,7 @@ package protocol ScrubStore: AnyObject, Sendable {
     func lock() throws(Failure) -> any ScrubLock
 }
 
-/// Keeps servers out of a store as long as there is a reference to it.
+/// Keeps servers out of a store as long as there is a reference to the lock.
 package protocol ScrubLock: AnyObject, Sendable {}
 
 /// A walk through all that is stored. Several threads may share it: each entry is returned to one of them.
@@ -62,7 +62,7 @@ package enum ScrubEntry: Sendable {
 package protocol ScrubFile: Sendable {
     var path: RelativePath { get }
 
-    /// Opens the file that is there now.
+    /// Opens the file that is now at the path.
     func open() -> ScrubOpening
 }
 

@@ -52,7 +52,7 @@ package struct WholeEntry: Sendable {
     /// The target of a symbolic link; nil for a file or folder.
     package let target: [UInt8]?
 
-    /// The object of the store that this is a name of.
+    /// The object of the store that has this path as a name.
     package let object: FileObject
 
     /// Number of names of a file; 1 for anything else.
@@ -60,8 +60,8 @@ package struct WholeEntry: Sendable {
 
     package let extra: ExtraAttributes
 
-    /// Whether it has extended attributes that are missing here: more than are kept, or some that this process may not
-    /// read.
+    /// Whether the entry has extended attributes that are missing in `extra`: more than are kept, or some that this
+    /// process may not read.
     package let isPartial: Bool
 
     package init(

@@ -4,31 +4,32 @@ package import TransferModel
 /// The stored files and folders, for clients that may see them. Synchronous and safe to call from any thread; what it
 /// returns is used by one task at a time.
 ///
-/// Each look is a new one: what it finds may have changed by the next. Keep a reader or a listing for a moment only.
+/// Each call looks again, so its result can differ from that of the call before. Keep a reader or a listing for a
+/// moment only.
 ///
 ///     attributes, whole, object ─► one path
 ///     list ─► StoredListing.next* ─► no entries at the end
 ///     reader ─► TreeReader.attributes*, open ─► ReadableContent.read*, isUnchanged
 package protocol StoredTree: AnyObject, Sendable {
-    /// The attributes of what is at a path; nil for the top of the store.
+    /// The attributes of the file or folder at a path; nil for the top of the store.
     ///
-    /// - Throws: `notFound`, also for what is neither a file nor a folder.
+    /// - Throws: `notFound`, also for anything other than a file or folder.
     func attributes(at path: RelativePath?) throws(Failure) -> StoredAttributes
 
-    /// Everything that is stored of what is at a path; for a symbolic link, of the link itself.
+    /// The file, folder or link at a path, with everything that is stored of it; a symbolic link is not followed.
     ///
-    /// - Throws: `notFound`, also for what is no file, folder or link.
+    /// - Throws: `notFound`, also for anything other than a file, folder or link.
     func whole(at path: RelativePath) throws(Failure) -> WholeEntry
 
-    /// What is at a path, without a look at its content.
+    /// The file, folder or link at a path. The content is not read.
     ///
-    /// - Returns: nil if there is nothing, also for what is no file, folder or link.
-    /// - Throws: if it cannot be found out.
+    /// - Returns: nil if the path is free, or has something other than a file, folder or link.
+    /// - Throws: if the path cannot be examined.
     func object(at path: RelativePath) throws(Failure) -> FoundObject?
 
     /// Whether there is a folder at the path; false for a symbolic link to one.
     ///
-    /// - Throws: `notFound`, also for what is no file, folder or link.
+    /// - Throws: `notFound`, also for anything other than a file, folder or link.
     func isDirectory(at path: RelativePath) throws(Failure) -> Bool
 
     /// Lists a folder; nil for the top of the store.
@@ -46,10 +47,10 @@ package protocol StoredTree: AnyObject, Sendable {
 /// Reads the attributes of files and opens them, often many in one folder. Keep it for a moment only: the folder may be
 /// removed and made again. Used by one task at a time.
 package protocol TreeReader: AnyObject {
-    /// The attributes of what is at the path, without a look at its content; nil for nothing.
+    /// The attributes of the file or folder at the path; nil if there is neither. The content is not read.
     func attributes(at path: RelativePath) -> StoredAttributes?
 
-    /// - Parameter name: the name in messages about failures to read it.
+    /// - Parameter name: the name in messages about failures to read the file.
     /// - Throws: `notFound`; `wrongForm` for a folder.
     func open(_ path: RelativePath, as name: RelativePath) throws(Failure) -> any ReadableContent
 }
@@ -89,7 +90,7 @@ package protocol StoredListing: AnyObject {
     /// Calls `body` with the name and the attributes of each of the next entries.
     ///
     /// - Parameter count: the most entries to look at.
-    /// - Returns: how many there were; fewer than `count` only at the end.
+    /// - Returns: how many entries it has looked at; fewer than `count` only at the end.
     @discardableResult
     func forEach(
         _ count: Int, _ body: (_ name: String, _ attributes: StoredAttributes) -> Void

@@ -6,7 +6,7 @@ package struct CatalogEntry: Equatable, Sendable {
     package enum State: Int64, CaseIterable, Sendable {
         /// This upload has stored the content.
         case committed = 1
-        /// The content was there before.
+        /// The path already had the content.
         case alreadyStored = 2
     }
 

@@ -15,7 +15,7 @@ package struct IntendedChange: Equatable, Sendable {
         case attributes = 4
         /// A file is replaced by something that is no file.
         case replacement = 5
-        /// A replaced file is kept at the target. Entries of other files under its path stay there.
+        /// A replaced file is moved to the trash. Entries of other files under its path stay there.
         case keep = 6
     }
 
@@ -28,7 +28,8 @@ package struct IntendedChange: Equatable, Sendable {
     /// The version at the path before the change.
     package let before: ContentVersion
 
-    /// The time of modification that the file is given, as in `ContentVersion`; nil if it keeps its own.
+    /// The time of modification that the change gives to the file, as in `ContentVersion`; nil if the file keeps its
+    /// own.
     package let revision: Int64?
 
     /// When the change was noted; UTC, in nanoseconds since 1970.
@@ -49,7 +50,8 @@ extension IntendedChange {
         IntendedChange(form, path, to: target, before: before, revision: file.revision, at: moment)
     }
 
-    /// The change with the time when it was made: all that was acknowledged by then concerns what was there before.
+    /// The change with the time when it was made: entries that were acknowledged before that time concern the object
+    /// that was at the path before the change.
     ///
     /// - Parameter moment: UTC, in nanoseconds since 1970.
     package func made(at moment: Int64) -> IntendedChange {
@@ -57,15 +59,15 @@ extension IntendedChange {
     }
 }
 
-/// Finds out what became of an intended change, from what is there.
+/// Finds out what became of an intended change, from the objects at its paths.
 extension IntendedChange {
     /// What the catalog has to record; empty if it is up to date, or if the outcome is unknown.
     ///
     /// - Parameters:
-    ///   - source: what is at the path.
-    ///   - other: what is at the target, if that is another path.
-    ///   - mayBeTold: whether an earlier look may have recorded the file at the target although it is not there any
-    ///     more.
+    ///   - source: the object at the path.
+    ///   - other: the object at the target, if that is another path.
+    ///   - mayBeTold: whether an earlier look may have recorded that the file is at the target, although it no longer
+    ///     is.
     package func outcome(
         _ source: FoundObject?, _ other: FoundObject?, mayBeTold: Bool = true
     ) -> KnownChanges {
@@ -93,7 +95,7 @@ extension IntendedChange {
             ]
             changes.versions = restamped(other, at: target)
         } else if isSame(source) {
-            // This file only, whenever it was acknowledged.
+            // Moves back the entries of this file only, whenever they were acknowledged.
             if mayBeTold { changes.moves = [PathMove(target, to: path, object: before.object, at: .min)] }
             changes.versions = restamped(source, at: path)
         } else if source == nil, let other, other.form == .file, other.version.hasSameRevision(as: before) {

@@ -17,7 +17,8 @@ package struct KnownChanges: Equatable, Sendable {
         }
     }
 
-    /// Replaced files that are kept in the trash. Applied before all others, so that their entries go along.
+    /// Replaced files that are kept in the trash. Applied before all other changes, so that the entries of these files
+    /// move with them.
     package var kept: [PathMove] = []
 
     /// Paths that lose all earlier entries.
@@ -55,7 +56,7 @@ package struct KnownChanges: Equatable, Sendable {
         versions = [VersionChange(path: kept.place.string, before: before, after: after)]
     }
 
-    /// Those moves that are moves of folders.
+    /// The moves of folders among the moves.
     package var folders: [PathMove] { moves.filter { $0.object == nil } }
 
     package mutating func add(_ other: KnownChanges) {
@@ -67,7 +68,7 @@ package struct KnownChanges: Equatable, Sendable {
         returned += other.returned
     }
 
-    /// Paths whose file is not the one that was acknowledged there.
+    /// Paths whose earlier entries are outdated by these changes.
     package var paths: Set<PathKey> {
         var paths: Set<PathKey> = []
         for move in kept + moves { paths.formUnion([PathKey(move.path), PathKey(move.target)]) }

@@ -5,7 +5,8 @@ package struct NotedChanges: Sendable {
     /// Numbers of the notes; nil if nothing was noted.
     package let numbers: ClosedRange<Int64>?
 
-    /// The number of the last row of uploads when the changes were noted. Rows up to it concern what was there before.
+    /// The number of the last row of uploads when the changes were noted. Rows up to this number concern what was at
+    /// the paths before the changes.
     package let newest: Int64
 
     /// Numbers of the notes that stay when the outcome of the changes is recorded.
@@ -18,10 +19,10 @@ package struct NotedChanges: Sendable {
     /// For changes that have no notes.
     package static let none = NotedChanges(nil, newest: .min)
 
-    /// The same notes, all of which stay.
+    /// The same notes, with all of them marked to stay.
     package var keepingAll: NotedChanges { keeping(numbers.map { Set($0) } ?? []) }
 
-    /// The same notes, of which those with these numbers stay.
+    /// The same notes, with those that have these numbers marked to stay.
     package func keeping(_ numbers: Set<Int64>) -> NotedChanges {
         var noted = self
         noted.kept = numbers
@@ -58,7 +59,7 @@ package struct LateUpload: Equatable, Sendable {
 
     package init(_ path: String, object: UInt64) { (self.path, self.object) = (path, object) }
 
-    /// The move of this file only, if it was moved along.
+    /// The move of this file only, for a file that was moved along.
     ///
     /// - Parameter folder: the move of the folder that it was acknowledged in.
     package func moved(with folder: PathMove) -> PathMove {
@@ -84,9 +85,9 @@ extension IntendedChanges {
     /// Finds out what became of all intended changes, and records it. No other change may be noted meanwhile.
     ///
     /// - Parameters:
-    ///   - keepsNotes: whether the notes stay, because a power cut may still undo the changes, so that they have to be
-    ///     looked at again.
-    ///   - look: returns what is at a path; throws if that cannot be found out.
+    ///   - keepsNotes: whether the notes stay, because a power cut may still undo the changes, so that their outcome
+    ///     has to be found out again.
+    ///   - look: returns the object at a path; throws if it cannot be examined.
     /// - Returns: how many changes an earlier server had not finished.
     package func resolveIntended<Failure: Error>(
         keepsNotes: Bool = false, _ look: (RelativePath) throws(Failure) -> FoundObject?
@@ -95,7 +96,7 @@ extension IntendedChanges {
         for noted in try intended() {
             // If the outcome cannot be found out now, the note stays for the next time.
             guard let known = try outcome(of: noted, look) else { continue }
-            // A note that cannot be read never will be, and is always removed.
+            // A note that cannot be read now can never be read, and is always removed.
             try complete(keepsNotes && noted.change != nil ? noted.notes.keepingAll : noted.notes, known)
             if noted.change != nil { resolved += 1 }
         }
@@ -104,7 +105,7 @@ extension IntendedChanges {
 
     /// What became of a noted change, including files that were moved along with a folder.
     ///
-    /// - Parameter look: returns what is at a path; throws if that cannot be found out.
+    /// - Parameter look: returns the object at a path; throws if it cannot be examined.
     /// - Returns: no changes for a note that cannot be read; nil if the outcome cannot be found out now.
     package func outcome<Failure: Error>(
         of noted: NotedChange, _ look: (RelativePath) throws(Failure) -> FoundObject?
@@ -123,7 +124,8 @@ extension IntendedChanges {
         return known
     }
 
-    /// Files that were acknowledged between the note of a folder's move and its rename, whose time is not known.
+    /// Files that were moved with a folder and were acknowledged after the move was noted. The time of the rename is
+    /// not known, so their paths are looked up.
     ///
     /// - Returns: nil if that cannot be found out now.
     private func whatWentAlong<Failure: Error>(

@@ -60,7 +60,7 @@ package struct KeptReceipts: Equatable, Sendable {
         self.uploads = uploads
     }
 
-    /// Whether a receipt is among them.
+    /// Whether a receipt is among these receipts.
     ///
     /// - Parameter number: the number of the receipt.
     package func contain(_ number: UInt64) -> Bool {

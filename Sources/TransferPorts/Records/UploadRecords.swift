@@ -17,7 +17,7 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     @discardableResult
     func record(_ entries: [CatalogEntry], with receipts: SignedBatch?) throws(RecordsError) -> Bool
 
-    /// Records uploads that have begun, in place of earlier declarations, and forgets other unfinished ones.
+    /// Records uploads that have begun, in place of earlier declarations, and forgets other unfinished uploads.
     /// Acknowledged uploads are not affected.
     ///
     /// This survives the end of the process, and a crash of the machine as soon as anything else is recorded
@@ -69,7 +69,7 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// The number of acknowledged uploads.
     func count() throws(RecordsError) -> Int
 
-    /// - Returns: all receipts that share a signature with this one; nil for an unknown number.
+    /// - Returns: all receipts that share a signature with the receipt of this number; nil for an unknown number.
     func receipts(with number: UInt64) throws(RecordsError) -> KeptReceipts?
 
     /// A number above those of all receipts that were issued while the records could be written.
@@ -93,7 +93,7 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// The recorded home of the directory; nil before the first one is recorded.
     func home() throws(RecordsError) -> KnownHome?
 
-    /// Records the home of the directory, with the rotten files that it has.
+    /// Records the home of the directory, and marks its rotten files.
     ///
     /// - Parameters:
     ///   - rotten: marks to add to the existing ones.
@@ -115,7 +115,7 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// Records that all files of a copied directory are adopted.
     func endAdoption() throws(RecordsError)
 
-    /// Writes what is left and closes the records, so that another server may use them.
+    /// Writes what is not written yet and closes the records, so that another server may use them.
     func close() throws(RecordsError)
 }
 

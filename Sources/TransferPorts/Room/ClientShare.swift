@@ -11,13 +11,13 @@ package struct ClientLimits: Sendable {
     package init(bytes: Quota?, names: Quota?) { (self.bytes, self.names) = (bytes, names) }
 }
 
-/// A share of a client's quotas, reserved before something is made for the client. What is not kept is given back when
-/// the share is released.
+/// A share of a client's quotas, reserved before something is made for the client. Room that is not charged is given
+/// back when the share is released.
 package final class ClientShare: Sendable {
     private let limits: ClientLimits
     private let taken: Locked<(names: UInt64, bytes: UInt64)>
 
-    /// - Throws: `quotaExceeded`, or `busy` if it is unknown how much the client has.
+    /// - Throws: `quotaExceeded`, or `busy` if it is unknown how much the client uses.
     package init(of limits: ClientLimits, names: UInt64, bytes: UInt64) throws(Failure) {
         try Self.hold(names, of: limits.names)
         do throws(Failure) {

@@ -52,9 +52,9 @@ package final class Quota: Sendable {
     ///   - limit: bytes.
     ///   - clock: nanoseconds of a clock that is never set.
     ///   - sentence: says that the limit is reached and what to do.
-    ///   - count: counts what is stored, including these parts. It is called when the first bytes are taken, and again
-    ///     when there is no room. If it returns nil because it cannot count, the last count stays valid; without an
-    ///     earlier count, all are refused.
+    ///   - count: counts what is stored, and unfinished uploads including these parts. It is called when the first
+    ///     bytes are taken, and again when there is no room. If it returns nil because it cannot count, the last count
+    ///     stays valid; without an earlier count, all uploads are refused.
     package init(
         limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds,
         sentence: @escaping @Sendable (_ limit: UInt64, _ room: UInt64) -> String,
@@ -89,7 +89,7 @@ package final class Quota: Sendable {
         state.withLock { $0.limit = limit }
     }
 
-    /// Sets what makes room when the quota is full.
+    /// Sets the handler that makes room when the quota is full.
     ///
     /// - Parameter body: called on any thread with the missing amount; returns whether it has made any room.
     package func givesWay(_ body: @escaping @Sendable (_ lacking: UInt64) -> Bool) {
@@ -104,7 +104,8 @@ package final class Quota: Sendable {
         }
     }
 
-    /// Removes something that is not needed. Do not call this with a lock that others wait for: it may take long.
+    /// Asks the handler to make room. Do not call this with a lock that other threads wait for, because it may take
+    /// long.
     ///
     /// - Returns: whether another attempt may succeed.
     package func makeRoom(for count: UInt64) -> Bool {
@@ -130,7 +131,7 @@ package final class Quota: Sendable {
         let present = state.withLock { $0.parts[id] ?? 0 }
         guard size > present else { return }
         try add(size - present) { state in
-            // Only one thread at a time works on the size of a part, and another one in between asked for no less.
+            // Another thread can have reserved more for the part meanwhile, but not less; only the rest is taken.
             let old = state.parts[id] ?? 0
             guard size > old else { return }
             state.parts[id] = size

@@ -55,7 +55,7 @@ package final class SpaceHold: Sendable {
     package func grow(to end: UInt64) throws(Failure) {
         var tries = quotas.count
         while let refusal = take(upTo: end) {
-            // Each quota may be full once. Called without the lock, because making room takes long.
+            // Each quota may be full once. The handler is called without the lock, because making room takes long.
             guard tries > 0, refusal.error.code == .quotaExceeded, refusal.quota.makeRoom(for: refusal.bytes) else {
                 throw refusal.error
             }
@@ -63,7 +63,7 @@ package final class SpaceHold: Sendable {
         }
     }
 
-    /// - Returns: nil if there is room for it.
+    /// - Returns: nil if the room is reserved; otherwise the quota that has refused it.
     private func take(upTo end: UInt64) -> Refusal? {
         state.withLock { state in
             guard end > state.bytes else { return nil }
@@ -90,8 +90,8 @@ package final class SpaceHold: Sendable {
         }
     }
 
-    /// Gives back room of a part that is neither used nor reserved any more. More may count than was reserved here:
-    /// what a server finds when it starts.
+    /// Gives back room of a part that is neither used nor reserved any more. The part can count more than this hold has
+    /// reserved, because a server counts the parts that it finds at its start.
     package func shrink(to bytes: UInt64) {
         guard let part else { return }
         state.withLock { state in
@@ -114,8 +114,8 @@ package final class SpaceHold: Sendable {
     /// - Parameter old: bytes of the file that it has replaced.
     package func publish(_ size: UInt64, replacing old: UInt64 = 0) {
         space?.quota?.stored(size, replacing: old)
-        // The replaced file may have been another client's. If too much is counted, the next count corrects it when
-        // there is no room.
+        // The replaced file may have been another client's. If too much is counted, this is corrected by the next
+        // count, which is made when there is no room.
         client?.stored(size, replacing: 0)
         giveBack()
     }

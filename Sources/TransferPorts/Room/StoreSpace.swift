@@ -21,13 +21,13 @@ package protocol StoreSpace: AnyObject, Sendable {
     /// - Returns: the limits that are valid now.
     func change(_ limits: SpaceLimits) -> SpaceLimits
 
-    /// Sets what makes room when it is missing, before anything is refused.
+    /// Sets the handler that makes room when there is too little, before anything is refused.
     ///
     /// - Parameter body: called on any thread, without a lock that others wait for; returns whether it has made any
     ///   room.
     func whenFull(_ body: @escaping @Sendable (RoomNeed) -> Bool)
 
-    /// Whether all calls come from one thread, so that none of them may wait for another.
+    /// Whether all calls come from one thread, so that no call may wait for another.
     var isSerial: Bool { get }
 }
 

@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// How far an append upload is. The client may learn of it as soon as it is durable.
+/// How far an append upload has come. The client may learn of the mark as soon as it is durable.
 package struct AppendMark: Equatable, Sendable {
     /// Bytes from the beginning of the upload.
     package var offset: UInt64
@@ -36,17 +36,17 @@ package protocol AppendableContent: AnyObject, Sendable {
 
     /// Reads bytes that were written, piece by piece.
     ///
-    /// - Throws: also `contentLost` if they are not there.
+    /// - Throws: `contentLost` if the bytes are lost; other errors of the disk.
     func read(_ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure)
 
     /// Makes all bytes up to the mark durable, and then the mark itself. `kept` never decreases.
     ///
-    /// - Throws: errors of the disk. Unless `isLost` is true then, what was kept before is still valid, and the upload
-    ///   can be resumed.
+    /// - Throws: errors of the disk. If `isLost` is still false after that, what was kept before is valid, and the
+    ///   upload can be resumed.
     func keep(_ mark: AppendMark) throws(Failure)
 
     /// Writes down the mark without making it durable. If a server dies while it publishes, the next one recognises the
-    /// published content by it. It has no other effect.
+    /// published content by the mark. The note has no other effect.
     func note(_ mark: AppendMark)
 
     /// Whether a sync has failed, so that it is unknown what is durable. Then the content has to be discarded.

@@ -3,11 +3,11 @@ package import TransferModel
 /// The files that commands have stored or moved last. A command must not replace its own files: two of them may have
 /// the same path, also because a file system may treat two spellings as one.
 package struct CommandFiles: Sendable {
-    /// Several commands may have found or stored the same file.
+    /// Several commands may have found or stored the same file, so the command is part of the key.
     private struct Key: Hashable {
         let object: UInt64
         let command: UInt64
-        /// nil for the name that the command has given to the file last.
+        /// The spelling of the name; nil for the name that the command has given to the file last.
         var spelling: Int?
     }
 
@@ -41,8 +41,9 @@ package struct CommandFiles: Sendable {
     /// - Parameters:
     ///   - file: the file that is about to be replaced.
     ///   - hasOtherNames: whether the file has other names.
-    /// - Returns: the path that the command has given to the file, if `path` may be another name of it. If the file is
-    ///   still there as well, the caller replaces it; otherwise it throws `ownFile`. nil if the file may be replaced.
+    /// - Returns: the path that the command has given to the file, if `path` may be another name of the same file; nil
+    ///   if the file may be replaced. If the returned path still has the file, the caller replaces the file; if not, it
+    ///   throws `ownFile`.
     /// - Throws: `pathConflict` if the command itself has put the file at `path`, in this spelling or another one.
     package func check(
         _ file: ContentVersion, hasOtherNames: Bool, _ command: StoringCommand?, _ path: RelativePath

@@ -2,14 +2,14 @@ package import TransferModel
 
 /// The file at a path when it was compared with what will replace or change it.
 package struct ComparedFile: Sendable {
-    /// How it may have changed since.
+    /// How the file may have changed since then.
     package enum Tolerance: Sendable {
-        /// Not at all, except that a file with several names may have got or lost some.
+        /// The file must not have changed, except that a file with several names may have got or lost some.
         case none
-        /// It may have got or lost names, which changes the version like a change of content: object, size and time of
-        /// modification have to be the same.
+        /// The file may have got or lost names, which changes the version like a change of content: object, size and
+        /// time of modification have to be the same.
         case names
-        /// It may have changed in any way, but has to be the same object.
+        /// The file may have changed in any way, but has to be the same object.
         case changes
         /// The entries of a folder may have changed. The object number is not enough: a file that replaces an empty
         /// folder may get its number.
@@ -29,9 +29,9 @@ package struct ComparedFile: Sendable {
     }
 
     /// - Parameters:
-    ///   - now: the version at the path; nil if nothing is there to be lost.
+    ///   - now: the version at the path; nil if the path is free, so that nothing can be lost.
     ///   - hasOtherNames: whether the file has other names.
-    /// - Throws: `sourceChanged` if it is something else by now.
+    /// - Throws: `sourceChanged` if the path has something else by now.
     package func check(
         _ now: ContentVersion?, isFolder: Bool, hasOtherNames: Bool, _ path: RelativePath
     ) throws(Failure) {

@@ -13,7 +13,8 @@ package protocol ContentStore: AnyObject, Sendable {
     /// What acknowledgements of uploads to this store promise.
     var durability: Durability { get }
 
-    /// Whether a sync has failed. Then nothing that is found counts as stored until the machine is started again.
+    /// Whether a sync has failed. After that, no file that is found counts as stored until the machine is started
+    /// again.
     var isInDoubt: Bool { get }
 
     /// What this store can do and other stores cannot.
@@ -30,12 +31,12 @@ package protocol ContentStore: AnyObject, Sendable {
 
     // MARK: What is stored
 
-    /// The version of the file at a path, without a look at its content.
+    /// The version of the file at a path. The content is not read.
     ///
     /// - Returns: nil if there is no file at the path.
     func version(at path: RelativePath) -> ContentVersion?
 
-    /// The same for many paths at once, in their order. Paths in the same folder should be adjacent.
+    /// The versions of the files at many paths, in their order. Paths in the same folder should be adjacent.
     func versions(at paths: [RelativePath]) -> [ContentVersion?]
 
     /// The versions of files in one folder, in the order of their names; nil for each if the folder does not exist.
@@ -54,19 +55,19 @@ package protocol ContentStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - folder: nil for the top of the store.
-    ///   - top: a folder above, which does not count; nil for none.
+    ///   - top: a folder above it, which is not counted; nil to count all.
     func missingFolders(_ folder: RelativePath?, below top: RelativePath?) -> [RelativePath]
 
     // MARK: Storing
 
-    /// Checks whether an upload with this path has a chance, before its content is sent.
+    /// Checks, before the content of an upload is sent, whether the upload can be stored under this path.
     ///
     /// - Parameter size: the declared size, if there is one.
-    /// - Returns: `skipped` if the path is taken and the conflict policy is to skip; nil to go on.
+    /// - Returns: `skipped` if the path is taken and the conflict policy is to skip; nil if the upload may go on.
     /// - Throws: `invalidPath`, `pathConflict`, `storageFailed`.
     func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(Failure) -> PublicationOutcome?
 
-    /// Checks that as much room is free as has to stay free, before something other than content is written.
+    /// Checks that the minimum of free space is free, before something other than content is written.
     ///
     /// - Throws: `insufficientStorage`.
     func checkRoom() throws(Failure)
@@ -75,8 +76,8 @@ package protocol ContentStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - size: the declared size, or nil; for more than one block, room is reserved.
-    ///   - filled: bytes that are not in holes, as far as the client knows, of content with holes; then nothing is
-    ///     reserved.
+    ///   - filled: bytes that are not in holes, as far as the client knows; nil for content without holes. With holes,
+    ///     no room is reserved.
     ///   - quota: the client's quota, if it has one.
     func stage(
         id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
@@ -84,11 +85,12 @@ package protocol ContentStore: AnyObject, Sendable {
 
     /// Publishes verified uploads. When this returns, those that succeeded are under the paths in their outcomes,
     /// durably if the store is durable, and nothing of the others is visible. A store that returns a `Settlement`
-    /// promises this only when that is committed.
+    /// promises this only when the settlement is committed.
     ///
     /// - Parameters:
-    ///   - acknowledged: returns the digest that a file was acknowledged with, if it was not changed since. An upload
-    ///     with that digest replaces a file that has other content by now. Only called for files with other content.
+    ///   - acknowledged: returns the digest with which a file was acknowledged, if the file was not changed since. An
+    ///     upload with that digest replaces a file that has other content by now. Only called for files with other
+    ///     content.
     ///   - mayReplace: returns whether the client may replace a file; nil if it may replace all. Both closures may
     ///     query the records. They read stored files only if the store has `rereads`. A store without may call them
     ///     with its own lock held.
@@ -100,7 +102,7 @@ package protocol ContentStore: AnyObject, Sendable {
     // MARK: Mail
 
     /// Removes mail content at paths that `RelativePath.mail(_:)` has made, as far as possible. It does not report
-    /// which of it existed, and the removal need not be durable.
+    /// which paths had content, and the removal need not be durable.
     func removeMail(_ paths: [RelativePath])
 
     /// The paths that `RelativePath.mail(_:)` has made and that have content.
@@ -122,10 +124,10 @@ package protocol PartStore: AnyObject, Sendable {
     func resume(id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?) throws(Failure) -> Staged
 
     /// Whether there is a part of the upload that a client could resume, or a record of what has become of it. True if
-    /// that cannot be found out.
+    /// the store cannot find that out.
     func hasPart(_ id: UploadID) -> Bool
 
-    /// Size and time of the part of an unfinished upload, without a look at its content; nil if the store has no part.
+    /// Size and time of the part of an unfinished upload; nil if the store has no part. The content is not read.
     func part(_ id: UploadID) -> UnfinishedPart?
 
     /// Removes the part of an upload, if there is one. The caller must ensure that no other thread has it.
@@ -162,8 +164,9 @@ package protocol AppendStore: AnyObject, Sendable {
 
     /// Opens an append upload, perhaps of an earlier server. The caller must ensure that no other thread has it.
     ///
-    /// - Parameter target: returns where an upload with this declaration is stored; nil for one that has ended or has
-    ///   no valid path. At that path the content is found if it was published, but never ended because the server died.
+    /// - Parameter target: returns where an upload with this declaration is stored; nil for an upload that has ended or
+    ///   has no valid path. If a server has published the content and died before it ended the upload, the content is
+    ///   found at that path.
     /// - Returns: nil if there is no such upload.
     func appendable(
         id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
@@ -176,7 +179,7 @@ package protocol RereadStore: AnyObject, Sendable {
     ///
     /// - Parameter progress: receives the size of every piece that was read, in bytes; false ends the reading.
     /// - Returns: one result for each query, in their order.
-    /// - Throws: if nothing that is read now proves anything.
+    /// - Throws: if the store is in doubt, so that reading proves nothing.
     func reread(_ queries: [ContentQuery], progress: (Int) -> Bool) throws(Failure) -> [ContentReading]
 }
 
@@ -261,7 +264,7 @@ package struct UnfinishedPart: Equatable, Sendable {
 
 /// The number and size of unfinished uploads.
 package struct UnfinishedContent: Equatable, Sendable {
-    /// The most unfinished uploads in a store: so many can be listed in a few milliseconds.
+    /// The most unfinished uploads in a store: this many can be listed in a few milliseconds.
     package static let mostParts = 16_384
 
     package var count = 0

@@ -1,8 +1,8 @@
 package import TransferModel
 import TransferSystem
 
-/// The trash batch for one connection: all that it removes and replaces goes to the same batch. The batch is made when
-/// something goes there. Safe to call from any thread.
+/// The part of the trash for one connection: all that it removes and replaces goes to the same part. The part is made
+/// when it first receives something. Safe to call from any thread.
 package final class OpenTrashBatch: Sendable {
     private struct State {
         var batch: TrashBatch?
@@ -22,8 +22,8 @@ package final class OpenTrashBatch: Sendable {
 
     /// - Parameters:
     ///   - utc: the current time, in nanoseconds since 1970.
-    ///   - makeBatch: makes a new trash batch; `moment` is the current time. Called on any thread, by one at a
-    ///     time.
+    ///   - makeBatch: makes a new part of the trash; `moment` is the current time. Called on any thread, but only on
+    ///     one at a time.
     package init(
         utc: @escaping @Sendable () -> Int64,
         makeBatch: @escaping (_ moment: Int64) -> TrashBatch = { .begun(at: $0) }
@@ -37,7 +37,7 @@ package final class OpenTrashBatch: Sendable {
         set { state.withLock { $0.expectsReplacing = newValue } }
     }
 
-    /// The batch that things go to now.
+    /// The part that receives removed and replaced files now.
     package var current: TrashBatch {
         let now = utc()
         return state.withLock { state in
@@ -47,10 +47,10 @@ package final class OpenTrashBatch: Sendable {
         }
     }
 
-    /// Begins another batch, unless that was done already.
+    /// Begins another part, unless another thread has done so already.
     ///
-    /// - Parameter batch: the one that cannot be used.
-    /// - Returns: the batch that things go to now.
+    /// - Parameter batch: the part that cannot be used.
+    /// - Returns: the part that receives removed and replaced files now.
     @discardableResult
     package func renew(behind batch: TrashBatch) -> TrashBatch {
         let now = utc()

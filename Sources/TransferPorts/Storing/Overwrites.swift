@@ -1,8 +1,8 @@
 package import TransferModel
 
 /// For each path, the newest connection that has replaced its file or has begun to. A client that was killed and
-/// started again has a newer connection, and content from the old one may still be on its way to the disk. It must not
-/// replace what the newer connection has stored.
+/// started again has a newer connection, and content from the old connection may still be on its way to the disk. That
+/// content must not replace what the newer connection has stored.
 package struct Overwrites: Sendable {
     /// Names in a generation. An older name may be forgotten if nothing that was sent before it is still waiting; at
     /// most 16 MiB of uploads wait.

@@ -20,8 +20,8 @@ package struct StoringCommand: Sendable, Equatable {
     /// A random number, the same on all connections of the command.
     package let id: UInt64
 
-    /// Whether the command may replace a file at the path where it has stored it: the client may have lost the answer,
-    /// and the source may have changed since.
+    /// Whether the command may replace a file that it has stored itself at the same path: the client may have lost the
+    /// answer, and the source may have changed since.
     package let mayRepeat: Bool
 
     package init(id: UInt64, mayRepeat: Bool = false) { (self.id, self.mayRepeat) = (id, mayRepeat) }
@@ -47,28 +47,28 @@ package struct Publication {
     /// Owner and extended attributes of the file; nil for those of any new file.
     package var attributes: ExtraAttributes?
 
-    /// The version that it may replace, if it replaces anything; nil for any.
+    /// The version that the upload may replace, if it replaces anything; nil for any.
     package var compared: ComparedFile?
 
-    /// The same in the form that clients know, `FileVersion.none` for no file; compared when the publication gets its
-    /// path.
+    /// The version that the upload may replace, in the form that clients know; `FileVersion.none` for no file, nil for
+    /// any. It is compared when the publication gets its path.
     package var replaceable: FileVersion?
 
-    /// What must be at the path when the publication gets it; nil for no condition. With a condition, an upload only
-    /// takes a free path or replaces a file: `conflict` is `overwrite` or `fail`.
+    /// The condition on the file at the path when the publication gets the path; nil for no condition. With a
+    /// condition, an upload only takes a free path or replaces a file: `conflict` is `overwrite` or `fail`.
     package var condition: PublicationCondition?
 
-    /// Whether the client may learn that a file has the content that it publishes; nil if it may learn it of all files.
-    /// Other files are treated as different content.
+    /// Whether the client may learn that a file has the content that it publishes; nil if it may learn that of all
+    /// files. Files of which it may not are treated as different content.
     package var mayCompare: (@Sendable (RelativePath, ContentVersion) -> Bool)?
 
     /// Where replaced files go; nil if they are removed for good.
     package var trash: OpenTrashBatch?
 
-    /// The connection that sent it, if that is known.
+    /// The connection that sent the upload, if that is known.
     package var sender: Sender?
 
-    /// The command that it belongs to, if that is known.
+    /// The command that the upload belongs to, if that is known.
     package var command: StoringCommand?
 
     package init(
@@ -85,7 +85,7 @@ package struct Publication {
         self.permissions = permissions
     }
 
-    /// - Parameter found: the version at the path; nil if nothing is there, so that nothing can be lost.
+    /// - Parameter found: the version at the path; nil if the path is free, so that nothing can be lost.
     /// - Throws: `pathConflict` if it is not the version that the client has seen.
     package func checkVersion(_ found: ContentVersion?) throws(Failure) {
         guard let replaceable, let found, found.told != replaceable else { return }
@@ -93,7 +93,8 @@ package struct Publication {
     }
 }
 
-/// What must be at a path at the moment when a publication gets it. A check at an earlier time would not be enough.
+/// A condition on what is at a path at the moment when a publication gets the path. A check at an earlier time would
+/// not be enough.
 package struct PublicationCondition: Sendable {
     private let holds: @Sendable (StoredAttributes?) -> Bool
 
@@ -104,7 +105,7 @@ package struct PublicationCondition: Sendable {
     /// Nothing may be at the path.
     package static let onlyNew = PublicationCondition { $0 == nil }
 
-    /// - Parameter found: what is at the path; nil for nothing.
+    /// - Parameter found: the attributes of the file or folder at the path; nil if the path is free.
     /// - Throws: `conditionFails`.
     package func check(_ found: StoredAttributes?) throws(Failure) {
         guard holds(found) else { throw .conditionFails }
@@ -141,11 +142,11 @@ extension Failure {
 package enum PublicationOutcome: Equatable, Sendable {
     /// Stored under this path, durably if the store is. The version is nil if it could not be read.
     case committed(RelativePath, ContentVersion?)
-    /// The same, in place of a file with the same content that may not have been durable.
+    /// The upload is stored in place of a file with the same content that may not have been durable.
     case restored(RelativePath, ContentVersion?)
-    /// The same, in place of a file that was acknowledged with this content and that the disk has lost since.
+    /// The upload is stored in place of a file that was acknowledged with this content, which the disk has lost since.
     case healed(RelativePath, ContentVersion?)
-    /// The same content was there already, and is as durable.
+    /// The path already had the same content, which is as durable.
     case alreadyStored(RelativePath, ContentVersion?)
     /// The path is taken, and the conflict policy is to skip.
     case skipped
@@ -164,7 +165,8 @@ extension Result<PublicationOutcome, Failure> {
 
 /// A publication whose transaction is open. A store that keeps names, mail and records in one database returns one with
 /// what it has published (`PublishedBatch.settlement`): nothing of the batch is visible or durable before it is
-/// committed. A store without such transactions, as a directory, returns none, and mail and records follow separately.
+/// committed. A store without such transactions, for example a directory, returns nil, and mail and records follow
+/// separately.
 ///
 ///     publish ─► queue mail ─► (sign receipts) ─► commit
 ///       │                                           └─► throws: nothing of the batch is stored

@@ -22,16 +22,16 @@ package protocol StagedContent: AnyObject, Sendable {
     /// Fills a range with zeros, or throws. The zeros take no room if the store can leave them out.
     func clear(_ range: Range<UInt64>) throws(Failure)
 
-    /// Begins to look for the blocks that are there.
+    /// Begins to look for the blocks that have arrived.
     ///
     /// - Parameter total: bytes of the upload, if they are known: the last block may be short.
-    /// - Throws: if nothing can be found out.
+    /// - Throws: if the content cannot be examined.
     func survey(of total: UInt64?, _ function: DigestFunction) throws(Failure) -> Survey
 
     /// - Returns: the digest of the range; nil if not all of it can be read.
     func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]?
 
-    /// Cuts off what an earlier attempt has left behind the end.
+    /// Cuts off bytes that an earlier attempt has left behind the end.
     func trim(to size: UInt64) throws(Failure)
 
     /// Gives back reserved room that is not used, as far as the store can. No thread may be writing.
