@@ -31,7 +31,7 @@ package protocol MailPeople: Sendable {
     /// - Returns: nil for an unknown name.
     func person(_ name: String) -> MailPerson?
 
-    /// Whether the name belongs to a person, who may have no mailbox.
+    /// Whether the name belongs to a person, even if that person has no mailbox.
     func isTaken(_ name: String) -> Bool
 
     /// Whether all lists of the operator could be read. If not, an unknown name may belong to a person.

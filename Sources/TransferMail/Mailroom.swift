@@ -3,16 +3,16 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// The mailboxes of a server: checks who may send to whom, keeps what waits for whom, and notifies those who watch.
-/// Synchronous and safe to call from any thread; most calls wait for the disk.
+/// The mailboxes of a server: checks who may send to whom, keeps the mail that waits, and notifies recipients and
+/// senders that watch for news. Synchronous and safe to call from any thread; most calls wait for the disk.
 package final class Mailroom: Sendable {
     /// The most names from wires without keys. Each has a row, and any client can make one up.
     package static let mostUnproven = 4096
 
-    /// Names that are forgotten at once, so that it is done rarely.
+    /// The number of names that are forgotten at once, so that this is done rarely.
     private static let forgottenAtOnce = 256
 
-    /// Deliveries that end in one transaction, so that other clients have their turn.
+    /// The most deliveries that end in one transaction, so that other clients have their turn.
     private static let expiredAtOnce = 1000
 
     private let opened: Result<any MailRecords, RecordsError>
@@ -25,7 +25,7 @@ package final class Mailroom: Sendable {
     private let utc: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - opened: the ledger, or why it cannot be opened: then no mail is taken.
+    ///   - opened: the ledger, or the error that keeps it from being opened; with an error no mail is accepted.
     ///   - utc: the time in nanoseconds since 1970.
     package init(
         _ opened: Result<any MailRecords, RecordsError>, _ people: any MailPeople, _ limits: MailLimits,
@@ -36,8 +36,8 @@ package final class Mailroom: Sendable {
         try? loadPeople()
     }
 
-    /// Loads the people that the ledger knows, as soon as it can be read: another program may have locked it when the
-    /// server started.
+    /// Loads the people that the ledger knows. If another program had locked the ledger when the server started, this
+    /// is done by a later call.
     private func loadPeople() throws(RecordsError) {
         guard !isLoaded.load(ordering: .acquiring) else { return }
         let found = try opened.get().people()
@@ -105,7 +105,8 @@ extension Mailroom {
 
     /// Gives a mailbox to a name from a wire without keys.
     ///
-    /// - Returns: why it gets none: a person with a key has the name, or there are too many; nil if it has one.
+    /// - Returns: why the name gets no mailbox: a person with a key has the name, or there are too many names; nil if
+    ///   it has one.
     package func takeUnproven(_ name: String) throws(RecordsError) -> MailRefusal? {
         try loadPeople()
         if isTaken(name) { return .unknown(name) }
@@ -122,8 +123,8 @@ extension Mailroom {
         return nil
     }
 
-    /// Remembers people of the lists who have connected or are sent something. Their names stay theirs, even if the
-    /// lists no longer have them, or cannot be read.
+    /// Remembers people of the lists who have connected or to whom something is sent. Their names stay theirs, even if
+    /// the lists no longer have them, or cannot be read.
     package func remember(_ names: [String]) throws(RecordsError) {
         try loadPeople()
         let strangers = known.withLock { known in names.filter { known[PathKey($0)]?.isUnproven ?? true } }
@@ -178,7 +179,7 @@ extension Mailroom {
         }
     }
 
-    /// Puts mails into mailboxes and notifies those who watch.
+    /// Puts mails into mailboxes, and notifies recipients that watch their mailboxes.
     ///
     /// - Returns: the result for each mail, in order.
     package func queue(
@@ -189,7 +190,7 @@ extension Mailroom {
         return queued
     }
 
-    /// Notifies those of these people who watch that mail has come for them.
+    /// Notifies the recipients that watch their mailboxes that mail has arrived.
     package func tell(_ recipients: [String]) { watchers.notify(recipients) }
 }
 
@@ -227,7 +228,7 @@ extension Mailroom {
             all.freed += ended.freed
         }
         watchers.notify(Self.senders(of: all.deliveries))
-        // They are kept as long again, so that late retries are recognised.
+        // Ended mails are kept for as long again, so that late retries are recognised.
         try ledger.forget(endedBefore: age > .max / 2 ? .max : age * 2)
         return all
     }
@@ -246,8 +247,8 @@ extension Mailroom {
 
     package func leave(_ name: String, _ connection: Int) { watchers.leave(name, connection) }
 
-    /// Calls `notify`, from any thread, whenever there is news for a person who has entered: mail has come, or a mail
-    /// that they have sent has got another state.
+    /// Calls `notify`, from any thread, whenever there is news for a connected person: mail has arrived, or a mail that
+    /// the person has sent has got another state.
     package func watch(_ name: String, _ connection: Int, _ notify: @escaping @Sendable () -> Void) {
         watchers.watch(name, connection, notify)
     }
