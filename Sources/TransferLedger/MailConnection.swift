@@ -34,7 +34,7 @@ final class MailConnection: @unchecked Sendable {
     /// Whether transactions are synced now.
     private var isSyncing = true
 
-    /// Mails that one transaction forgets, which limits how long it holds the lock.
+    /// The most mails that one transaction forgets, which limits how long it holds the lock.
     static let rowsAtOnce: Int64 = 256
 
     /// - Parameter clock: nanoseconds of a clock that is never set.
@@ -91,7 +91,8 @@ final class MailConnection: @unchecked Sendable {
             database.calls.committed?(isSynced)
             return result
         } catch {
-            // Some failures have rolled back already. If this rollback fails too, the connection has to be closed.
+            // Some failures have already rolled the transaction back. If this rollback fails too, the connection has to
+            // be closed.
             if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
             throw error
         }
@@ -115,8 +116,8 @@ extension MailConnection {
 
 // MARK: Time
 
-/// How long something waits is measured by the ledger's own clock, which runs only while a server has the ledger open.
-/// The machine's clock may be set, even by years, and mail must neither expire nor stay for ever because of that.
+/// The ledger's own clock measures how long something waits; it runs only while a server has the ledger open. The
+/// machine's clock may be set, even by years, and because of that mail must neither expire nor stay for ever.
 extension MailConnection {
     /// Nanoseconds for which the ledger was open.
     var now: Int64 { base &+ max(0, clock() &- opened) }
@@ -193,7 +194,7 @@ extension MailConnection {
         try deleteDelivery.run()
     }
 
-    /// - Parameter receipt: nil keeps the stored one.
+    /// - Parameter receipt: the receipt to store; nil keeps the stored one.
     func set(
         _ state: DeliveryState, of number: UInt64, at moment: Int64, receipt: [UInt8]? = nil
     ) throws(RecordsError) {
@@ -204,9 +205,9 @@ extension MailConnection {
         try setState.with(texts: [], blobs: [(4, receipt)]) { (row) throws(RecordsError) in try row.run() }
     }
 
-    /// Marks a queued delivery as fetched.
+    /// Marks a queued delivery as fetched by its recipient.
     ///
-    /// - Returns: whether it was not marked before.
+    /// - Returns: false if the delivery was marked before.
     func fetched(_ number: UInt64, at moment: Int64) throws(RecordsError) -> Bool {
         setFetched.bind(1, Int64(clamping: number))
         setFetched.bind(2, moment)
@@ -215,14 +216,14 @@ extension MailConnection {
         return try setFetched.next()
     }
 
-    /// The deliveries for a recipient, in order; empty only at the end.
+    /// The deliveries for a recipient, in the order of their numbers; empty only at the end.
     func inbox(
         of recipient: String, after number: UInt64, limit: Int, withEnded: Bool
     ) throws(RecordsError) -> [Delivery] {
         try page(withEnded ? allOfInbox : inbox, of: recipient, after: number, limit)
     }
 
-    /// The deliveries from a sender, in order; empty only at the end.
+    /// The deliveries from a sender, in the order of their numbers; empty only at the end.
     func sent(by sender: String, after number: UInt64, limit: Int) throws(RecordsError) -> [Delivery] {
         try page(sent, of: sender, after: number, limit)
     }

@@ -3,11 +3,11 @@ package import TransferModel
 package import TransferPorts
 
 extension MailLedger {
-    /// Notes that deliveries were sent to their recipient completely, who has not confirmed that they are stored
-    /// safely. Nothing depends on it, so it is not synced.
+    /// Notes that deliveries were sent to their recipient completely, although the recipient has not confirmed that
+    /// they are stored safely. Nothing depends on this note, so it is not synced.
     ///
     /// - Parameter deliveries: deliveries as the ledger has returned them.
-    /// - Returns: those that were not noted before.
+    /// - Returns: the deliveries that were not noted before.
     package func fetched(_ deliveries: [Delivery], at moment: Int64) throws(RecordsError) -> [Delivery] {
         try write(isSynced: false) { (connection, _) throws(RecordsError) in
             var news: [Delivery] = []
@@ -18,19 +18,20 @@ extension MailLedger {
         }
     }
 
-    /// Notes that the content of a waiting mail is not what was acknowledged. It keeps waiting, and a client that sends
-    /// the same upload again repairs it.
+    /// Notes that the content of a waiting mail is not what was acknowledged. The mail keeps waiting, and a client that
+    /// sends the same upload again repairs it.
     package func noteRotten(_ id: UploadID) throws(RecordsError) {
         try write { (connection, _) throws(RecordsError) in try connection.noteRotten(id) }
     }
 
-    /// Records, all or nothing, that a recipient has received or declined uploads. Repeating it changes nothing. An
-    /// upload that the recipient confirms as received counts as received, whatever was recorded before.
+    /// Records, all or nothing, that a recipient has received or declined uploads. Repeating the call changes nothing.
+    /// An upload that the recipient confirms as received counts as received, whatever was recorded before.
     ///
     /// - Parameters:
     ///   - state: `delivered` or `declined`.
     ///   - receipts: returns, for the deliveries in the order of `ids`, what the recipient has signed of each; nil if
-    ///     the signature is of something else. Called while the ledger is locked, so that it sees what is recorded.
+    ///     the recipient has signed something else. Called while the ledger is locked, so that it sees what is
+    ///     recorded.
     package func settle(
         _ ids: [UploadID], by recipient: String, as state: DeliveryState, at moment: Int64,
         receipts: (([Delivery]) -> [[UInt8]]?)? = nil
@@ -82,8 +83,8 @@ extension MailLedger {
         }
     }
 
-    /// Forgets mails that ended longer ago than `age`, and stores the time of the ledger's clock. If a client sends one
-    /// of them again, it is delivered again.
+    /// Forgets mails that ended longer ago than `age`, and stores the time of the ledger's clock. A mail that a client
+    /// sends again after that is delivered again.
     ///
     /// - Parameter age: nanoseconds of the ledger's own clock.
     package func forget(endedBefore age: Int64) throws(RecordsError) {
@@ -114,7 +115,7 @@ extension MailLedger {
 }
 
 extension Int64 {
-    /// Subtracts an age, which can be any number. Clamped, the moment is before or after everything.
+    /// Subtracts an age, which can be any number. If the result is clamped, it is a moment before or after all others.
     fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         return overflow ? (other > 0 ? .min : .max) : difference

@@ -11,8 +11,8 @@ package final class MailLedger: MailRecords {
         var connection: MailConnection?
         /// Whether the ledger has had content, so that a missing file was lost.
         var mustExist: Bool
-        /// Whether the file was removed or replaced. Then no other file is opened: the log beside it belongs to the
-        /// original one.
+        /// Whether the file was removed or replaced. After that, no other file is opened: the log beside it belongs to
+        /// the original one.
         var isReplaced = false
         /// Whether the server has stopped.
         var isClosed = false
@@ -38,8 +38,8 @@ package final class MailLedger: MailRecords {
     /// - Parameters:
     ///   - path: the path of the database; its directory must exist.
     ///   - isDurable: whether what it records has to survive a crash of the machine.
-    ///   - mustExist: whether there is content whose recipients only the ledger knows. Then a missing or empty file was
-    ///     lost, and with a new one that content would be removed.
+    ///   - mustExist: whether there is content whose recipients only the ledger knows. In that case a missing or empty
+    ///     file was lost, and if a new one were made, that content would be removed.
     ///   - clock: nanoseconds of a clock that is never set.
     /// - Throws: `damaged` also for a file that was lost.
     package init(
@@ -59,8 +59,8 @@ package final class MailLedger: MailRecords {
         }
     }
 
-    /// Opens the file. Its content may be of a server that was killed, or whose sync failed. So the log is written back
-    /// and synced before anything is read.
+    /// Opens the file. Its content may have been written by a server that was killed or whose sync failed, so the log
+    /// is written back and synced before anything is read.
     private func connect(_ state: inout State) throws(RecordsError) -> MailConnection {
         guard !state.isReplaced else { throw .replaced(file.path) }
         guard !state.isClosed else {
@@ -101,10 +101,10 @@ package final class MailLedger: MailRecords {
         }
     }
 
-    /// Runs `body` in a transaction: all of it is done, as durable as the ledger is, or nothing.
+    /// Runs `body` in a transaction: either all of it is done, as durably as the ledger is, or nothing.
     ///
     /// - Parameters:
-    ///   - isSynced: whether any promise depends on it.
+    ///   - isSynced: whether any promise depends on the transaction.
     ///   - body: also changes the totals, which count when the transaction is committed.
     func write<T: Sendable>(
         isSynced: Bool = true, _ body: (MailConnection, inout MailTotals) throws(RecordsError) -> T
@@ -116,7 +116,7 @@ package final class MailLedger: MailRecords {
                 let result = try connection.transaction(isSynced: isSynced || !file.isDurable) {
                     () throws(RecordsError) in try body(connection, &changed)
                 }
-                // What was written to a file without a name is lost when it is closed.
+                // Bytes that were written to a file without a name are lost when it is closed.
                 guard file.number == connection.file else { throw .replaced(file.path) }
                 totals = changed
                 return result
@@ -146,7 +146,7 @@ package final class MailLedger: MailRecords {
         }
     }
 
-    /// Why one more delivery has no place; nil if it has.
+    /// Why one more delivery to a recipient is refused; nil if there is room for it.
     package func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits)
         -> MailRefusal?
     {
@@ -162,8 +162,8 @@ extension RecordsError {
 }
 
 extension MailLedger {
-    /// Puts mails into mailboxes, in one transaction. A person receives an upload once: if it waits already or was
-    /// received, nothing changes. If it was declined or has expired, it waits again.
+    /// Puts mails into mailboxes, in one transaction. A person receives an upload once: if the upload waits already or
+    /// was received, nothing changes. If it was declined or has expired, it waits again.
     ///
     /// - Parameter isThere: whether there is still content at a path.
     /// - Returns: the result for each mail, in order.
@@ -185,7 +185,7 @@ extension MailLedger {
     ) throws(RecordsError) -> QueuedMail {
         let known = try connection.find(mail.id)
         let deliveries = known == nil ? [] : try connection.deliveries(of: mail.id)
-        // All that a client sends under one id is one upload.
+        // The server treats all that a client sends under one id as one upload.
         let found = Dictionary(deliveries.map { (PathKey($0.recipient), $0) }) { first, _ in first }
         var named: Set<PathKey> = []
         let fresh = recipients.filter { name in
@@ -212,7 +212,7 @@ extension MailLedger {
         }
         if isOpen, !isGood, let known {
             totals.close(known.mail.cost, from: known.mail.client)
-            // It may come from the same client under another name.
+            // The new mail may come from the same client under another name.
             for delivery in deliveries where delivery.state.isOpen {
                 totals.remove(known.mail.size, from: known.mail.from, to: delivery.recipient)
                 totals.add(mail.size, from: mail.from, to: delivery.recipient)
@@ -245,7 +245,7 @@ extension MailLedger {
     /// The deliveries for a recipient, in the order of their numbers.
     ///
     /// - Parameters:
-    ///   - number: only deliveries with a larger number.
+    ///   - number: the number after which the deliveries begin; those up to it are left out.
     ///   - limit: the most deliveries to return.
     ///   - withEnded: whether deliveries are included that cannot be fetched any more.
     package func inbox(
@@ -266,7 +266,7 @@ extension MailLedger {
         try read { (connection) throws(RecordsError) in try connection.delivery(of: id, to: recipient) }
     }
 
-    /// The same for several uploads: those that exist.
+    /// The deliveries of several uploads to one person; uploads that were never addressed to this person are left out.
     package func deliveries(of ids: [UploadID], to recipient: String) throws(RecordsError) -> [Delivery] {
         try read { (connection) throws(RecordsError) in
             try connection.together { () throws(RecordsError) in
@@ -284,7 +284,7 @@ extension MailLedger {
         try read { (connection) throws(RecordsError) in try connection.newestNumber() }
     }
 
-    /// What a client has sent and still waits: the number of uploads, and their cost in the client's quota in bytes.
+    /// The uploads of one client that still wait: their number, and their cost in the client's quota in bytes.
     package func open(from client: UInt64) throws(RecordsError) -> (count: Int, bytes: UInt64) {
         try read { (_, totals) throws(RecordsError) in
             let total = totals.sent(by: client)

@@ -2,8 +2,8 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// Number and bytes of the deliveries that wait for each recipient, in memory: they are needed for every delivery, and
-/// counting the rows takes as long as there are rows.
+/// Number and bytes of the deliveries that wait for each recipient. They are kept in memory because every delivery
+/// needs them, and counting takes as long as there are rows.
 struct MailTotals: Sendable {
     struct Total: Equatable, Sendable {
         var count = 0
@@ -33,7 +33,7 @@ struct MailTotals: Sendable {
 
     private var recipients: [PathKey: Total] = [:]
     private var pairs: [Pair: Total] = [:]
-    /// For each recipient, those that came over wires without keys.
+    /// For each recipient, the total of deliveries that came over wires without keys.
     private var unproven: [PathKey: Total] = [:]
     /// What clients have sent and recipients can still receive, each upload once.
     private var clients: [UInt64: Total] = [:]
@@ -49,7 +49,7 @@ struct MailTotals: Sendable {
         }
     }
 
-    /// Why one more delivery has no place; nil if it has.
+    /// Why one more delivery to a recipient is refused; nil if there is room for it.
     func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits) -> MailRefusal? {
         let box = total(for: recipient)
         // Names without proof cost nothing, so all of them count as one sender.
