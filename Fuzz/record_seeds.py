@@ -30,7 +30,8 @@ SEEDS = HERE / "seeds"
 # Time limit for a program in seconds.
 PATIENCE = 30
 
-# Number and size of the files in a directory that is pushed twice: the client asks about so many bytes before it sends them.
+# Number and size of the files in a directory that is pushed twice. Together they are so large that the client asks
+# about them before it sends them.
 MANY, SIZE = 7, 3000
 
 DATA, RESULT = 18, 23

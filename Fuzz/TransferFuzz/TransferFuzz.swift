@@ -22,7 +22,7 @@ public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Ends the process in a way that libFuzzer takes for a crash, so that it keeps the input.
+/// Ends the process in a way that libFuzzer counts as a crash, so that libFuzzer keeps the input.
 private func stop(_ message: String) -> Never {
     let line = message + "\n"
     _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }

@@ -3,7 +3,7 @@ import TransferServer
 import TransferPorts
 import TransferStore
 
-/// Input: which of the three structures (1 byte), then its bytes. A slot gets the right digest.
+/// Input: which of the three structures to read (1 byte), then its bytes. A slot is also read with the right digest.
 enum AppendTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)

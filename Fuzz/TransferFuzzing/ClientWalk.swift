@@ -11,15 +11,15 @@ struct ClientWalk {
     private let wantsReceipts: Bool
     private var phase = Phase.greeting
     private var begun: Set<UploadID> = []
-    /// Each upload with the first block that `have` may still name.
+    /// For each upload that the client asked about: the index of the first block that the next `have` may name.
     private var asked: [UploadID: UInt64] = [:]
     private var accepted: Set<UploadID> = []
     private var lookedUp: Set<UploadID> = []
     /// Requests without a complete answer, and whether the content of the first one is arriving.
     private var requests: [Request] = []
     private var isFetching = false
-    /// Bytes of data that may still arrive for that content, and the numbers of deliveries that the first answer has
-    /// listed.
+    /// Bytes of data that may still arrive for the content of the first request, and the numbers of deliveries that its
+    /// answer has listed so far.
     private var dataLeft: UInt64 = 0
     private var numbers: [UInt64] = []
     /// Whether the client asked the server to report new mail.
@@ -36,7 +36,7 @@ struct ClientWalk {
         self.wantsReceipts = wantsReceipts
     }
 
-    /// Begins an upload or asks about one, if a client may.
+    /// Begins an upload or asks about one, if the protocol allows that now.
     mutating func begin(_ id: UploadID, asks: Bool) throws(Finding) {
         guard id != .none, machine.allowance > 0, begun.insert(id).inserted else { return }
         if asks {
@@ -48,7 +48,7 @@ struct ClientWalk {
         try compare()
     }
 
-    /// Asks about several uploads at once, if a client may.
+    /// Asks about several uploads at once, if the protocol allows that now.
     mutating func lookUp(_ ids: [UploadID]) throws(Finding) {
         guard Set(ids).count == ids.count, begun.isDisjoint(with: ids), machine.allowance >= ids.count else { return }
         begun.formUnion(ids)
@@ -57,7 +57,7 @@ struct ClientWalk {
         try compare()
     }
 
-    /// Makes a request, if a client may.
+    /// Makes a request, if the protocol allows that now.
     mutating func ask(_ request: Request) throws(Finding) {
         let bytes = (requests + [request]).reduce(0) { $0 + $1.cost }
         let isAllowed = phase == .open && requests.count < Limits.requests && bytes <= Limits.requestBytes
@@ -169,7 +169,7 @@ struct ClientWalk {
         case .deliveries(let deliveries): numbers += deliveries.deliveries.map(\.number)
         case .file(let file):
             isFetching = true
-            // Twice the content, and 64 KiB.
+            // The client accepts at most twice the size of the file, and 64 KiB.
             let most = file.size > (.max >> 1) ? .max : 2 * file.size
             dataLeft = most > .max - 65_536 ? .max : most + 65_536
         case .end, .outcome:

@@ -47,7 +47,7 @@ enum ConfigurationTarget {
         try require(TOMLEditing.removing(table, from: changed) == ended, "Removing a table is not to add none.")
     }
 
-    /// All other tables stay as they are.
+    /// Removing a table leaves all other tables as they are.
     private static func remove(
         _ table: TOMLDocument.Table, from document: TOMLDocument, _ bytes: [UInt8]
     ) throws(Finding) {

@@ -6,7 +6,7 @@ struct DialectReading: Equatable {
     private(set) var steps: [ClassicStep] = []
     private(set) var fault: ClassicFault?
 
-    /// Whether the stream could end there; false after a fault.
+    /// Whether the stream could end after its last byte; false after a fault.
     private(set) var isBetweenMessages = false
 
     /// Number of bytes that were not consumed; 0 after a fault.

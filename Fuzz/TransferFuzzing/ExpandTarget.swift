@@ -14,7 +14,7 @@ enum ExpandTarget {
 
     private static let magic: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd]
 
-    /// Most bytes of content in a frame.
+    /// The largest number of bytes of content in a frame.
     private static let capacity = 64 << 10
 
     private static let compressors = CompressorPool()

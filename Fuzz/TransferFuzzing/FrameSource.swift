@@ -19,7 +19,7 @@ enum FrameSource {
         return number == 0 ? .none : UploadID(high: 1, low: UInt64(number))
     }
 
-    /// One to three uploads; the last may be the first again.
+    /// The IDs of one to three uploads. The last ID can be the first one again.
     static func ids(_ argument: UInt8) -> [UploadID] {
         (0...argument % 3).map { id((argument / 3 &+ $0 * (argument >> 7 + 1)) % (uploads - 1) + 1) }
     }
@@ -78,7 +78,7 @@ enum FrameSource {
     /// The ID of one of few requests, so that answers often fit.
     static func request(_ argument: UInt8) -> UInt32 { UInt32(argument % 5) }
 
-    /// Some paths are so long that few of them reach the limit of open requests.
+    /// A short path, or one so long that a few requests with it reach the limit of open requests.
     static func path(_ argument: UInt8) -> String { argument & 0x80 == 0 ? "p" : longPath }
 
     private static let longPath = String(repeating: "p", count: 60_000)

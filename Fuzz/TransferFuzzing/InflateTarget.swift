@@ -26,7 +26,7 @@ enum InflateTarget {
         }
     }
 
-    /// Most bytes of content to compare; more would take long and show no more.
+    /// The largest number of bytes of content to compare: more would take long and not find more faults.
     private static let mostContent = 64 << 10
 
     static func run(_ bytes: [UInt8]) throws(Finding) {

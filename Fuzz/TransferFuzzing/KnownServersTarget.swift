@@ -47,8 +47,8 @@ enum KnownServersTarget {
         address.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F } && !address.isEmpty && address.utf8.first != 0x23
     }
 
-    /// An added server is known by the new key only, and the others as before; an address that cannot be stored changes
-    /// nothing.
+    /// A server that is added is known by the new key only, and the other servers are known as before. An address that
+    /// cannot be stored changes nothing.
     private static func add(
         _ address: String, to list: KnownServers, _ content: [UInt8], _ before: [KnownServers.Entry]?
     ) throws(Finding) {
@@ -67,7 +67,8 @@ enum KnownServersTarget {
         try addOwn(address, to: list, others)
     }
 
-    /// A server that this user runs may add an entry for itself, which changes no entries of other origin.
+    /// A server that this user runs may add an entry for itself. This changes no entry of another origin, for example
+    /// one of the user.
     private static func addOwn(
         _ address: String, to list: KnownServers, _ others: [KnownServers.Entry]
     ) throws(Finding) {

@@ -5,7 +5,8 @@ import TransferProtocol
 enum MessageTarget {
     private static let functions = FunctionCode.allCases.filter { $0 != .data }
 
-    /// Most bytes of bodies that can be encoded again: a check is added, and repaired texts grow up to their limit.
+    /// The largest number of bytes in a body that can be encoded again: a check is added, and repaired texts grow up to
+    /// their limit.
     private static let longestAgain = Limits.controlBody - 4 * Limits.text
 
     static func run(_ bytes: [UInt8]) throws(Finding) {
@@ -32,7 +33,7 @@ enum MessageTarget {
         try require(encoded(third) == second, "\(again) came back as \(third).")
     }
 
-    /// Hardly any change of a body would match its check.
+    /// Adds the right check: if the fuzzer changed a body with its check, the check would hardly ever match.
     private static func withCheck(_ body: [UInt8], of function: FunctionCode) -> [UInt8] {
         var body = body
         if function.isChecked { body.appendCheck(from: 0) }

@@ -7,7 +7,7 @@ final class PathGround {
     private let temporary: TemporaryDirectory
     private let outside: String
 
-    /// - Throws: also if the directories cannot be made.
+    /// - Throws: a finding if the directories cannot be made.
     init() throws(Finding) {
         do throws(TemporaryDirectory.Failure) {
             temporary = try TemporaryDirectory()

@@ -82,7 +82,8 @@ enum SealingTarget {
         try require(certificate.encoded == bytes, "A certificate has two forms.")
     }
 
-    /// The input is the inside of a note: a real file is authenticated, so that no change would reach the parser.
+    /// The input is the plaintext of a note, and the target seals it. A sealed note is authenticated, so a fuzzer that
+    /// changed its bytes would never reach the parser.
     private static func readNote(_ content: [UInt8], _ key: SealingKey) throws(Finding) {
         let padded = content + [UInt8](repeating: 0, count: (512 - content.count % 512) % 512)
         let sealed = try sealed(padded, key)

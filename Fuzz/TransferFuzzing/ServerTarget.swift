@@ -2,9 +2,9 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
-/// Input: most uploads without a result (1 byte; highest bit: the rest is a stream of frames instead of pairs of a
-/// function code and an argument), then the rest. An unknown function code gives an upload its result, or a request its
-/// answer.
+/// Input: how many uploads may be without a result (1 byte; highest bit: the rest is a stream of frames instead of
+/// pairs of a function code and an argument), then the rest. An unknown function code gives an upload its result, or a
+/// request its answer.
 enum ServerTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)

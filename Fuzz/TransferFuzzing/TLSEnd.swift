@@ -8,7 +8,7 @@ final class TLSEnd {
         var incoming: ArraySlice<UInt8> = []
         var outgoing: [UInt8] = []
         var hasEnded = false
-        /// Most bytes that are received or sent at once.
+        /// The largest number of bytes that are received or sent at once.
         let most: Int
 
         init(most: Int) {
@@ -22,7 +22,7 @@ final class TLSEnd {
             return bytes.isEmpty && !hasEnded ? nil : bytes.count
         }
 
-        /// Accepts no bytes while as many as it takes at once wait to be collected.
+        /// Holds at most `most` bytes until they are collected. Returns nil if there is no room for more.
         func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
             guard outgoing.count < most else { return nil }
             let piece = bytes.prefix(most - outgoing.count)
@@ -56,7 +56,7 @@ final class TLSEnd {
 
     /// - Parameters:
     ///   - content: bytes to send after the handshake, before the end.
-    ///   - most: most bytes that the wire accepts or gives at once.
+    ///   - most: the largest number of bytes that the wire accepts or gives at once.
     init(_ context: TLSContext, content: [UInt8], most: Int, judge: TLSJudge? = nil) throws(TLSFault) {
         let wire = Wire(most: most)
         self.wire = wire

@@ -5,10 +5,11 @@ import TransferTestSupport
 /// receives, instead of changes between two honest sides; the other bits how the wire cuts; from 240 on the rest is
 /// what a peer sends after the handshake), then the rest.
 enum TLSTarget {
-    /// Most bytes that a wire accepts and gives at once.
+    /// The largest numbers of bytes that a wire accepts and gives at once.
     private static let cuts = [1 << 20, 1, 5, 100, 1000, 16 << 10]
 
-    /// Most pieces of content, so that a conversation over a wire with short pieces does not take too long.
+    /// The largest number of pieces of content, so that a conversation over a wire with short pieces does not take too
+    /// long.
     private static let mostPieces = 100
 
     /// More flights than two sides need over the wire with the shortest pieces.
@@ -48,8 +49,8 @@ enum TLSTarget {
         try require(said <= 8192 + stream.count, "\(said) bytes were said to a stream of \(stream.count).")
     }
 
-    /// Whatever is changed in transit, the received bytes are the beginning of the sent ones, and a cut is not taken
-    /// for the end.
+    /// Whatever is changed in transit, the received bytes are the beginning of the sent ones, and a cut does not count
+    /// as the end of the stream.
     private static func interfere(isServer: Bool, _ input: inout FuzzInput, most: Int) throws(Finding) {
         let content = [UInt8](repeating: 0x5A, count: min(Int(input.integer(UInt16.self)), most * mostPieces))
         let answer = [UInt8](repeating: 0xA5, count: Int(input.byte()))

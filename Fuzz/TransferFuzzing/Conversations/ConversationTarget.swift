@@ -8,7 +8,7 @@ import TransferProtocol
 /// The server is real from the parser to the store: `FrameParser`, `BinaryWire`, `UploadWorker`, `RequestWorker` and
 /// the intake, on a disk that fails and loses power.
 enum ConversationTarget {
-    /// Most steps of one script; more steps would not show more.
+    /// The largest number of steps in one script: longer scripts would not find more faults.
     private static let mostSteps = 200
 
     static func run(_ bytes: [UInt8]) throws(Finding) {

@@ -21,11 +21,11 @@ final class ConversationWorld {
 
     /// The answers that a connection still has to receive for the messages that its server has accepted.
     private final class Account {
-        /// Unanswered uploads by ID, in order: an upload that has its result may be begun again before the client has
-        /// read that.
+        /// Unanswered uploads by ID, in order. As soon as the server has given an upload its result, the client may
+        /// begin the upload again, even before it has read the result.
         private var uploads: [UploadID: [Owed]] = [:]
-        /// Number of unanswered requests by ID: an ID that was answered may be used again before the client has read
-        /// that.
+        /// Number of unanswered requests by ID. As soon as the server has answered a request, the client may use its ID
+        /// again, even before it has read the answer.
         private var requests: [UInt32: Int] = [:]
         /// The request whose content is arriving.
         var fetched: UInt32?
@@ -133,7 +133,7 @@ final class ConversationWorld {
     }
 
     func restart(cuttingPower: Bool) throws(Finding) {
-        // A file that got a name before the end keeps it.
+        // A file that got its name before the process ends keeps the name.
         try noteNames()
         ground.kill()
         endLines()

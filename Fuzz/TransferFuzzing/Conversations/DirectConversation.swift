@@ -13,10 +13,10 @@ import TransferStore
 /// The server's end of one connection without socket, loop or pool: one thread does at once the work that a session
 /// gives to its loop and to the pool.
 final class DirectConversation {
-    /// Most turns of work that any bytes may cause.
+    /// The largest number of turns of work that any bytes can cause.
     private static let mostTurns = 20_000
 
-    /// Bytes of answers to requests that are made at once.
+    /// Room in bytes for the answers that one step of the request worker makes.
     private static let answerRoom = 64 << 10
 
     private static let buffers = BufferPool(size: 256 << 10, count: 8)

@@ -15,10 +15,11 @@ struct ScriptedClient {
         var sent = 0
     }
 
-    /// There are few paths, so that uploads meet.
+    /// There are few paths, so that several uploads often have the same path.
     static let paths = ["a", "b", "c", "d/a", "d/b", "d", "e/f/a", "", "../a"]
 
-    /// Empty, short, and one with parts. Each is a whole upload, or the beginning of one.
+    /// Empty, short and long content; the long one is sent in parts. An upload sends the whole content, or only its
+    /// beginning.
     static let contents: [[UInt8]] = {
         let long = SplitMix64.bytes(seed: 1, Limits.blockSize + 1000)
         return [[], [1], [1, 2], SplitMix64.bytes(seed: 2, 100), SplitMix64.bytes(seed: 3, 9000), long]
