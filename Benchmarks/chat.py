@@ -49,12 +49,12 @@ class Server:
         self.worker = int(children[0]) if children else self.process.pid
 
     def seconds(self) -> float:
-        """Processor time of all its threads, in user mode and in the kernel (proc(5))."""
+        """Processor time of all the server's threads, in user mode and in the kernel (proc(5))."""
         fields = Path(f"/proc/{self.worker}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def switches(self) -> int:
-        """Number of times that its threads have waited."""
+        """Number of times that the server's threads have waited."""
         total = 0
         for task in Path(f"/proc/{self.worker}/task").iterdir():
             for line in (task / "status").read_text().splitlines():
@@ -80,7 +80,8 @@ def connect(port: int, count: int) -> list[tuple[socket.socket, bytes]]:
         beat = head("heartA", f"phone-{number:05}", "", 0)
         client.sendall(beat)
         clients.append((client, beat))
-        # Servers let only a few clients wait that have not sent their names.
+        # A server keeps only a few connections whose clients have not sent their names yet, so each name gets time to
+        # arrive.
         time.sleep(0.003)
     return clients
 

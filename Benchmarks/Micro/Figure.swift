@@ -15,7 +15,7 @@ struct Figure: CustomStringConvertible {
 }
 
 extension Double {
-    /// The number with that many decimals.
+    /// The number with `places` decimals.
     func rounded(toPlaces places: Int) -> String {
         guard places > 0 else { return String(Int(rounded())) }
         var scale = 1

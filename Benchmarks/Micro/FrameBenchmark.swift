@@ -8,7 +8,7 @@ struct FrameBenchmark {
     private static let contentSize = 4096
     private static let uploads = 1000
 
-    /// Like the client, which sends the content of a long upload in frames of this size.
+    /// Bytes of content in a frame. The client sends the content of a long upload in frames of this size.
     private static let payloadSize = 256 << 10
 
     private let small: [UInt8]

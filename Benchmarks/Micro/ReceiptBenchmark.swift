@@ -25,7 +25,7 @@ struct ReceiptBenchmark {
         let (decoder, verifier) = (ReceiptDecoder(), ReceiptVerifier())
         var batches = [encoded, other]
         let verified = try Rate.perSecond(size) {
-            // The verifier would already know the receipts of a repeated batch.
+            // Alternates the batches, because the verifier would already know the receipts of a repeated batch.
             batches.swapAt(0, 1)
             for bytes in batches[0] { try verifier.verify(decoder.decode(bytes)) }
         }

@@ -34,8 +34,8 @@ class Options:
 
     @staticmethod
     def parse(arguments: list[str], known: list[str], on_request: Collection[str] = ()) -> Options:
-        """Reads the command line. Ends the program if the command line is wrong. Sets `on_request` run only if they are
-        named."""
+        """Reads the command line. Ends the program if the command line is wrong. The sets in `on_request` run only if
+        they are named."""
         parser = _parser(known, on_request)
         found = parser.parse_args(arguments)
         default = [name for name in known if name not in on_request]

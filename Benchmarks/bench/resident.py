@@ -37,13 +37,13 @@ def forget_peak(pid: int) -> None:
 def reporting(report: Path) -> list[str]:
     """A prefix for a command that writes the peak memory of the program to a file when the program ends.
 
-    wait4(2) cannot replace it, because its figure includes the memory of the process that forked, which is this one.
+    The figure of wait4(2) cannot be used instead: it includes the memory of the process that forked, which is this one.
     """
     return ["time", "--format=%M", f"--output={report}"]
 
 
 def reported(report: Path) -> int:
-    """Reads the file of such a command."""
+    """Reads the file that a command with the prefix `reporting(report)` has written."""
     return int(report.read_text().split()[-1])
 
 

@@ -50,14 +50,15 @@ def remove(directory: Path) -> None:
 
 
 def free_bytes(path: Path) -> int:
-    """Bytes that can still be written there. A file system in memory may have a limit above the available memory."""
+    """Bytes that can still be written to a file system. A file system in memory may have a limit above the available
+    memory."""
     place = _existing(path)
     free = shutil.disk_usage(place).free
     return min(free, _available_memory()) if filesystem(place) == "tmpfs" else free
 
 
 def free_files(path: Path) -> int:
-    """Number of files that can still be made there; unlimited if the file system does not count files."""
+    """Number of files that can still be made on a file system; unlimited if the file system does not count files."""
     found = os.statvfs(_existing(path))
     return found.f_favail if found.f_files else sys.maxsize
 

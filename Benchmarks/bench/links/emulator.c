@@ -27,15 +27,16 @@
 enum {
     mtu = 1500,
 
-    // Packets in transit in one direction: at 1 Gbit/s over 400 ms there are half as many full ones.
+    // Packets in transit in one direction. A direction with 1 Gbit/s and a delay of 400 ms holds half as many packets
+    // of full size.
     capacity = 1 << 16,
 
     // Number of packets to take from one device before the other one has its turn.
     at_once = 256,
 };
 
-// Bytes in the smallest queue. By rule of thumb, the queue of a router holds the bytes of one round trip. If these are
-// very few, the queue must still hold a burst of one sender.
+// Bytes in the smallest queue. By rule of thumb, the queue of a router holds the bytes of one round trip. On a short or
+// slow link these are very few, but the queue must still hold a burst of one sender.
 static const double smallest_queue = 65536;
 
 // Any number except 0 works. The state is equal in every run, so that runs differ less.
@@ -141,7 +142,7 @@ static void deliver(struct direction *direction, uint64_t time) {
     }
 }
 
-// Uses a timer because poll(2) counts in milliseconds: a packet of 1,500 bytes takes 0.12 of them at 100 Mbit/s.
+// Uses a timer because poll(2) counts in milliseconds, and a packet of 1,500 bytes takes only 0.12 ms at 100 Mbit/s.
 static void set_timer(int timer, const struct direction *directions) {
     uint64_t next = UINT64_MAX;
     for (int number = 0; number < 2; number++) {

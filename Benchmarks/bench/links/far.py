@@ -17,7 +17,7 @@ from .namespaces import Ends, route, two_namespaces
 _MTU = 1500
 _DEVICE_QUEUE = 2000
 
-# The default of most machines, at both ends and for all programs.
+# The congestion control that most machines use by default. Both ends use it, for all programs.
 _CONGESTION_CONTROL = "reno"
 
 _SOURCE = Path(__file__).with_name("emulator.c")
@@ -48,7 +48,7 @@ class FarLink:
 
 
 def obstacle() -> str | None:
-    """Why no far link can be made here, or None if no reason is known."""
+    """The reason why no far link can be made on this machine, or None if no reason is known."""
     if not Path("/dev/net/tun").exists():
         return "there is no /dev/net/tun"
     if shutil.which("cc") is None:

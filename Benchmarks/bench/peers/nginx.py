@@ -52,7 +52,8 @@ class Nginx(Peer):
             _TEMPLATE.format(
                 user="user root;" if is_root() else "",
                 directory=self._directory,
-                # On the target's file system, so that nginx renames a complete body instead of copying it.
+                # This directory is on the target's file system, so that nginx renames a complete body instead of
+                # copying it.
                 bodies=self._directory / "bodies",
                 listen=f"{self.place.route.host}:{self._port}{' ssl' if self._tls else ''}",
                 tls=_tls(certificate) if certificate else "",

@@ -47,7 +47,8 @@ class Transfer(Peer):
         self._environment = {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_DATA_HOME": home}
 
     def arm(self) -> None:
-        # Each server is a new one, perhaps on the port of an earlier one.
+        # Each run starts a new server with a new key. The port may be that of an earlier server, whose key the client
+        # would expect.
         self._known_servers.unlink(missing_ok=True)
         self.server = self.serve(self._serve, self._environment)
         self.server.wait_until(self._has_said_where_it_listens, "did not say where it listens")

@@ -28,7 +28,7 @@ _LIMIT = 45.0
 _SHORT = 1 << 20
 _SHORT_RUNS = 9
 
-# Number of files that programs with such an option send at once.
+# Number of files that programs with an option for concurrent files send at once.
 _AT_ONCE = 8
 
 _LINKS = [

@@ -14,7 +14,8 @@ from ..rounds import run_rounds
 _MEGABYTE = 10**6
 _GIGABYTE = 10**9
 
-# Bytes to leave free on a file system. If it is in memory, everything else needs them.
+# Bytes to leave free on a file system. If the file system is in memory, the programs that are measured need these
+# bytes.
 _MARGIN = 4 << 30
 
 # More runs of 20 GB add little information.
@@ -44,7 +45,7 @@ _SIZES = [
 
 
 def sizes(bench: Bench) -> None:
-    """Measures in memory and on disk, with the sizes whose files fit there twice."""
+    """Measures in memory and on disk, each with the sizes that fit on its file system (`_fitting`)."""
     _measure(bench, bench.directory)
     if bench.disk and bench.disk.stat().st_dev != bench.directory.stat().st_dev:
         _measure(bench, bench.disk)

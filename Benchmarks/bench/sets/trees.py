@@ -52,8 +52,8 @@ def trees_million(bench: Bench) -> None:
 
 
 def lack_of_room(count: int, free_bytes: int, free_files: int) -> str | None:
-    """Why that many files cannot be measured there, or None if they can."""
-    # Directories and other files need some more.
+    """The reason why a set of `count` files cannot be measured with this free space, or None if it can."""
+    # Directories and other files need some more space.
     files, room = count * _COPIES + count // 100, count * _COPIES * _ROOM_FOR_FILE
     if free_files < files:
         return f"there is room for {free_files:,} files, and it takes {files:,}; --dir DIR names another place"
