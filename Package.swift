@@ -2,7 +2,8 @@
 
 import PackageDescription
 
-/// Swift 6 language mode is the default of this tools version; these make it stricter (see docs/design/connection.md).
+/// Swift 6 language mode is the default of this tools version. These settings make it stricter (see
+/// docs/design/connection.md).
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -11,7 +12,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// The tests' own: the compiler does not verify what it hands to LLVM, so that they are compiled sooner.
+/// Settings of tests. The compiler does not verify the code that it passes to LLVM, so that tests are compiled faster.
 let testing: [SwiftSetting] = strict + [.unsafeFlags(["-Xfrontend", "-disable-llvm-verify"])]
 
 func library(_ name: String, uses dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -25,12 +26,12 @@ func tests(_ name: String, uses dependencies: [Target.Dependency] = []) -> Targe
         swiftSettings: testing)
 }
 
-/// Whether the fuzz targets are built: everything is then instrumented, and libFuzzer brings the `main` function. So the
-/// program becomes a library without its own. See `scripts/fuzz.sh`.
+/// Whether the fuzz targets are built. All code is then instrumented, and libFuzzer provides the `main` function, so
+/// the program becomes a library without a `main` function. See `scripts/fuzz.sh`.
 let isFuzzing = Context.environment["TRANSFER_FUZZ"] == "1"
 
-/// Whether the simulator is built to run by itself: blocks are small then, so that uploads of several blocks cost as little
-/// as others. See `scripts/simulate.sh`.
+/// Whether the simulator is built by itself. Blocks are small then, so that uploads of several blocks cost as little as
+/// others. See `scripts/simulate.sh`.
 let isSimulating = Context.environment["TRANSFER_SIMULATION"] == "1"
 
 let commandLine: [Target.Dependency] = [

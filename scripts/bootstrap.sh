@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Sees to it that a build finds what it needs: Swift, a C++ toolchain to link with, and the C libraries with their
-# static archives. Asks the compiler rather than the package manager, so that a library from anywhere counts, and
-# leaves the package manager alone when nothing is missing. Some libraries are for more speed or comfort and nothing needs
-# them: where one cannot be had, a line says so.
+# Installs the software that a build needs: Swift, a C++ toolchain for linking, and the C libraries with their static
+# archives. Tests with the compiler whether each library is present, so that a library from any source counts. Does not
+# run the package manager if nothing is missing. Some libraries are optional: they only make the program faster or more
+# comfortable. If one of them cannot be installed, the script prints a line about it.
 #
-#   scripts/bootstrap.sh           installs what is missing (Debian and its relatives) or says what to install
-#   scripts/bootstrap.sh --tests   installs also the shells, man(1), mkfs.xfs(8), lowntfs-3g(8) and age(1), which some tests run
-#   scripts/bootstrap.sh --http    installs also the clients, proxies and the browser that HTTP is tried with
-#   scripts/bootstrap.sh --check   says what is missing, installs nothing; exit status 1 when something needed is
+#   scripts/bootstrap.sh           installs missing software on Debian and its derivatives; elsewhere prints what to install
+#   scripts/bootstrap.sh --tests   also installs the shells, man(1), mkfs.xfs(8), lowntfs-3g(8) and age(1), which some tests run
+#   scripts/bootstrap.sh --http    also installs the clients, proxies and browsers with which HTTP is tested
+#   scripts/bootstrap.sh --check   installs nothing and prints what is missing; exits with 1 if required software is missing
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +15,8 @@ usage() {
     echo "usage: scripts/bootstrap.sh [--tests | --http | --check]"
 }
 
-# Sets `compiler` to the C++ compiler that Swift links with, which chooses the linker too; the system's own otherwise.
+# Sets `compiler` to the C++ compiler that Swift uses for linking, which also chooses the linker. If Swift has none, sets
+# it to the C++ compiler of the system.
 find_compiler() {
     local directory
     compiler=c++
@@ -28,7 +29,7 @@ find_compiler() {
     done
 }
 
-# Compiles and links a C++ program from standard input; the arguments are libraries.
+# Compiles a C++ program from standard input and links it with the libraries in the arguments. Fails if that fails.
 links() {
     "$compiler" -x c++ - -o "$scratch/probe" "$@" >/dev/null 2>&1
 }
@@ -39,14 +40,14 @@ int main(int, char **argv) { return std::string(argv[0]).empty(); }'
 zlib_source='#include <zlib.h>
 int main() { return crc32(0, nullptr, 0) != 0; }'
 
-# Where a frame ends can be asked for from 1.4.0 on.
+# Since 1.4.0, the library can tell where a frame ends.
 zstd_source='#include <zstd.h>
 #if ZSTD_VERSION_NUMBER < 10400
 #error too old
 #endif
 int main() { return ZSTD_findFrameCompressedSize("", 0) == 0; }'
 
-# XXH3 is stable from 0.8.0 on.
+# Since 0.8.0, the results of XXH3 do not change any more.
 xxhash_source='#include <xxhash.h>
 #if XXH_VERSION_NUMBER < 800
 #error too old
@@ -59,7 +60,7 @@ openssl_source='#include <openssl/ssl.h>
 #endif
 int main() { return TLS_method() == nullptr; }'
 
-# ON CONFLICT DO UPDATE came with 3.24.
+# The program uses ON CONFLICT DO UPDATE, which SQLite has since 3.24.
 sqlite_source='#include <sqlite3.h>
 #if SQLITE_VERSION_NUMBER < 3024000
 #error too old
@@ -73,7 +74,7 @@ has_xxhash() { links -l:libxxhash.a <<<"$xxhash_source"; }
 has_openssl() { links -l:libssl.a -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
 has_sqlite() { links -l:libsqlite3.a -lm -ldl -lpthread <<<"$sqlite_source"; }
 
-# What follows is opened at run time and not needed; its header is all that a build takes.
+# The program opens these optional libraries at run time. A build needs only their headers.
 isal_source='#include <isa-l/igzip_lib.h>
 int main() { return sizeof(isal_zstream) == 0; }'
 
@@ -88,7 +89,7 @@ lacks_isal() { is_x86_64 && ! links <<<"$isal_source"; }
 lacks_ipsec_mb() { is_x86_64 && ! links <<<"$ipsec_mb_source"; }
 lacks_qrencode() { ! links <<<"$qrencode_source"; }
 
-# What only tests run.
+# Programs that only tests run.
 lacks_zsh() { ! command -v zsh >/dev/null; }
 lacks_fish() { ! command -v fish >/dev/null; }
 lacks_man() { ! command -v man >/dev/null; }
@@ -96,7 +97,7 @@ lacks_age() { ! command -v age >/dev/null || ! command -v age-keygen >/dev/null;
 lacks_ntfs() { ! command -v lowntfs-3g >/dev/null && [[ ! -x /usr/sbin/lowntfs-3g ]]; }
 lacks_xfs() { ! command -v mkfs.xfs >/dev/null && [[ ! -x /usr/sbin/mkfs.xfs ]]; }
 
-# What only the tests of HTTP run.
+# Programs that only the tests of HTTP run.
 lacks_curl() { ! command -v curl >/dev/null; }
 lacks_wget() { ! command -v wget >/dev/null; }
 lacks_nginx() { ! command -v nginx >/dev/null && [[ ! -x /usr/sbin/nginx ]]; }
@@ -108,7 +109,7 @@ lacks_chromedriver() { ! command -v chromedriver >/dev/null; }
 lacks_firefox_esr() { ! command -v firefox-esr >/dev/null; }
 lacks_certutil() { ! command -v certutil >/dev/null; }
 
-# Sets `unneeded` to the names of what is not there and not needed.
+# Sets `unneeded` to the names of the optional software that is missing.
 find_unneeded() {
     unneeded=()
     local name
@@ -150,7 +151,7 @@ unneeded_package() {
     esac
 }
 
-# The packages of what is not needed, as far as there are any: not every release and relative of Debian has them all.
+# Prints the packages of the missing optional software. Not every release and derivative of Debian has all of them.
 unneeded_packages() {
     local name package
     for name in "${unneeded[@]}"; do
@@ -159,7 +160,8 @@ unneeded_packages() {
     done
 }
 
-# Sets `missing` to the names of what is not there. Without a toolchain no probe can tell anything, so all are named.
+# Sets `missing` to the names of the required software that is missing. Without a toolchain nothing can be tested, so
+# everything counts as missing.
 find_missing() {
     missing=()
     local name
@@ -193,7 +195,7 @@ debian_packages() {
         case $name in
             toolchain)
                 echo g++
-                # Newer releases pack this linker apart from binutils.
+                # Newer releases have this linker in a separate package.
                 if ! command -v ld.gold >/dev/null && apt-cache show binutils-gold >/dev/null 2>&1; then
                     echo binutils-gold
                 fi
@@ -246,7 +248,8 @@ install_debian() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${packages[@]}"
 }
 
-# Installs what is not needed when nothing else is missing: as root, without asking anybody for a password.
+# Installs missing optional software, after all required software is installed. Only root installs it, so that the script
+# never asks for a password.
 install_unneeded() {
     local packages
     ((EUID == 0)) || return 0
@@ -291,7 +294,7 @@ swift=$(scripts/swift-path.sh) || swift_found=false
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Nothing is installed for a build that cannot be: Swift comes first.
+# Without Swift a build is impossible, so nothing is installed before Swift is.
 if ! $swift_found && ! $check_only; then exit 1; fi
 
 find_compiler

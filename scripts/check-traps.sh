@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Refuses what ends the process where no comment says why nothing from outside can reach it: a trap ends every upload.
+# Refuses code that can trap, unless a comment explains why no input from outside can cause the trap: a trap ends the
+# process and with it every upload.
 #
-# usage: check-traps.sh [DIRECTORY...]    Sources without any
+# usage: check-traps.sh [DIRECTORY...]    without arguments, checks Sources
 #
-# Looked for are precondition, preconditionFailure, fatalError, assertionFailure, try!, as!, forced unwrapping and
-# uniqueKeysWithValues. The comment begins with "// Trap:" and stands in the lines directly above, or behind, on the line.
+# Code that can trap is precondition, preconditionFailure, fatalError, assertionFailure, try!, as!, forced unwrapping and
+# uniqueKeysWithValues. The comment begins with "// Trap:" and is directly above the line, or at its end.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- Sources
 
-# shellcheck disable=SC2016  # These are awk's own variables.
+# shellcheck disable=SC2016  # awk expands these variables, not the shell.
 find "$@" -name '*.swift' -print0 | sort -z | xargs -0 awk '
-    # A "!" in front of what it negates has a space or an opening bracket before it.
+    # A "!" that negates has a space or an opening bracket before it; a "!" that can trap has an operand before it.
     function isTrap(code) {
         sub(/\/\/.*/, "", code)
         return code ~ /(^|[^A-Za-z0-9_])(precondition|preconditionFailure|fatalError|assertionFailure)\(/ ||

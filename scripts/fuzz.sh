@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
-# Fuzzes one target after the other. Stops at the first finding, keeps its input and says how to make a test of it.
+# Fuzzes one target after the other. Stops at the first finding, keeps its input, and prints how to make a test of it.
 #
-# usage: fuzz.sh SECONDS [TARGET...]    targets are named like the directories in Fuzz/seeds; without any, all of them
+# usage: fuzz.sh SECONDS [TARGET...]    targets are named like the directories in Fuzz/seeds; without targets, all of them
 #
-# What was learnt stays in .build/fuzz/corpus, and the next run goes on from there. keep-fuzz-corpus.sh keeps it for good.
+# The inputs that the fuzzer has found stay in .build/fuzz/corpus, and the next run begins with them. keep-fuzz-corpus.sh
+# copies the best ones to the repository.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly seconds=${1:?usage: fuzz.sh SECONDS [TARGET...]}
 shift
 
-# Bytes of an input: longer ones are slower and say no more. Two times the longest path.
+# The largest number of bytes in an input: twice the longest path. Longer inputs are slower and find no more faults.
 readonly longest=8192
 
-# Seconds that one input may take: inputs take milliseconds, but a machine that was suspended meanwhile takes time too.
+# Seconds that one input may take. An input takes milliseconds, but the time for which a machine is suspended counts, too.
 readonly patience=300
 
-# MiB of memory that the process may take, most of which the address sanitizer holds back.
+# MiB of memory that the process may use. The address sanitizer uses most of it, because it delays the reuse of memory.
 readonly memory=2048
 
 if (($# > 0)); then
@@ -25,19 +26,19 @@ else
     mapfile -t targets < <(cd Fuzz/seeds && printf '%s\n' *)
 fi
 
-# Optimized, because a fuzzer lives on speed; traps and checks for overflow stay. The package manager has to know that
-# libFuzzer brings `main`; the compiler heeds only its last list of sanitizers.
+# The build is optimized, because a fast fuzzer finds more; traps and checks for overflow stay. The package manager needs
+# `--sanitize=fuzzer` because libFuzzer provides `main`. The compiler obeys only the last list of sanitizers.
 swift=$(scripts/swift-path.sh)
 TRANSFER_FUZZ=1 "$swift" build -c release --scratch-path .build/fuzz --sanitize=fuzzer -Xswiftc -sanitize=address,fuzzer \
     --product transfer-fuzz
 
-# Files that the inputs make are small, and removed with this directory even if the program crashes.
+# A directory for the small files that inputs make. They are removed with it even if the program crashes.
 memory_directory=/dev/shm
 [[ -w $memory_directory ]] || memory_directory=${TMPDIR:-/tmp}
 scratch=$(mktemp -d "$memory_directory/transfer-fuzz-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
-# Swift's own reports of crashes trip over the address sanitizer, so they are turned off.
+# Fuzzes one target. Swift's crash reports do not work with the address sanitizer, so they are switched off.
 fuzz() {
     local target=$1 corpus=.build/fuzz/corpus/$1 findings=.build/fuzz/findings/$1
     mkdir -p "$corpus" "$findings"

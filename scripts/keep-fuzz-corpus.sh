@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Keeps what runs of the fuzzer have learnt: the fewest short inputs that reach what the seeds do not, in Fuzz/corpus.
+# Copies inputs that the fuzzer has found to Fuzz/corpus: as few and as short ones as reach all the code that the seeds
+# do not reach.
 #
-# usage: keep-fuzz-corpus.sh [CORPUS] [PROGRAM]    .build/fuzz/corpus and what `make fuzz` built by default
+# usage: keep-fuzz-corpus.sh [CORPUS] [PROGRAM]    by default .build/fuzz/corpus, and the program that `make fuzz` built
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly corpus=${1:-.build/fuzz/corpus} program=${2:-.build/fuzz/release/transfer-fuzz}
 
-# Bytes of an input that is kept.
+# The largest number of bytes in an input that is kept.
 readonly longest=256
 
 scratch=$(mktemp -d)
@@ -18,7 +19,7 @@ keep() {
     mkdir -p "$all" "$learnt"
     cp Fuzz/seeds/"$target"/* "$all"
     find "$corpus/$target" -type f -size "-$((longest + 1))c" -exec cp -t "$learnt" {} +
-    # Edges alone, not how often each is taken: that would keep several times as many.
+    # Counts only which edges are reached, and not how often: that would keep several times as many inputs.
     TRANSFER_FUZZ_TARGET=$target SWIFT_BACKTRACE=enable=no "$program" -set_cover_merge=1 -use_counters=0 \
         -max_len=65536 "$all" "$learnt" >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log" && return 1; }
     rm -rf "$kept"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compares the table of targets in docs/ARCHITECTURE.md with what the sources import: the third column has the targets of this project
-# without their prefix, in the order of the table, and the C modules.
+# Compares the table of targets in docs/ARCHITECTURE.md with the imports of the sources. The third column has the imported
+# targets of this project without their prefix, in the order of the table, and the imported C modules.
 #
-#   scripts/lint-imports.sh           says which rows are wrong; exit status 1 when one is
+#   scripts/lint-imports.sh           prints the rows that are wrong; exits with 1 if there is one
 #   scripts/lint-imports.sh --write   writes the third column
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,7 +12,7 @@ rows() {
     sed -n 's/^| `\(Transfer[A-Za-z]*\)` |.*/\1/p' "$table"
 }
 
-# What a target imports, as a cell of the table.
+# Prints the imports of a target as a cell of the table.
 imports() {
     local found target cell=""
     found=$(find "Sources/$1" -name '*.swift' -exec sed -nE \
@@ -36,8 +36,9 @@ for target in Sources/Transfer*; do
         failed=1
     fi
 done
-# Files of the server and the intake that name a storage itself, and not a port: one puts the server together, and the others repair a
-# catalog. The folder with the lists of who may come in is a storage, too, though its module has the port as well.
+# The only files of the server and the intake that may name a storage instead of a port: the first one assembles the
+# server, and the others repair a catalog. The folder with the access lists is a storage, too, although its module also
+# contains the port.
 of_storage="
     Sources/TransferServer/Core/ServerFoundations.swift
     Sources/TransferServer/Scrub/CatalogRepair.swift

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Refuses calls by path in the client where sources are looked at, read, moved and removed: other users may change names on the way. What
-# was found below a directory is reached by SourcePlace and SourceDirectory. The files below look at what was named itself, or at what is
-# this user's own.
+# Refuses system calls with a path in the code of the client that examines, reads, moves and removes sources, because
+# another user can change a name in the path. Files found below a directory are opened by SourcePlace and SourceDirectory.
+# The exceptions below handle operands themselves, or files that belong to this user.
 set -eu
 cd "$(dirname "$0")/.."
 allowed='SourcePlace SourceDirectory MoveTarget UploadFeed ServerPlaces SyncWorker TransferClient+Requests WatchLoop+Directory

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Finds what makes tests depend on the speed of the machine, or lets their children inherit what they should not ("Tests and the
-# machine's speed" in docs/TESTING.md). Prints each place and why; exits 1 if there is one.
+# Finds code that makes a test depend on the speed of the machine, or by which a child process inherits more than it should
+# ("Tests and the machine's speed" in docs/TESTING.md). Prints each place with the reason; exits with 1 if there is one.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

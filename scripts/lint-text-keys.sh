@@ -1,10 +1,10 @@
 #!/bin/sh
-# Refuses strings as keys, and hashes that stand for something, where paths and names are dealt with: equal strings can be
-# two names (é as one code point and as two). PathKey, RelativePath and PathDigest go by bytes. Where no path or name is
-# meant, a comment on the line or the one above says so, beginning with "// Text:".
+# Refuses strings as keys, and hashes as identities, in code that handles paths and names: two different names can be
+# equal strings (é as one code point and as two). PathKey, RelativePath and PathDigest compare bytes. If a string is
+# neither a path nor a name, a comment that begins with "// Text:", on the line or the line above, says so.
 set -eu
 cd "$(dirname "$0")/.."
-# shellcheck disable=SC2016  # These are awk's own variables.
+# shellcheck disable=SC2016  # awk expands these variables, not the shell.
 find Sources/TransferServer Sources/TransferClient Sources/TransferStore -name '*.swift' | sort | xargs awk '
     FNR == 1 { above = "" }
     /Set<(String|Substring)>|\[(String|Substring)\??:|\.hashValue/ && !/\/\/ Text:/ && above !~ /\/\/ Text:/ {

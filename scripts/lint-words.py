@@ -29,7 +29,7 @@ REFUSED = [
     (r"\bReturns: nothing\b", 'a value that is absent is "nil"'),
 ]
 
-# Words at most: of a document, or of all documents in a shelf together.
+# The largest number of words in a document, or in all documents of a folder together.
 BOUNDS = [
     ("README.md", ["README.md"], 900),
     ("the guide", ["docs/guide/*.md"], 9_700),
@@ -42,7 +42,7 @@ BOUNDS = [
 # A doc comment of so few words says no more than the name below it.
 FEWEST_WORDS = 5
 
-# These quote refused words: the rules, this list, and a table with the promises of mutants.
+# Documents that quote refused words: the rules, this list, and a table with the promises of mutants.
 EXCEPT = {"CONTRIBUTING.md", "scripts/lint-words.py", "docs/proofs.md"}
 # The history of changes keeps its words.
 HISTORY = {"CHANGELOG.md"}
@@ -122,7 +122,7 @@ def short_comments(file: Path) -> Iterator[tuple[int, str]]:
             near.strip().startswith("///") for near in (lines[index - 1 : index] + lines[index + 1 : index + 2])
         ):
             continue
-        # A manual page says what there is to say of a call.
+        # A manual page says everything about a call.
         if len(text[4:].split()) < FEWEST_WORDS and not re.search(r"\w\(\d\)", text):
             yield index + 1, text[4:]
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes a Debian package of a binary that was built: the same files give the same package, byte for byte. Needs dpkg-deb and
+# Makes a Debian package of a built binary. The same files give the same package, byte for byte. Needs dpkg-deb, and
 # dpkg-shlibdeps (dpkg-dev).
 #
 #   scripts/make-deb.sh BINARY FILE.deb
 #
-# DEB_COMPRESSION chooses how it is compressed (xz); SOURCE_DATE_EPOCH is the time of all files in it.
+# DEB_COMPRESSION is the compression of the package, by default xz; SOURCE_DATE_EPOCH is the time of all files in it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -33,23 +33,23 @@ trap 'rm -rf "$scratch"' EXIT
 root=$scratch/root
 architecture=$(dpkg --print-architecture)
 
-# The packages that the binary's shared libraries are in, with the oldest versions that have what it uses.
+# Prints the packages with the shared libraries that the binary uses, each with the oldest version that is new enough.
 dependencies() {
     mkdir -p "$scratch/source/debian"
     printf 'Source: transfer\n\nPackage: transfer\nArchitecture: any\n' >"$scratch/source/debian/control"
-    # Libraries of no package have no version that could be asked for.
+    # A library that belongs to no package has no version that the dependency could state.
     (cd "$scratch/source" && dpkg-shlibdeps -O --ignore-missing-info "$root/usr/bin/transfer" 2>/dev/null) |
         sed -n 's/^shlibs:Depends=//p'
 }
 
-# What is opened at run time, where it is installed.
+# Prints the packages of the optional libraries that the program opens at run time.
 recommendations() {
     local libraries="libqrencode4, libxxhash0"
     if [[ $architecture == amd64 ]]; then libraries+=", libisal2, libipsec-mb1"; fi
     echo "$libraries"
 }
 
-# Debian has its completions for zsh in another place than zsh itself.
+# Debian keeps the zsh completions of packages in another directory than zsh does.
 make --no-print-directory -s install install-service DESTDIR="$root" PREFIX=/usr binary="$binary" \
     zsh="$root/usr/share/zsh/vendor-completions"
 if [[ -z ${DEB_KEEP_SYMBOLS-} ]]; then strip --strip-unneeded "$root/usr/bin/transfer"; fi

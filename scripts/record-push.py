@@ -3,7 +3,7 @@
 
 usage: scripts/record-push.py [PICTURE]    docs/images/push.svg unless given; the binary is .build/release/transfer
 
-The program is run for real, in a terminal of its own, with a bandwidth that leaves something to be seen.
+Runs the real program in a separate terminal. The bandwidth is limited, so that the picture shows the progress.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS, ROWS = 92, 12
 COMMAND = ["push", "holiday", "--to", "nas:/photos"]
-# Names and sizes in bytes, and what can be sent in a second: together four seconds.
+# Names of the files, their sizes in bytes, and the bandwidth, with which the push takes about four seconds.
 FILES = {"beach.jpg": 9_400_000, "harbour.jpg": 7_100_000, "lighthouse.jpg": 11_800_000, "notes.txt": 2_300}
 BANDWIDTH = "8M"
 # Pixels of a character, and of the frame around them.
@@ -37,7 +37,7 @@ CONTROL = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
 
 
 class Screen:
-    """As much of a terminal as the program uses."""
+    """A terminal with the features that the program uses."""
 
     def __init__(self) -> None:
         self.rows = [[(" ", "")] * COLUMNS for _ in range(ROWS)]
@@ -98,7 +98,7 @@ class Screen:
 
 
 def record(transfer: Path, home: Path) -> list[tuple[float, str]]:
-    """What the terminal shows, and from when on."""
+    """The pictures that the terminal shows, each with the time at which it appears."""
     photos = home / "holiday"
     photos.mkdir()
     for name, size in FILES.items():

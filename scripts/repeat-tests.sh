@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs all tests again and again beside load on every core, and once on one core alone: a test whose outcome depends on how fast
-# the machine is fails sooner or later. Prints a line for each run; the output of those that failed stays.
+# Runs all tests repeatedly while other processes load every core, and then once on a single core: a test that depends on
+# the speed of the machine fails sooner or later. Prints a line for each run, and keeps the output of failed runs.
 #
-# usage: repeat-tests.sh [RUNS]    beside load (10); 0 for the one core alone
+# usage: repeat-tests.sh [RUNS]    RUNS: number of runs under load, by default 10; 0 for only the run on a single core
 #
-# LOGS: a directory for the output of what failed (.build/repeat-tests). TRANSFER_SUITES: as in run-tests.sh.
-# PINNED=0 leaves out the run on one core.
+# LOGS: directory for the output of failed runs, by default .build/repeat-tests. TRANSFER_SUITES: as in run-tests.sh.
+# PINNED=0: without the run on a single core.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -22,7 +22,7 @@ swift=$(scripts/swift-path.sh)
 "$swift" build --build-tests
 export TRANSFER_BUILT=1
 
-# As much as every core can do, at the priority of the tests. Each loop ends with this script, however that ends.
+# Loads every core with a loop at the priority of the tests. Each loop ends when this script ends, in whatever way.
 loops=()
 begin_load() {
     local core

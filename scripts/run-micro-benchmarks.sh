@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the micro-benchmarks that `make bench-micro` has built, in a temporary directory that is gone afterwards.
+# Runs the micro-benchmarks that `make bench-micro` has built, in a temporary directory that is removed at the end.
 #
-# usage: run-micro-benchmarks.sh [--update]    --update writes the thresholds instead of comparing with them
+# usage: run-micro-benchmarks.sh [--update]    --update writes the thresholds instead of comparing the results with them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Builds and runs the tests: those of all Swift targets, each in a process of its own, those in Python, and cases and fresh seeds
-# of the simulator. Many of them wait for sockets and child processes, and the tests of one process share as many threads as there
-# are cores; so several run at once.
+# Builds and runs the tests: the tests of all Swift targets, each target in a separate process; the tests in Python; and
+# recorded cases and new seeds of the simulator. The tests of one process share as many threads as there are cores, and
+# many tests wait for sockets and child processes, so several suites run at once.
 #
-# usage: run-tests.sh [OPTION...]    options are those of `swift build`; with any, only the Swift targets are tested
+# usage: run-tests.sh [OPTION...]    options of `swift build`; with an option, only the Swift targets are tested
 #
-# TRANSFER_WIRE_SESSIONS: how many pushes over a faulty wire; TRANSFER_WIRE_SEED: the first one's seed; TRANSFER_WIRE_AT_ONCE:
-# how many at a time. TRANSFER_SUITES_AT_ONCE: how many suites at a time. TRANSFER_SUITES: the names of those that are run alone.
-# TRANSFER_BUILT=1: nothing is built, because it has been.
+# TRANSFER_WIRE_SESSIONS: number of pushes over a faulty wire. TRANSFER_WIRE_SEED: seed of the first push.
+# TRANSFER_WIRE_AT_ONCE: number of such pushes at a time. TRANSFER_SUITES_AT_ONCE: number of suites at a time.
+# TRANSFER_SUITES: names of the only suites to run. TRANSFER_BUILT=1: the tests are built already.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 swift=$(scripts/swift-path.sh)
 
-# Files of these tests lie in memory where there is room: they are about what a whole server and client do, and on a slow
-# disk they would mostly wait for it. Those of the store, of the program and of torture lie on the disk.
+# The files of these tests are in memory if there is room: the tests examine whole servers and clients, and on a slow disk
+# they would mostly wait for the disk. The files of the store, of the program and of torture are on the disk.
 in_memory='TransferServerTests TransferClientTests'
 memory=/dev/shm
 least_memory=$((2 << 20)) # KiB
@@ -32,11 +32,11 @@ tmpdir_for() {
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# Three more than there are cores: while some wait for sockets and child processes others compute.
+# Three suites more than there are cores: while some suites wait for sockets and child processes, others compute.
 at_once=${TRANSFER_SUITES_AT_ONCE:-$(($(nproc) + 3))}
 
-# Each says what it says in one piece, when it has ended. What failed is said again at the end, where it is looked for first, and
-# where it is when a log is cut off.
+# Runs a suite, and prints its output in one piece when the suite has ended. The failures are printed again at the end of
+# this script, where a reader looks first, and which a truncated log still contains.
 run() {
     local name=$1
     shift
@@ -54,10 +54,11 @@ begin() {
     run "$@" &
 }
 
-# Seconds of processor time, so that a busy machine plays as many seeds as others. A second plays more seeds over the store in memory.
+# Seconds of processor time for the simulator, so that a busy machine plays as many seeds as an idle one. With the store in
+# memory, a second is enough for more seeds.
 readonly simulated_seconds=20 simulated_seconds_in_memory=5
 
-# The recorded cases first: each is a mistake that was there once. Fresh seeds are played also when one of them fails.
+# Plays the recorded cases first: each shows a mistake that the project once had. Plays new seeds even if a case fails.
 simulate() {
     local status=0
     scripts/simulate.sh --cases Tests/Simulation/cases || status=1
@@ -66,13 +67,13 @@ simulate() {
     return "$status"
 }
 
-# Runs a command with a folder of its own for its files, and fails where it leaves anything there. The folder's path is short, because
-# those of sockets in it have to be.
+# Runs a command with a separate folder for its files, and fails if the command leaves a file in the folder. The path of
+# the folder is short, because paths of sockets must be short.
 leaving_nothing() {
     local parent=$1 folder left status=0
     shift
     folder=$(mktemp -d "$parent/t.XXXXXX")
-    # Some tests do a part of their work as another user.
+    # Some tests do a part of their work as another user, who needs access to the folder.
     chmod 1777 "$folder"
     env TMPDIR="$folder" "$@" || status=$?
     left=$(find "$folder" -mindepth 1 -maxdepth 3 -printf '%M %s %P\n')
@@ -82,7 +83,7 @@ leaving_nothing() {
     return 1
 }
 
-# The program of the tests is run by itself: `swift test` plans the whole build first, each time.
+# Runs the test program directly, because `swift test` would first plan the whole build each time.
 begin_swift() {
     local name=$1
     shift
@@ -91,8 +92,8 @@ begin_swift() {
 
 begin_python() { begin "$1" env TRANSFER_BINARY="$program" python3 -m unittest discover -s "$2/tests" -t "$3"; }
 
-# The simulator is another build, with small blocks. It is built and played beside the build of the tests, which does not always
-# have work for all cores. Each run plays other seeds, and prints the first one.
+# The simulator is a separate build, with small blocks. It is built and run during the build of the tests, which does not
+# always use all cores. Each run plays other seeds, and prints the first seed.
 if (($# == 0)); then begin simulator simulate; fi
 if [[ ${TRANSFER_BUILT:-} != 1 ]] && ! "$swift" build --build-tests "$@"; then
     wait
@@ -105,7 +106,7 @@ program=${TRANSFER_BINARY:-$bin/transfer}
 has_python=
 if (($# == 0)) && command -v python3 >/dev/null; then has_python=1; fi
 
-# Those that mostly wait and those that take longest first, so that none of them is left alone at the end.
+# Suites that mostly wait, and those that take longest, begin first, so that none of them runs alone at the end.
 if [[ $has_python ]]; then
     begin_python dialects Tests/dialects Tests
     begin torture env PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer "$program"
@@ -113,7 +114,7 @@ if [[ $has_python ]]; then
 elif (($# == 0)); then
     echo "python3 is not there; the tests of the benchmarks, of the mutants, of the proofs, of the dialects and of HTTP, and the short torture, were not run."
 fi
-# The tests with a running server come one after the other in a process: so there are two.
+# In one process, the tests with a running server run one after the other, so two processes share them.
 over_http='^TransferServerTests\.ServerTests/[A-Za-z]*HTTP'
 begin_swift TransferServerTests:http --filter "$over_http"
 begin_swift TransferServerTests --filter '^TransferServerTests\.' --skip "$over_http"

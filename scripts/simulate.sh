@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the simulator with small blocks and runs it: scripts/simulate.sh [--jobs N] [OPTION...]. Several jobs share the seeds
-# among them, and the first failure of one ends the others. Tests/Simulation/TransferSimulate/Main.swift has the options.
+# Builds the simulator with small blocks and runs it: scripts/simulate.sh [--jobs N] [OPTION...]. Several jobs divide the
+# seeds among themselves. If a job fails, the other jobs are ended, unless --keep-going is given.
+# Tests/Simulation/TransferSimulate/Main.swift has the options.
 set -eu
 cd "$(dirname "$0")/.."
 jobs=1 seed= goes_on=
@@ -25,7 +26,7 @@ simulate=.build/simulation/release/transfer-simulate
 
 pids=
 stop() {
-    # Those that have ended already are no more.
+    # A job that has ended already cannot be killed, which is no error.
     for pid in $pids; do kill "$pid" 2>/dev/null || :; done
 }
 trap 'stop; exit 130' INT TERM

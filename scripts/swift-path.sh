@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Prints the path of a Swift compiler that is new enough: $SWIFT if it is set, else the first one found on PATH or where
-# toolchains are usually unpacked. Says on stderr what is needed if it finds no compiler.
+# Prints the path of a Swift compiler that is new enough: $SWIFT if it is set, or else the first one found on PATH or where
+# toolchains are usually unpacked. If there is no such compiler, prints on standard error what is needed.
 set -euo pipefail
 
 readonly needed_major=6 needed_minor=2
 
-# The version decides, not the name: other programs are called swift as well.
+# Prints the version of a Swift compiler. Other programs are called swift as well; for these it prints an empty text.
 version_of() {
     "$1" --version 2>/dev/null </dev/null | sed -n 's/.*Swift version \([0-9][0-9]*\.[0-9][0-9]*\).*/\1/p' | head -n 1
 }

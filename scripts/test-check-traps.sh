@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests check-traps.sh: what it has to refuse, and what it has to let pass.
+# Tests which lines check-traps.sh refuses, and which it accepts.
 #
 # usage: test-check-traps.sh
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
-# Looks at one file with the lines given, and says whether it is refused.
+# Makes a file of the given lines, and prints whether check-traps.sh refuses it.
 outcome() {
     printf '%s\n' "$@" > "$directory/a.swift"
     if scripts/check-traps.sh "$directory" > "$directory/said"; then echo "passes"; else echo "is refused"; fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Shows that the Debian package does what it says: makes it twice, installs it, starts the server as its user, pushes,
-# asks for the status, purges. All of that happens in a copy of this system that is gone afterwards: an overlay in memory,
-# in a mount namespace. Where that cannot be had, a line says why, and nothing is tested.
+# Tests the Debian package: makes it twice, installs it, starts the server as the user of the package, pushes, requests the
+# status, and purges the package. This happens in a temporary copy of this system: an overlay in memory, in a mount
+# namespace. If such a copy is impossible, prints the reason and tests nothing.
 #
 #   scripts/test-deb.sh BINARY
 set -euo pipefail
@@ -17,12 +17,12 @@ fail() {
     exit 1
 }
 
-# Runs inside of the copy.
+# Performs the test inside the copy. The argument is the package.
 inside() {
     export LC_ALL=C HOME=/tmp/home PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive
     unset NOTIFY_SOCKET XDG_CONFIG_HOME
     local storage=/var/lib/transfer package=$1 key
-    # The copy has the home that this system has; a key of the test does not belong there.
+    # The home in the copy is that of this system, so the keys of the test are in another directory.
     mkdir -m 0700 $HOME
     install_package "$package"
     [[ $(stat -c '%U:%G %a' $storage) == "transfer:transfer 750" ]] || fail "$storage is not the user's"
@@ -63,17 +63,17 @@ install_package() {
     dpkg --install "$1" >/tmp/installed 2>&1 || { cat /tmp/installed >&2; fail "it cannot be installed"; }
 }
 
-# Starts the server as the unit does, but on a free port, and sets `server` and `address`.
+# Starts the server with the command of the systemd unit, but on a free port. Sets `server` and `address`.
 serve() {
     local command
-    # shellcheck disable=SC2016 # the unit's variable
+    # shellcheck disable=SC2016 # systemd expands this variable.
     command=$(sed -n 's/^ExecStart=\(.*\) \$TRANSFER_FLAGS$/\1/p' /usr/lib/systemd/system/transfer.service)
     : >/tmp/log
-    # shellcheck disable=SC2086 # words of a command
+    # shellcheck disable=SC2086 # The command has several words.
     (cd $storage && exec setpriv --reuid transfer --regid transfer --init-groups env -u HOME $command \
         --listen 127.0.0.1:0) 2>/tmp/log &
     server=$!
-    # Whatever fails from here on, it does not outlive this script.
+    # Whatever fails from here on, the server does not outlive this script.
     trap 'kill -KILL "$server" 2>/dev/null || true' EXIT
     for _ in {1..600}; do
         address=$(sed -n 's/.* listening on //p' /tmp/log)
@@ -91,7 +91,7 @@ stop() {
     trap - EXIT
 }
 
-# Makes the copy and goes on in it.
+# Makes the copy of this system, and continues inside it.
 isolated() {
     local scratch=$1 package=$2
     mount -t tmpfs -o size=2g transfer-test "$scratch"
@@ -127,7 +127,7 @@ done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/system" "$scratch/a" "$scratch/b"
-# shellcheck disable=SC2016 # for the other shell
+# shellcheck disable=SC2016 # The other shell expands these variables.
 unshare --mount bash -c 'cd "$1" && mount -t tmpfs t system && mkdir system/{u,w,m} &&
     mount -t overlay -o lowerdir=/,upperdir=system/u,workdir=system/w o system/m &&
     [[ -e system/m/var/lib/dpkg/status ]]' probe "$scratch" 2>/dev/null || skip "no overlay of this system can be mounted"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Tries HTTP with what others wrote. What is not there is left out, and said so. Packages for Python go to .build/http-venv.
+# Tests HTTP with programs of other projects. Tests whose program is not installed are skipped with a message. Packages for
+# Python are installed in .build/http-venv.
 #
-# usage: test-http.sh [TEST...]    tests are named like the files in Tests/web/peers; without any, all of them
+# usage: test-http.sh [TEST...]    tests are named like the files in Tests/web/peers; without tests, all of them
 #
-# TRANSFER_BINARY: the program to try, instead of the release binary.
+# TRANSFER_BINARY: the program to test, instead of the release binary.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Prints the version of the program, which stands in one place: what `transfer --version` prints is compiled from it.
+# Prints the version of the program. It is defined in one place, from which the output of `transfer --version` is compiled.
 #
-#   scripts/version.sh           the version
-#   scripts/version.sh --epoch   SOURCE_DATE_EPOCH, or when the sources were last changed: seconds since 1970
+#   scripts/version.sh           prints the version
+#   scripts/version.sh --epoch   prints SOURCE_DATE_EPOCH, or else the time of the last change of the sources, in seconds since 1970
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source=Sources/TransferCLI/TransferVersion.swift
