@@ -2,8 +2,8 @@
 #define TRANSFER_CSPAWN_H
 
 // Functions for tests that start processes. Swift's Glibc module lacks them, because glibc declares them only with
-// _GNU_SOURCE (shim.h of CLinux says why that must not be defined here). No header that defines types is included:
-// Swift would take pid_t for a type of this module.
+// _GNU_SOURCE (shim.h of CLinux says why that must not be defined here). This file includes no header that defines
+// types: Swift would import pid_t as a type of this module.
 
 #include <sys/syscall.h>
 
