@@ -182,7 +182,7 @@ private struct Watch {
 
 /// Failures, grouped and counted by kind.
 private struct Kinds {
-    /// Most seeds or files that the table names for each kind.
+    /// The largest number of seeds or files that the table names for each kind.
     private static let named = 5
 
     private var found: [String: (count: Int, first: [String])] = [:]

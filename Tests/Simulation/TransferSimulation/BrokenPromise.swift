@@ -66,7 +66,7 @@ extension Promises {
 }
 
 extension Simulation {
-    /// Key that all failures with one cause share. Errors other than broken promises have kinds of their own.
+    /// Key that all failures with one cause share. An error that is not a broken promise has its own kind.
     static func kind(of error: any Error) -> String {
         switch error {
         case let broken as Promises.Broken: return broken.kind

@@ -13,11 +13,13 @@ struct Mix: Sendable {
     let weights: [(kind: Step.Kind, weight: Int)]
     /// Faults that the disk can have; empty if it never fails.
     var faults: [SimulatedDisk.Fault.Kind] = []
-    /// One in so many steps has a fault: of those that make something durable, and of the others.
+    /// Frequency of faults: one of `durable` steps that make something durable has a fault, and one of `other` steps of
+    /// the other kinds.
     var faultRates: (durable: UInt32, other: UInt32) = (3, 24)
-    /// Most calls that pass before a fault.
+    /// The largest number of calls that pass before a fault.
     var faultWait: UInt32 = 4
-    /// One in so many of the steps that other connections and programs can interrupt is interrupted.
+    /// Frequency of interruptions: one of this many steps that other connections and programs can interrupt is
+    /// interrupted.
     var interludeRate: UInt32 = 1
     var names = ["a"]
     /// Whether there are paths in directories that do not exist yet.
@@ -27,7 +29,7 @@ struct Mix: Sendable {
     var sizes = [1]
     /// Number of connections at the same time.
     var sessions = 2
-    /// One in so many uploads has the content of another one; 0 if none has.
+    /// One of this many uploads has the content of another upload; 0 if no upload has.
     var sharing: UInt32 = 0
     /// Number of steps in the run.
     let length: Int

@@ -18,7 +18,7 @@ public enum Operation: String, CaseIterable, Sendable {
     case keep, giveWay
     // Mailboxes.
     case mail, fetchMail, receiveMail, declineMail, expireMail, sweepMail, introduce
-    // The server by itself.
+    // Work that no client has asked for.
     case resolveChanges, expire, scrub, adopt
     /// A client loses its right to send uploads, or gets it back.
     case restrict

@@ -13,7 +13,7 @@ extension Promises {
         var path: String
         var earlier: Set<String>
         /// Paths that the file has got again since, as a second name. If a server dies before it has settled the move,
-        /// it takes the file at one of these paths for a file that was not moved, because the catalog knows this name.
+        /// the next server considers the file at one of these paths as not moved, because the catalog knows this name.
         var names: Set<String> = []
     }
 

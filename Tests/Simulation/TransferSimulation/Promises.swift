@@ -6,7 +6,7 @@ struct Promises {
     struct Path {
         /// Contents that were published at the path and may still be found there, the oldest first.
         var published: [Published] = []
-        /// Whether the first of them was acknowledged, so that one of them has to be there.
+        /// Whether the oldest of these contents was acknowledged, so that one of them must be at the path.
         var isPromised = false
     }
 
@@ -25,7 +25,7 @@ struct Promises {
     }
     /// Moved files that the catalog has to know.
     var known: [Medium.Object: Known] = [:]
-    /// Number that grows with every change of the contents that have to be there.
+    /// Number that grows with every change of the contents that must be at paths.
     private(set) var version = 0
     /// Number of names that contents have got so far.
     var publications = 0
@@ -51,7 +51,7 @@ struct Promises {
 
     /// Records that a replaced content is kept at a path in the trash, from where no client publishes it.
     ///
-    /// - Parameter isPromised: whether the content has to stay there; otherwise it may.
+    /// - Parameter isPromised: whether the content must stay in the trash. If false, it may stay or go.
     mutating func kept(_ content: Int, at place: String, isPromised: Bool) {
         publications += 1
         let isPromised = isPromised || paths[place]?.isPromised ?? false
@@ -74,20 +74,22 @@ struct Promises {
     ///
     /// - Parameters:
     ///   - changes: number of changes by other programs when the content was published or found.
-    ///   - publications: number of names that contents had got by then.
-    /// - Throws: if the content was never there.
+    ///   - publications: number of names that contents had got until that moment.
+    /// - Throws: if the content was never at the path.
     mutating func acknowledged(
         _ content: Int, at path: String, since changes: Int, upTo publications: Int
     ) throws(Broken) {
         guard ever[path]?.contains(content) ?? false else {
             throw Broken("content \(content) was acknowledged under \(path), where it never was")
         }
-        // Another program has changed the path, or a newer content was acknowledged there.
+        // If another program has changed the path, or a newer content was acknowledged at the path, the acknowledgement
+        // no longer promises anything.
         guard var known = paths[path],
             let index = known.published.lastIndex(where: { $0.content == content && $0.number <= publications }),
             !(voided[path]?.contains(content) ?? false), lastChanges[path] ?? 0 <= changes
         else { return }
-        // Later contents have replaced this one, and may be acknowledged later.
+        // Earlier contents are gone from the path. Later contents stay in the list: they have replaced this one, and
+        // may be acknowledged later.
         known.published.removeFirst(index)
         known.isPromised = true
         paths[path] = known
@@ -103,8 +105,8 @@ struct Promises {
         forgetEarlier(path)
     }
 
-    /// The disk has lost the acknowledged content of a path. A later content may be there, and is promised when it is
-    /// acknowledged.
+    /// The disk has lost the acknowledged content of a path. A later content may be at the path, and is promised when
+    /// it is acknowledged.
     mutating func lost(at path: String) {
         paths[path]?.isPromised = false
     }
@@ -132,7 +134,7 @@ struct Promises {
         }
     }
 
-    /// After a power cut, only the contents that are found can be there.
+    /// Takes over what a power cut has left: each path has only the content that is found at the path.
     mutating func settle(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
         try settleMovings(medium, contents)
         for (path, known) in paths {
@@ -155,8 +157,8 @@ struct Promises {
         (places[content] ?? [:]).keys.filter { medium.seen(at: $0) == contents(content) }.sorted()
     }
 
-    /// Whether `path` was changed since `content` was published at `other`; if so, `path` may have been taken at that
-    /// time.
+    /// Whether `path` was changed since `content` was published at `other`. If so, another file may have been at `path`
+    /// at the time of that publication.
     func hasChanged(_ path: String, since other: String, had content: Int) -> Bool {
         lastChanges[path] ?? 0 > places[content]?[other] ?? 0
     }

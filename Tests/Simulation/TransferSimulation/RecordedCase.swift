@@ -58,7 +58,8 @@ public struct RecordedCase: Equatable, Sendable, CustomStringConvertible {
             }
         }
         guard let seed else { throw Malformed(description: "a case needs a line seed=NUMBER") }
-        // A world chooses one of each by the number of a step, or divides by the rate.
+        // A world chooses a name, a policy and a size by the number of a step, and divides by the rates, so no list may
+        // be empty and no rate zero.
         guard !mix.names.isEmpty, !mix.conflicts.isEmpty, !mix.sizes.isEmpty, mix.sessions > 0, mix.interludeRate > 0,
             mix.faultRates.durable > 0, mix.faultRates.other > 0, mix.faultWait > 0
         else { throw Malformed(description: "a case needs a name, a policy, a size, and rates above zero") }

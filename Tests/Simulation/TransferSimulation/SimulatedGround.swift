@@ -100,7 +100,7 @@ package final class SimulatedGround {
     ///
     /// - Parameters:
     ///   - kind: number of a `SimulatedDisk.Fault.Kind`.
-    ///   - wait: calls that the fault could meet and that pass before it.
+    ///   - wait: number of calls that pass before the fault, of those in which it can occur.
     package func failDisk(_ kind: UInt32, after wait: UInt32) {
         let kinds = SimulatedDisk.Fault.Kind.allCases
         disk.arm(SimulatedDisk.Fault(kind: kinds[Int(kind) % kinds.count], wait: wait))

@@ -15,8 +15,8 @@ public struct Simulation: Sendable {
         /// The promise that was broken.
         public let reason: String
 
-        /// The promise without paths and numbers. Failures with one cause share it, and a shorter run counts only if it
-        /// fails with it.
+        /// The promise without paths and numbers. Failures with one cause have equal kinds. In the search for a shorter
+        /// failure, a run counts only if its failure has this kind.
         public let kind: String
 
         /// The fewest steps that were found with a failure of this kind; nil if the simulation did not look for them.
@@ -72,7 +72,7 @@ public struct Simulation: Sendable {
         var isOnDisk: Bool { self == .directory }
     }
 
-    /// Most runs in the search for a shorter failure.
+    /// The largest number of runs in the search for a shorter failure.
     private static let mostAttempts = 400
 
     /// A planted mistake of the disk: syncs of directories are reported without being made.

@@ -8,14 +8,15 @@ import TransferTestSupport
 ///
 /// - A sync of a file makes the bytes that it covers durable, and a sync of a directory makes the names that it covers
 ///   durable.
-/// - Each page of content that is not synced may be on disk or not. Each name by itself is what it was when its
-///   directory was last synced, or anything that it became since. A name changes from one file to another in one step.
-/// - A file or directory with a synced name stays when it is renamed: it has one of the two names, or both. When the
-///   old name is gone for certain, the new one is there for certain. A journal ensures this, and no program could move
-///   a folder without it.
+/// - Each page of content that is not synced may be on disk or not. Each name, whatever the state of other names, means
+///   what it meant when its directory was last synced, or anything that it has meant since. A name changes from one
+///   file to another in one step.
+/// - A file or directory with a synced name stays when it is renamed: it has one of the two names, or both. If the old
+///   name is certainly gone, the new name certainly exists. Journals of file systems ensure this; otherwise no program
+///   could move a folder.
 /// - Changes that a failed sync was to cover are on disk or not, and no later sync writes them. Names of directories
-///   that the present server did not make are an exception, and so are both names of a rename: for these the server
-///   relies on file systems that stop writing.
+///   that the present server did not make are an exception, and so are both names of a rename: for these names the
+///   server relies on the file system to stop writing after the failure.
 ///
 /// The calls also take place in a directory of this machine. The numbers and times of files come from here instead, so
 /// that they are the same whenever a seed is played.

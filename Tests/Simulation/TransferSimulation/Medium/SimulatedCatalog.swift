@@ -53,19 +53,19 @@ final class SimulatedCatalog: @unchecked Sendable {
     /// Number of servers so far. The calls of an earlier server fail.
     private var servers = 0
     private weak var catalog: Catalog?
-    /// Whether any call has failed so far, so that the server may not know what it knew before.
+    /// Whether any call has failed so far. After a failure, the server may not know every upload that it knew before.
     private(set) var hasFailed = false
     /// Message of SQLite about a file that it found damaged.
     private(set) var damage: String?
     private var fault: Fault?
-    /// Calls that the fault could meet and that pass before it.
+    /// Number of calls that pass before the fault, of those in which it can occur.
     private var wait: UInt32 = 0
     /// Whether the fault occurs after the commit that is under way.
     private var isDue = false
     /// Commits that a power cut may take.
     private var unsynced = 0
-    /// Whether a process has died in commits before they were synced. The next server finds these commits, and answers
-    /// by them.
+    /// Whether a process has died in commits before they were synced. The next server finds these commits, and its
+    /// answers rely on them.
     private(set) var hasUnsyncedDeath = false
     /// Data version of SQLite after the last commit that changed something.
     private var dataVersion: Int64?
@@ -251,7 +251,7 @@ final class SimulatedCatalog: @unchecked Sendable {
         }
     }
 
-    /// All rows of the catalog, read past the server; nil if SQLite cannot read them.
+    /// All rows of the catalog, read without the server; nil if SQLite cannot read them.
     private var rows: Rows? {
         if let found, found.version == version { return found.rows }
         guard let database, let rows = try? Rows(database) else { return nil }

@@ -34,7 +34,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         }
 
         var kind: Kind
-        /// Calls that the fault could meet and that pass before it.
+        /// Number of calls that pass before the fault, of those in which it can occur.
         var wait: UInt32
     }
 
@@ -60,7 +60,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
 
     /// An action of other connections or programs in the middle of one of the next calls that can be interrupted.
     struct Interlude {
-        /// Calls of that kind that pass before the action.
+        /// Number of calls that pass before the action, of those that can be interrupted.
         var wait: UInt32
         let body: () -> Void
     }
@@ -124,7 +124,8 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
         let store = try FileStore(
             path: path, durability: .commit, limits: limits,
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: syncsAsAWhole), disk: disk,
-            // The clock stands still, so that each server counts once: a slow machine must not play another run.
+            // This clock decides when a server may count its bytes again. It stands still, so that each server counts
+            // once and a slow machine plays the same run.
             clock: { 0 })
         isInUse = true
         return store

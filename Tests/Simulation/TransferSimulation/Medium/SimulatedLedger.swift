@@ -60,7 +60,7 @@ final class SimulatedLedger: @unchecked Sendable {
 
     /// - Parameters:
     ///   - kind: number of the fault.
-    ///   - calls: calls that the fault could meet and that pass before it.
+    ///   - calls: number of calls that pass before the fault, of those in which it can occur.
     func fail(_ kind: UInt32, after calls: UInt32) {
         fault = Fault.allCases[Int(kind) % Fault.allCases.count]
         wait = fault == .step ? calls : calls % 2
@@ -70,7 +70,7 @@ final class SimulatedLedger: @unchecked Sendable {
 
     private func failure(of call: DatabaseCalls.Call) -> Int32 {
         guard !isDead() else { return Self.failed }
-        // A process that opens the ledger writes all of it anew.
+        // A process that opens the ledger writes all of it again, so that the disk has it.
         if call == .open { kept = nil }
         guard let fault else { return 0 }
         guard call == (fault == .step ? .step : .commit) else { return 0 }
@@ -136,7 +136,7 @@ final class SimulatedLedger: @unchecked Sendable {
 
     func stop() { reader = nil }
 
-    /// All deliveries in the ledger, read past the server.
+    /// All deliveries in the ledger, read without the server.
     func rows() throws -> [(id: UploadID, recipient: String, row: World.MailRow)] {
         if reader == nil {
             let database = try Database(path: path, called: "ledger")

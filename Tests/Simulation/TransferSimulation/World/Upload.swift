@@ -39,8 +39,8 @@ extension World {
         var published: PublishedMoment?
         /// Reason of the last refusal.
         var refusal: Failure?
-        /// Server that has received all parts so far, if the sender has not asked what was there before: in that case
-        /// only the sent parts are there.
+        /// Server that has received every part of the upload so far, and therefore has no other parts; nil if the
+        /// server may have parts that the sender does not know.
         var partsUnder: Int?
         var hasParts = false
         /// Whether a part was refused since the sender has last compared the blocks on the server with its own.

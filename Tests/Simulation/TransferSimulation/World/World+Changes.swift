@@ -124,8 +124,8 @@ extension World {
         }
     }
 
-    /// Files that the catalog records only under paths where they are not. A server was killed after other files had
-    /// taken their paths and while they were in the trash, and had not recorded that (docs/design/store.md, The trash).
+    /// Files that the catalog records only under paths where they are not. They were in the trash, and other files had
+    /// taken their paths, when a server was killed before it could record that (docs/design/store.md, The trash).
     private func findMisplaced() -> Set<Medium.Object> {
         let names = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { a, _ in a }
         let paths = Dictionary(grouping: names.keys) { names[$0] }
@@ -188,8 +188,8 @@ extension World {
         for index in uploads.indices where uploads[index].answer?.path == path { uploads[index].answer = nil }
     }
 
-    /// The server knows an upload that the catalog could not record until the file is changed. Its sender sends it
-    /// again then.
+    /// If the catalog could not record an upload, the server knows the upload only until its file is changed. Then the
+    /// sender sends the upload again.
     private func forgetUnrecorded(at path: String) {
         if records.hasFailed { forgetAnswers(at: path) }
     }
@@ -203,7 +203,7 @@ extension World {
         rotten[move.target] = rotten.removeValue(forKey: move.path)
         touched[move.target] = touched.removeValue(forKey: move.path)
         foreign[move.target, default: []].formUnion(foreign[move.path] ?? [])
-        // The command that moved a file last is the one that put the file there.
+        // The command that moved a file last counts as the command that put the file at its path.
         if commandFiles[move.object]?.caller != changer?.caller { commandFiles[move.object] = nil }
         for path in [move.path, move.target] { forgetAnswers(at: path) }
         let number = UInt64(move.object)
@@ -270,8 +270,8 @@ extension World {
             guard names.union([place]).contains(where: { records.says(UInt64(object), at: $0) }) else {
                 throw Promises.Broken("\(place) was moved there, and the catalog does not know it")
             }
-            // If another file has the earlier path by now, the record says what was stored there before, and went along
-            // with that file.
+            // If another file has taken an earlier path, a record at that path may have moved with the other file: it
+            // names the file that was at the other file's former path.
             for other in places where disk.medium.object(at: other) == nil && records.says(UInt64(object), at: other) {
                 throw Promises.Broken("the catalog has \(place) still under \(other), where it was before it was moved")
             }

@@ -10,9 +10,9 @@ extension World {
         let range: Range<Int>
         /// Number of the connection that sends the part.
         let connection: Int
-        /// Whether a newer connection has brought blocks in the range already.
+        /// Whether a newer connection has already brought blocks in the range.
         let isLate: Bool
-        /// Whether bytes were written, and the upload that collects them.
+        /// Whether bytes of the part were written, and the upload that collects the parts.
         var isHeld = false
         weak var multipart: MultipartUpload?
         /// Whether another part may have taken over the bytes, and whether one has.
@@ -125,7 +125,7 @@ extension World {
         uploads[claim.upload].verified.formUnion(whole.lowerBound / Self.block..<whole.upperBound / Self.block)
     }
 
-    /// Ends a part. The blocks that another connection has taken over must not count then.
+    /// Ends a part, and checks that blocks that another connection has taken over do not count as a result.
     func end(_ claim: Claim, _ body: () -> Void) {
         let multipart = intake?.multiparts[uploads[claim.upload].id]
         let before = multipart?.verified ?? 0

@@ -15,7 +15,8 @@ extension World {
         let folders = Dictionary(grouping: known) { PathKey($0.path.parent?.string ?? "") }
         for (folder, known) in folders.sorted(by: { $0.key < $1.key }) {
             guard let path = shown(folder.string, session) else { continue }
-            // A file that was moved there belongs to no upload any more.
+            // A file that was moved into the folder has an ID that belongs to no upload, and the world does not know
+            // the digest of a folder with such a file.
             guard !records.hasStranger(in: folder.string, but: Set(uploads.map(\.id))) else { continue }
             // The newest upload of each file stands for the file.
             var newest: [PathKey: Int] = [:]

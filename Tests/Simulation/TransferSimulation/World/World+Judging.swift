@@ -53,7 +53,7 @@ extension World {
         for claim in claims where claim.upload == index { claim.mayBeLost = true }
         switch outcome {
         case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow, at: published)
-        // A file in doubt may be that of any client.
+        // If the store is in doubt, the file at the path may be that of any client.
         case .skipped
         where uploads[index].publishedUnder == servers && uploads[index].failedUnder != servers && !records.hasFailed
             && store?.isInDoubt == false && stands(index, at: uploads[index].path):
@@ -74,7 +74,7 @@ extension World {
         if isOfNow, disk.medium.seen(at: path) != contents[upload.content], rotten[path] ?? true {
             throw Promises.Broken("upload \(index) is said to be stored under \(path), and is not")
         }
-        // Another client may have moved a rotten file there since the publication.
+        // Since the publication, another client may have moved a rotten file to the path.
         if isOfNow || arrivals[path] ?? 0 <= (published ?? upload.published)?.changes ?? .max {
             try checkRot(path, index)
         }
@@ -111,9 +111,9 @@ extension World {
             throw Promises.Broken(
                 "upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
         }
-        // A guest that replaces content in doubt by the same content does not become its owner, and learns that later.
-        // An upload that cannot be looked up is sent again, also because its file was touched when it lost another
-        // name.
+        // A guest that replaces content in doubt by the same content does not become its owner; only a later answer
+        // says so. An upload that cannot be looked up is sent again, also because its file was touched when it lost
+        // another name.
         guard
             earlier.code == answer.code || records.hasFailed || earlier.server != servers || uploads[index].caller != 0
                 || earlier.version != answer.version
@@ -152,7 +152,7 @@ extension World {
             noteChanging(naming)
             if try noteKeeping(naming, before: namings[(index + 1)...]) { continue }
             guard let object = naming.object else {
-                // A folder that other programs make there does not count as the one that has gone.
+                // A folder that other programs make at this path later does not count as the folder that is gone.
                 forgetDurable(naming.path)
                 // An upload that was stored beside a folder or link, and was not recorded, gets this name if it is sent
                 // again.
@@ -190,7 +190,8 @@ extension World {
             guard others.isEmpty || isShared(content) else {
                 throw Promises.Broken("content \(content) is stored as \(others[0]), and as \(naming.path)")
             }
-            // Records of the replaced file stay, as those of an upload that was stored there before.
+            // The catalog may keep the records of the replaced file, as of any upload that was stored at this path
+            // before.
             promises.forgetKnown(at: naming.path)
             promises.published(content, at: naming.path)
             for index in uploads.indices where uploads[index].content == content { uploads[index].hasNewFile = true }

@@ -148,7 +148,7 @@ extension World {
                 said[MailKey(id: delivery.mail.id, recipient: name), default: Said()].states.insert(state)
             }
             let ended = try mailroom.settle(some.map(\.mail.id), by: name, as: state).ended
-            // The request lane does the same.
+            // The server's `RequestWorker` frees the room in the same way.
             if let ended { intake.mail.free(ended.freed) }
             guard ended != nil, !disk.isDead else { return }
             done.insert(state == .declined ? .declineMail : .receiveMail)
@@ -158,7 +158,7 @@ extension World {
                 if state == .delivered { said[key]?.confirmed = .delivered }
             }
         } catch {
-            // The recipient reports the state again some time.
+            // The recipient reports the state again in a later step.
         }
     }
 
@@ -177,7 +177,8 @@ extension World {
         guard let mailroom, let ledger, !disk.isDead else { return }
         let name = SimulatedPeople.names[Int(step.a) % SimulatedPeople.names.count]
         do throws(RecordsError) {
-            // The server remembers each client that makes a request, and reads everything that it has kept to do so.
+            // The server remembers each client that makes a request. Before that, it loads everything that it has kept
+            // about clients.
             try mailroom.remember([name])
             if let key = sealingKeys[name], mailroom.sealingKey(of: name) != key, !ledger.hasFailed, !disk.isDead {
                 throw RecordsError(.damaged, "")

@@ -25,7 +25,7 @@ extension World {
             rows = rows.filter { !$0.value.state.isOpen && said[$0.key]?.confirmed == $0.value.state }
         }
         for (key, row) in found {
-            // After that, a row may be what it was before the lost commit, even if the row had been removed.
+            // After the loss of a commit, a row may be what it was before the commit, even if the row had been removed.
             try compare(rows[key] ?? (ledger.hasReverted ? earlierRows[key]?[row.state] : nil), row, key)
         }
         ledger.hasReverted = false

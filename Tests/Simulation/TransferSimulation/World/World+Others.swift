@@ -50,8 +50,8 @@ extension World {
         let paths = disk.medium.seenPaths.keys.sorted()
         guard let name = paths.randomElement(step.a) else { return }
         let size = disk.medium.seen(at: name)?.count ?? 0
-        // A file with another name, even in the trash, stays beside the new content. When it goes later, it does not
-        // count any more.
+        // A file with another name, even in the trash, stays beside the new content. When the file is removed later,
+        // its removal does not change the count.
         if hasLinked || hasAnotherName(name) { isMiscounted = true }
         rotten[name] = nil
         unlink(path + "/" + name)
@@ -80,7 +80,8 @@ extension World {
         for (below, object) in disk.medium.seenPaths where below.hasPrefix(name + "/") {
             promises.changed(below)
             rotten[below] = nil
-            // As in `change`: a file that is about to give way has a second name in the trash.
+            // As in `change`, the removal of a file with another name does not change the count. A file that is about to
+            // give way has a second name in the trash.
             if hasLinked || hasAnotherName(below) { isMiscounted = true }
             strayBytes += disk.medium.seen(of: object)?.count ?? 0
         }
@@ -114,7 +115,7 @@ extension World {
         let names = disk.medium.seenDirectories.filter { $0 != Medium.mount || !mix.hasSecondDisk }
         if step.c % 2 == 0, let name = names.randomElement(step.a) { removeDirectory(name) }
         guard step.c >> 1 % 2 == 0 else { return }
-        // The server takes a directory that is made again for the old one (`DurableDirectories`).
+        // The server treats a directory that is made again as the old one (`DurableDirectories`).
         let missing = ["d", "e", "e/f", "e/f/g"].filter { name in
             disk.medium.object(at: name) == nil
                 && !removedDirectories.contains { name == $0 || name.hasPrefix($0 + "/") }
@@ -131,7 +132,7 @@ extension World {
         copied.insert(upload.content)
         isMiscounted = true
         promises.changed(name)
-        // The copy may go from there to the trash, and from the trash to another path.
+        // The copy may go from this path to the trash, and from the trash to another path.
         note(foreign: contents[upload.content], at: name)
         disk.change { [path, contents] in $0.replace(name, in: path, by: contents[upload.content], synced: false) }
         promises.published(upload.content, at: name)

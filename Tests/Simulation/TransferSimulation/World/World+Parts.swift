@@ -42,7 +42,7 @@ extension World {
             isDamaged: step.c >> 18 % (busyUpload == nil ? 4 : 2) == 0)
     }
 
-    /// A piece of the first block, which may reach its end.
+    /// A piece of the first block. It can extend to the end of the block.
     private func piece(of blocks: Range<Int>, _ number: UInt32) -> Range<Int> {
         let (start, end) = (blocks.lowerBound, min(blocks.upperBound, blocks.lowerBound + Self.block))
         let units = (end - start + Limits.pieceSize - 1) / Limits.pieceSize
@@ -162,7 +162,7 @@ extension World {
         try noteNames()
         if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
         session.current = Current(open: begun.upload, attempt: attempt, whole: 0..<0, range: 0..<0)
-        // In place of a refused part, the server may have bytes that it found there before.
+        // In place of a refused part, the server may have other bytes, which it had before.
         session.current?.isUncompared =
             uploads[index].hasRefusedPart || !isCompared && uploads[index].partsUnder != servers
         try end(session)
@@ -171,7 +171,7 @@ extension World {
     func sendAllParts(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let index = inParts(step, for: session)
-        // The parts that the server has received have left memory, so it has to read them.
+        // The server no longer has the received parts in memory, so it has to read them.
         if step.c >> 24 % 4 == 0, busy == nil {
             everybodyLeaves()
             wait(7200)
@@ -254,7 +254,7 @@ extension World {
                     let start = Int(block.index) * Self.block
                     guard start < contents[content].count else { continue }
                     let range = start..<min(start + Self.block, contents[content].count)
-                    // The block may be one that another client has left there. Its digest differs in that case.
+                    // Another client may have left this block in the upload. Its digest differs in that case.
                     if digest(of: content, range).bytes != block.digest { known.remove(block.index) }
                 }
             }

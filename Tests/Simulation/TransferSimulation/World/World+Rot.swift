@@ -58,8 +58,8 @@ extension World {
     func checkRot() throws(Promises.Broken) {
         guard !knownRot.isEmpty, !disk.isDead, busy == nil else { return }
         knownRot = knownRot.filter { disk.medium.seen(of: $0.key) == $0.value }
-        // After a change that the server could not record, or whose outcome it does not know, it has another name for
-        // the file.
+        // After a change that the server could not record, or whose outcome it does not know, the catalog has the file
+        // under another name.
         guard !knownRot.isEmpty, !records.hasFailed, !records.hasNotes else { return }
         let paths = disk.medium.seenPaths.merging(disk.medium.trashedPaths) { first, _ in first }
         for (path, object) in paths.sorted(by: { $0.key < $1.key }) where knownRot[object] != nil {

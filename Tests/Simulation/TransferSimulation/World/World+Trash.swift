@@ -26,8 +26,8 @@ extension World {
             // A file that has given way in the trash leaves its name to a file that is kept later.
             for (path, gone) in lostFromTrash where path == naming.path { promises.removed(path, gone) }
             noteOrigin(of: naming.path)
-            // A client may restore the file from here, even if a server died before the file gave way, and whichever
-            // program wrote it.
+            // A client may restore the file from the trash, even if a server died before the file gave way, and
+            // whichever program wrote it.
             if let content = disk.medium.seen(of: object).flatMap(number) {
                 promises.kept(content, at: naming.path, isPromised: false)
             }
@@ -43,7 +43,8 @@ extension World {
         // A removal by a client has ended the promise before.
         let isMoving = promises.movings.contains { $0.places.last == naming.path }
         if isMoving || promises.paths[naming.path]?.isPromised ?? false { lostFromTrash.append((naming.path, gone)) }
-        // A file that has given way in the trash is known under no other name: the catalog knew it in the trash.
+        // The catalog knew the file only in the trash. When the file has given way there, the catalog need not know it
+        // at any path.
         if promises.known[gone]?.path == naming.path { promises.known[gone] = nil }
         return false
     }
@@ -92,8 +93,8 @@ extension World {
         }
     }
 
-    /// Whether no upload of a session replaces a file, or the trash is known to be durable. Otherwise the session would
-    /// wait for the connection that makes the trash.
+    /// Whether no upload of a session replaces a file, or the trash is known to be durable. If neither holds, the session
+    /// would wait for the connection that makes the trash.
     func mayKeep(_ session: Session) -> Bool {
         guard mix.keepsReplaced, !durableDirectories.contains(Medium.trash) else { return true }
         return session.sealed.allSatisfy { uploads[$0.upload].conflict != .overwrite }

@@ -236,7 +236,7 @@ extension World {
             if upload.isInParts { tookAll(of: current.upload) }
             uploads[current.upload].isOnItsWay = true
             session.sealed.append(current.attempt)
-            // The callers of the intake do the same.
+            // The front ends of the server publish at the same moment.
             if session.intake.hasMuchVerified { try publish(session) }
         case .success(let outcome?): try told(outcome, current.upload)
         case .failure(let error):
