@@ -42,7 +42,7 @@ import TransferModel
         #expect(try keys().map(\.name) == ["den"])
     }
 
-    /// The code's line was replaced: its options may be different now.
+    /// The line of the code was replaced by one with other options, so the old code is no longer valid.
     @Test func aCodeThatWasReplacedEnrolsNobody() throws {
         let code = try code()
         let other = try AccessToken(AccessLine(Array("folder=\"a\" \(code.line)".utf8), kinds: AccessToken.kinds))
@@ -93,7 +93,7 @@ import TransferModel
         #expect(server.lists.keys.revision > after)
     }
 
-    /// An edit that decides about a name may need to read the list.
+    /// An edit reads the list while it holds the lock, for example to decide about a name.
     @Test func anEditDoesNotKeepOthersFromReading() throws {
         let names = try server.lists.edit { [server] (editing) throws(AccessFault) in
             try editing.change(keys: { _ in server.lists.keys.list.entries.map(\.name) })

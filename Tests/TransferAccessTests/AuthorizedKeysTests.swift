@@ -49,7 +49,7 @@ import TransferTestSupport
             read.entries.first?.options.mailFrom?.map { Array($0.utf8) } == options.mailFrom?.map { Array($0.utf8) })
     }
 
-    /// Otherwise a key would be reported as admitted, but the line would admit no client.
+    /// If the line were added, the key would be reported as admitted, but a line of this length admits no client.
     @Test func aLineThatIsTooLongIsNotAdded() throws {
         var options = AccessOptions()
         options.mailFrom = (0..<1000).map { "somebody with a long name \($0)" }
@@ -71,7 +71,7 @@ import TransferTestSupport
         #expect(list.content == Array("\(text)\n".utf8))
     }
 
-    /// Otherwise the second line would count as soon as the first is removed.
+    /// If the second line stayed, it would count as soon as the first is removed.
     @Test func removingTakesDuplicatesToo() {
         var list = AuthorizedKeys(Array("\(Self.plain)\nread-only \(Self.plain)\n# end\n".utf8))
         #expect(list.entries.map(\.options.rights) == [.readWrite] && list.faults.map(\.line) == [2])

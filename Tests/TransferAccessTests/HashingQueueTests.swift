@@ -32,7 +32,7 @@ final class BusyQueue {
 }
 
 extension Monitor<Bool> {
-    /// Waits until it is open.
+    /// Waits until the gate is open.
     fileprivate func pass() -> Bool {
         lock()
         defer { unlock() }
