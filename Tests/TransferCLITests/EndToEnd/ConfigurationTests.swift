@@ -150,14 +150,14 @@ import TransferTestSupport
         }
     }
 
-    /// Every client that may push could configure the server.
+    /// If the configuration were in the server's directory, every client with the right to push could change it.
     @Test func noServerIsSetUpByItsClients() throws {
         try write("[serve]\nopen = true\n")
         let serve = try Finished(["serve", "--dir", home.path("config"), "--listen", "127.0.0.1:0"], surroundings)
         #expect(serve.end == .exited(2) && serve.errors.contains("is in the directory that clients write to; move it"))
     }
 
-    /// Services without a home directory often have such a path in `HOME`.
+    /// Services without a home directory often have a path such as /dev/null in `HOME`.
     @Test func aHomeMayBeNoFolder() throws {
         let finished = try Finished(["config", "show", "push"], Surroundings(environment: ["HOME": "/dev/null"]))
         #expect(finished.end == .exited(0), "\(finished.errors)")

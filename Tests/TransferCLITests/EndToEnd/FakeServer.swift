@@ -69,7 +69,8 @@ final class PeerConnection {
 
     func close() {
         guard number >= 0 else { return }
-        // Otherwise, unread received bytes would reset the connection and discard the last bytes sent.
+        // Ends the sending direction first. If only close(2) were called, received bytes that were not read would reset
+        // the connection and discard the last bytes sent.
         shutdown(number, Int32(SHUT_WR))
         Glibc.close(number)
         number = -1

@@ -101,7 +101,7 @@ struct Finished {
         try self.init(Program(arguments, surroundings))
     }
 
-    /// Runs the program repeatedly, at most 1,000 times, while it ends like that.
+    /// Runs the program repeatedly, at most 1,000 times, while it ends in the way `end`.
     init(_ arguments: [String], retryingWhile end: Program.End) throws {
         var finished = try Finished(arguments)
         for _ in 0..<1_000 where finished.end == end { finished = try Finished(arguments) }

@@ -32,7 +32,7 @@ import TransferModel
         #expect(uncounted.contains { $0.hasPrefix("adopting     1280 paths of a copied directory") })
     }
 
-    /// Includes servers that do not know copied directories.
+    /// A server that does not know copied directories omits the value.
     @Test(arguments: [nil, .null] as [JSONNode?]) func anyOtherDirectory(_ adoption: JSONNode?) throws {
         #expect(try !Self.lines(adoption).contains { $0.hasPrefix("adopting") })
     }

@@ -151,7 +151,7 @@ import TransferTestSupport
         #expect(try later.push(to: try Self.link(next.output), user: "second").end == .exited(0))
     }
 
-    /// The server was set up anew, and its operator has made a new link.
+    /// The server was set up again with a new key, and its operator has made a new link.
     @Test func aNewLinkReplacesTheKey() throws {
         let (server, link) = try Self.server()
         #expect(try server.push(to: link).end == .exited(0))

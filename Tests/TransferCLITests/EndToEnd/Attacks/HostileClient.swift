@@ -62,7 +62,7 @@ final class HostileClient {
     ///
     /// - Parameter number: number of the connection.
     func go(_ order: Order, _ number: Int, _ round: Int, _ ground: Ground) throws {
-        // The client of `unread` orders as long as the server reads.
+        // The client of `unread` reads no answers, and sends its order again as long as the server reads.
         if order == .unread {
             wasAnswered = true
         } else if socket.drop() {

@@ -59,7 +59,7 @@ final class SecuredSocket {
 
     /// Discards the received bytes.
     ///
-    /// - Returns: whether there were any.
+    /// - Returns: whether any bytes were received.
     @discardableResult
     func drop() -> Bool {
         var hasCome = false

@@ -73,7 +73,7 @@ import TransferTestSupport
         #expect(shown.output.contains("\n  time    2026-01-01T00:00:00.500Z\n"))
     }
 
-    /// Anyone can sign receipts in any name with a key of their own; the output shows the key.
+    /// Anyone can make a key and sign receipts in any name with it. The output shows the key.
     @Test func aNameThatIsClaimedHasItsOwnKey() throws {
         let (delivered, other) = (try Delivered(), try Delivered())
         try writeFile(delivered.receipts, readFile(delivered.receipts) + readFile(other.receipts))

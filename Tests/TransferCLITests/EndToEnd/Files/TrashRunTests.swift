@@ -29,7 +29,7 @@ import TransferTestSupport
         #expect(try server.run(["trash", "restore", "d/a"]).end == .exited(0))
         #expect(try server.stored("d/a") == [1, 2, 3])
         #expect(try server.run(["trash", "list"]).output.isEmpty)
-        // The catalog still has its digest.
+        // The catalog still has the digest of the restored file.
         #expect(try server.run(["stat", "d/a", "--json"]).object()["digest"]?.hasPrefix("xxh128:") ?? false)
         let missing = try server.run(["trash", "restore", "d/a"])
         #expect(missing.end != .exited(0) && missing.errors.contains("d/a"))

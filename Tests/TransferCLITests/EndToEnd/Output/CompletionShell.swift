@@ -72,7 +72,7 @@ struct CompletionShell: CustomTestStringConvertible {
             default: words[words.endIndex - 1].append(character)
             }
         }
-        // The cursor is still at the sign.
+        // At the end of a line, bash treats the sign as the word at the cursor.
         if line.hasSuffix("=") || line.hasSuffix(":") { words.removeLast() }
         return words.enumerated().filter { $0.offset == words.count - 1 || !$0.element.isEmpty }.map(\.element)
     }

@@ -127,7 +127,7 @@ import TransferTestSupport
         #expect(try shell.offers("transfer serve --dir p", in: home) == [])
         let flags = try shell.offers("transfer push -", in: home)
         for flag in PushCommand.definition.flags { #expect(flags.contains(flag.spelling), "\(flag.spelling)") }
-        // A value behind a sign is offered alone, or together with the text before it.
+        // A value behind `=` is offered alone, or together with the text before it.
         for (line, value) in [
             ("transfer push --digest=s", "sha256"), ("transfer push --to=h", "home"),
             ("transfer serve --dir=f", "folder"),

@@ -38,7 +38,7 @@ import TransferTestSupport
         try expect(elsewhere.lines.suffix(1), are: "receiptCheck", count: 1)
     }
 
-    /// A program that reads only JSON objects learns from one why there are no others.
+    /// A command that fails prints a JSON object with the reason, for programs that read only JSON objects.
     @Test func failures() throws {
         let peer = try FakeServer()
         peer.refuse()

@@ -94,7 +94,7 @@ import TransferTestSupport
         #expect(server.visibleFiles.count == 1)
     }
 
-    /// Also with few file descriptors: a server must not open more files at a time than its limit allows.
+    /// The server works with few file descriptors, too: it must not open more files at a time than its limit allows.
     @Test(arguments: [nil, 128]) func aThousandSmallFiles(_ descriptorLimit: Int?) throws {
         let server = try RunningServer([], Surroundings(descriptorLimit: descriptorLimit))
         let sources = try TemporaryDirectory()

@@ -82,7 +82,7 @@ import TransferTestSupport
         #expect(object["storedPath"] == "a\\nb\\u001b[31mc\\u202ed")
     }
 
-    /// For example, `transfer push … --json | head -1`.
+    /// A reader such as `head -1` closes the pipe before it has read all of the output.
     @Test func aReaderThatGoesIsNoFailure() throws {
         let server = try RunningServer()
         let sources = try TemporaryDirectory()

@@ -71,7 +71,7 @@ import TransferTestSupport
         #expect(try server.push([photo, "--kind", kind, "--json"]).object()["kind"] == kind)
     }
 
-    /// The last two limit the rate to that of a slow network, over which `auto` compresses too.
+    /// The last two arguments limit the rate to that of a slow network, over which `auto` compresses too.
     @Test(arguments: [
         ["none"], ["zlib"], ["zstd"], ["zstd", "--compress-level", "9"], ["auto"],
         ["auto", "--bandwidth", "16M", "--lanes", "1"], ["zstd", "--bandwidth", "16M", "--lanes", "4"],

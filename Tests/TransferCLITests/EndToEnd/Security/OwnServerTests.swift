@@ -12,7 +12,7 @@ import TransferTestSupport
         let port = server.address.split(separator: ":").last ?? ""
         let isIPv6 = address == "[::1]:0"
         let host = isIPv6 ? "[::1]" : "127.0.0.1"
-        // Not every machine resolves that name to its IPv6 address.
+        // Not every machine resolves `localhost` to its IPv6 address.
         for name in isIPv6 ? [host] : [host, "localhost"] {
             let push = try server.push(to: "\(name):\(port)")
             #expect(push.end == .exited(0), "\(push.errors)")
@@ -92,7 +92,7 @@ import TransferTestSupport
         #expect(second.program.errorText.contains("your own clients have no access: Your key"))
     }
 
-    /// Every client that may push could write the configuration.
+    /// Every client with the right to push could replace a configuration in the server's directory.
     @Test func aConfigurationInsideTheDirectoryIsNotUsed() throws {
         let server = try SecureServer(stored: SecureServer.client, user: user)
         #expect(files(below: server.directory).allSatisfy { $0.hasPrefix(".transfer/") })
@@ -114,7 +114,7 @@ import TransferTestSupport
 
     @Test func whereNoKeyCanBeMadeTheServerIsAskedWithoutOne() throws {
         let server = try SecureServer()
-        // Not even root can create files there.
+        // Not even root can create files in /proc.
         let push = try server.push(["--server-key", server.fingerprint], ["XDG_CONFIG_HOME": "/proc"])
         #expect(
             push.end == .exited(0) && push.errors.contains("No server will recognise this client: "), "\(push.errors)")

@@ -30,7 +30,7 @@ import TransferTestSupport
         #expect(server.storedFiles == ["note"])
     }
 
-    /// A server that was set up anew looks like another server in its place.
+    /// A server that was set up again, with a new key, looks like another server in its place.
     @Test(arguments: [[], ["--trust-new"]]) func aChangedKeyIsRefused(_ flags: [String]) throws {
         let server = try SecureServer()
         #expect(try server.push(["--trust-new"]).end == .exited(0))

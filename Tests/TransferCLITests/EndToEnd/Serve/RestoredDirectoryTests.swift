@@ -91,7 +91,8 @@ import TransferTestSupport
 
     @Test(.enabled(if: hasRsync, "rsync is not installed")) func copiedByRsync() throws { try check(.rsync) }
 
-    /// While no server runs, `verify --repair-catalog` has the same effect, and records no file under another name.
+    /// While no server runs, `verify --repair-catalog` makes the files known as a server does, and records no file
+    /// under another name.
     @Test func repaired() throws {
         let original = try stored()
         try original.end()

@@ -126,7 +126,8 @@ import TransferTestSupport
         throw Program.Failure(description: "the process that serves receives nothing")
     }
 
-    /// As with an unsupervised server, its port and lock are free afterwards.
+    /// When the supervisor is killed, its worker ends, too. The port and the lock are free then, as without
+    /// supervision.
     @Test func bothEndTogether() throws {
         let server = try RunningServer()
         let worker = try server.waitForWorker()

@@ -82,7 +82,8 @@ import TransferTestSupport
         #expect(finished.end == .exited(0) && !finished.errors.contains("listening"))
     }
 
-    /// For example, a network file system has dropped the lock of this machine.
+    /// Another server has the directory, for example because a network file system has dropped the lock of this
+    /// machine.
     @Test(arguments: [["--no-supervise"], []]) func aServerThatHasLostTheDirectoryEnds(flags: [String]) throws {
         let server = try start(flags)
         let address = try RunningServer.address(server)
