@@ -86,7 +86,7 @@ extension CatalogEntry {
             receipt: number.isMultiple(of: 2) ? .max - UInt64(number) : nil, hasReplaced: number.isMultiple(of: 5))
     }
 
-    /// Uploads that were signed together, with one between them that was not.
+    /// Uploads that were signed together, with one unsigned upload between them.
     static func signed(_ count: Int, from number: UInt64) -> (receipts: SignedBatch, entries: [CatalogEntry]) {
         var entries = (0..<count).map { index in
             var entry = sample(index)

@@ -296,7 +296,8 @@ import TransferTestSupport
         #expect(try catalog.totals() == [.committed: CatalogTotals(uploads: 2, bytes: 8)])
     }
 
-    /// By then another server may use the directory, or none: deferred work neither reads nor writes it any more.
+    /// After `close`, another server may use the directory, or the directory may be gone: the catalog neither reads nor
+    /// writes in it any more.
     @Test func whatIsClosedIsNotOpenedAgain() throws {
         let catalog = fixture.open()
         try catalog.record([.sample(1)])

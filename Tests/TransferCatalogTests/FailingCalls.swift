@@ -27,7 +27,7 @@ final class FailingCalls: Sendable {
     /// Number of calls since the last `fail` or `pass`.
     var count: Int { state.withLock { $0.count } }
 
-    /// From now on, call `number`, counted from here, fails, and the calls after it up to `times`.
+    /// Makes `times` calls fail, beginning with call `number`, counted from this moment.
     func fail(_ number: Int, times: Int = 1, as code: Int32) {
         state.withLock { $0 = State(failing: number..<number + times, code: code) }
     }

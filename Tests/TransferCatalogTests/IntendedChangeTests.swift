@@ -144,7 +144,8 @@ import TransferPorts
             // The commit times may come from a clock that was ahead.
             try catalog.record([entry(1, "d/a", committed: 99), entry(2, "n/a"), entry(3, "n/b", committed: 98)])
             _ = try catalog.intend([IntendedChange(.folder, "d", to: "n", before: Self.version(8), at: 9)])
-            // Only a server that is killed in between can find this.
+            // An upload into the moved folder can be recorded before the note is resolved only if the server was killed
+            // in between.
             if isMoved { try catalog.record([entry(4, "n/c", committed: 10)]) }
             for _ in 0..<2 { _ = try resolve(catalog, [isMoved ? "n" : "d": folder]) }
             #expect(
@@ -152,7 +153,7 @@ import TransferPorts
         }
     }
 
-    /// A folder that another process has made there is not the moved folder.
+    /// A folder that another process has made at the new path is not the moved folder.
     @Test func aFolderOfSomebodyElse() throws {
         let catalog = try CatalogFixture().open()
         try catalog.record([entry(1, "d/a")])
@@ -237,9 +238,9 @@ import TransferPorts
         #expect(try catalog.intended().isEmpty)
     }
 
-    /// A new row can have the number of a removed one, and a repeated upload has the ID that its first file had.
-    /// Neither existed when the change was noted, whatever the clock says, and the first file is still known after its
-    /// move.
+    /// A new row can have the number of a removed row, and a repeated upload has the ID that its first file had. Neither
+    /// existed when the change was noted, whatever the clock says, so the change does not concern them. The first file
+    /// is still known after its move.
     @Test(arguments: [false, true]) func whatArrivesBehindANote(hasSameID: Bool) throws {
         let catalog = try CatalogFixture().open()
         let first = entry(1, "a", committed: 20)

@@ -76,7 +76,7 @@ import TransferPorts
         #expect(page.files.filter { $0.name == "b" }.count == 30 && page.files.last?.name == "b")
         let (files, _) = try all(catalog, "d")
         #expect(files.filter { $0.name == "b" }.count == 30)
-        // The newest uploads of the file.
+        // The newest of the many uploads of one file are known.
         #expect(Set(files.filter { $0.name == "c" }.map(\.id.low)) == Set(12_936..<13_000))
         #expect(files.last?.name == "d")
     }

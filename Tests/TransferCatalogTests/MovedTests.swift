@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferCatalog
 import TransferPorts
 
-/// The records of files move with them to other paths, where no upload ID refers to them.
+/// When files move to other paths, their records move with them, and no upload ID refers to these records.
 @Suite(.overEachKindOfRecords) struct MovedTests {
     private func entry(_ number: UInt64, _ path: String, committed: Int64 = 5) -> CatalogEntry {
         CatalogEntry(

@@ -47,7 +47,8 @@ import TransferPorts
         #expect(try owner(of: ContentVersion(object: 6, revision: 9, touch: 5, size: 4), among: entries) == 1)
     }
 
-    /// A file that is older than the one acknowledged last is not that one, whatever else was acknowledged.
+    /// A file that is older than the last acknowledgement is not the file that was acknowledged last, whatever else was
+    /// acknowledged. The path still belongs to the last upload.
     @Test func anOlderFileBelongsToTheLastUpload() throws {
         let entries = [
             entry(1, object: 6, revision: 9, touch: 2), entry(2, object: 7, revision: 3, touch: 9),
@@ -63,7 +64,8 @@ import TransferPorts
         #expect(try owner(of: file, among: entries) == 2)
     }
 
-    /// A file on another disk may have equal numbers: a file that this scrub found rotten stays rotten.
+    /// A scrub that finds a file intact removes the mark of the file. A mark that the same scrub has made stays: a file
+    /// on another disk may have equal numbers.
     @Test func whatIsFoundWellIsForgotten() throws {
         let version = ContentVersion(object: 6, revision: 3, touch: 1, size: 4)
         let rotten = RottenFile(version: version, digest: Digest(.xxh128, Array(0..<16)))

@@ -42,7 +42,7 @@ import TransferTestSupport
             try #require(answers[0] == answers[1], "\(what)")
         }
 
-        /// Makes one random call to both.
+        /// Makes one random call to both kinds of records.
         func step() throws {
             switch Int.random(in: 0..<20, using: &random) {
             case 0..<7: try record()
