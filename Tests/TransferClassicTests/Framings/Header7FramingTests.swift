@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(faultCode(try text(4 << 20)) == "frameTooLarge")
     }
 
-    /// 5 MB that cannot be compressed, in chunks of 48 KiB whose base64 digits can.
+    /// 5 MB that cannot be compressed, in chunks of 48 KiB. The base64 digits of the chunks can be compressed.
     @Test func aPictureInCompressedBodies() throws {
         let picture = SplitMix64.bytes(seed: 5, 5_000_000)
         let size = UInt64(picture.count)
