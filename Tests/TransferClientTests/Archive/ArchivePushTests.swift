@@ -91,7 +91,8 @@ import TransferTestSupport
         }
     }
 
-    /// A link operand is sent as a link; with a slash behind it, the directory that it points to is sent.
+    /// An operand that names a link is sent as a link. If the operand ends in a slash, the directory that the link
+    /// points to is sent.
     @Test func whatIsNamed() async throws {
         try sample.write("d/a", [1])
         try sample.write("b", [2])

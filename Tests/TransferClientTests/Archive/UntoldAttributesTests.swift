@@ -6,7 +6,8 @@ import TransferTestSupport
 
 @testable import TransferClient
 
-/// A server that has more extended attributes than it can transmit reports that instead of dropping them silently.
+/// If a file or folder on the server has more extended attributes than a listing can hold, the server reports that
+/// instead of dropping them silently.
 @Suite struct UntoldAttributesTests {
     /// Adds more attributes than a listing can hold; false if the file system refuses them.
     private static func addMany(_ path: String) -> Bool {

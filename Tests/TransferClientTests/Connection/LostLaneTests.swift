@@ -43,7 +43,7 @@ import TransferTestSupport
     }
 
     /// A server may have received a part on a lane that was lost before any answer, and then keeps the part for newer
-    /// connections. The client asks again on a newer one.
+    /// connections. The client asks again on a newer connection.
     @Test func aPartOfAnUnansweredLaneIsAskedForOnANewerConnection() async throws {
         let parts = KeptParts()
         let late: @Sendable (FakeServer.Peer) -> Void = { peer in

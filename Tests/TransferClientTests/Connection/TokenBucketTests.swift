@@ -24,7 +24,7 @@ import TransferTestSupport
                 return
             }
             if count == 0 { now = max(bucket.next(for: 264 << 10), now + .milliseconds(1)) }
-            // One call cannot take more than the bucket holds, so only lower rates are used up.
+            // One call cannot take more than the bucket holds, so the test does not use up the highest rates.
             if rate > 1_000_000_000 { now = now + .milliseconds(50) }
         }
         if (16 << 10...1_000_000_000).contains(rate) { #expect(sent > 0.98 * Double(rate) * 100) }

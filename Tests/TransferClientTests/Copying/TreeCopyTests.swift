@@ -171,8 +171,8 @@ import TransferTestSupport
                 }
             }
         }
-        // One script for each connection: the entry, its content, the server's features, two for folders, and their
-        // times.
+        // The client makes six connections: for the entry, for its content, for the features of the server, two for
+        // folders, and one for their times. Each has the same script.
         let fake = FakeServer(serve, serve, serve, serve, serve, serve)
         let client = try TransferClient(server: fake.address, configuration: .plain())
         let (reports, failure) = await all(client.copyTrees([("d", "e")], isRecursive: true))

@@ -22,8 +22,8 @@ import TransferTestSupport
     /// One of this many sessions wants receipts. Its server must sync what it stores.
     private static let receiptedOneIn: UInt64 = 5
 
-    /// Runs TRANSFER_WIRE_SESSIONS sessions with seeds from TRANSFER_WIRE_SEED on. `scripts/run-tests.sh` runs 1,000 of
-    /// them in a separate process, because they would slow down the other tests of this one.
+    /// Runs TRANSFER_WIRE_SESSIONS sessions with seeds from TRANSFER_WIRE_SEED on. `scripts/run-tests.sh` runs 1,000
+    /// sessions in a separate process, because they would slow down the other tests.
     @Test(.enabled(if: sessions != nil, "TRANSFER_WIRE_SESSIONS says how many"))
     func nothingIsAcknowledgedThatIsNotStored() async throws {
         let first = Self.setting("TRANSFER_WIRE_SEED") ?? 1

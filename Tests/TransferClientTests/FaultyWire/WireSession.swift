@@ -15,7 +15,8 @@ struct WireSession {
     /// Measures the time of all sessions.
     private static let clock = Result { () throws(SystemError) in try EventLoop(name: "wire-clock") }
 
-    /// Pushes over the clean connection at most; the server may still refuse some of them for being slow.
+    /// The most pushes over the clean connection. Several can be needed, because the server may still refuse some of
+    /// them as too slow.
     private static let cleanAttempts = 10
 
     let seed: UInt64
@@ -26,7 +27,7 @@ struct WireSession {
     private let faultyConnections: Int
 
     /// - Parameters:
-    ///   - isSecured: whether that server requires TLS.
+    ///   - isSecured: whether the server requires TLS.
     ///   - wantsReceipts: true for servers that give receipts.
     ///   - long: a file that travels in parts; some sessions push it.
     ///   - sources: the directory for the files of all sessions.

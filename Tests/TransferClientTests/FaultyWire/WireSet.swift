@@ -31,7 +31,8 @@ struct WireSet: Sendable {
             try Files.write(path, content)
         }
 
-        /// A part of the content; half of the excerpts compress well. Cheaper than generating new content.
+        /// A part of the content; half of the excerpts compress well. Taking a part is cheaper than generating
+        /// new content.
         func excerpt(_ size: Int, using generator: inout SplitMix64) -> [UInt8] {
             let start = Int.random(in: 0..<Self.size - size, using: &generator)
             guard Bool.random(using: &generator) else { return Array(content[start..<start + size]) }

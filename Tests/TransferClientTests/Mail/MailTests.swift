@@ -109,7 +109,8 @@ import TransferTestSupport
         #expect(told == ["a queued", "b queued", "a fetched", "b delivered", "c queued", "a expired"])
     }
 
-    /// If the client did not list anew, new deliveries with numbers that it has seen would never be reported.
+    /// If the client did not list all deliveries again, new deliveries with numbers that it has already seen would
+    /// never be reported.
     @Test func aServerThatWentBackIsAskedAnew() async throws {
         let mailbox = FakeMailbox()
         for name in ["a", "b", "c"] { mailbox.deliver(name, [1]) }

@@ -51,8 +51,8 @@ import TransferTestSupport
         #expect(Files.tree(out) == ["a"])
     }
 
-    /// Otherwise the client would sign for the second delivery, which may be a contract, although it received the
-    /// first.
+    /// If a server lists one ID twice, the client must not sign for the second delivery, which may be a contract,
+    /// because it has received the first.
     @Test(arguments: [false, true]) func twoDeliveriesOfOneID(isFirstSmaller: Bool) async throws {
         let mailbox = FakeMailbox()
         let (cat, contract) = ([UInt8](repeating: 1, count: 3), [UInt8](repeating: 2, count: 3_000))

@@ -35,7 +35,8 @@ import TransferTestSupport
         #expect(mailbox.lists.map(\.after).max() == 5)
     }
 
-    /// The test above, on the state alone: the client may ask for the next list before or after the rest of this one.
+    /// Like the test above, but only with the state: the client may ask for the next list before or after it asks for
+    /// the rest of this list.
     @Test func aListOfWhichTheRestIsAskedForGoesOn() {
         var state = ReceivePlan.State()
         for listing in [ReceivePlan.State.Listing.wanted, .asked, .done] {

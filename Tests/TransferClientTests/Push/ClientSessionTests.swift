@@ -161,7 +161,7 @@ import TransferTestSupport
         let outcome = try await fake.address.outcome(three)
         #expect(outcome.failure == nil)
         #expect(outcome.codes == [.committed, .committed, .committed])
-        // Each may have been sent a second time when the first answer arrived, but not a third time.
+        // The client may have sent each upload a second time when the first answer arrived, but not a third time.
         #expect((6...9).contains(fake.begun.count))
     }
 

@@ -123,7 +123,7 @@ import TransferTestSupport
             }
             tries.append(looks)
         }
-        // Looks with 32 lanes, out of 300 in half a minute.
+        // The number of steps with 32 lanes, of 300 steps in half a minute.
         #expect(tries[0] <= 60 && tries[1...].allSatisfy { $0 <= 30 })
         for _ in 0..<300 where line.governor.lanes == 32 { line.step() }
         #expect(line.governor.lanes == 8)

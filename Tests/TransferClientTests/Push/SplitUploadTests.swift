@@ -141,7 +141,8 @@ import TransferTestSupport
         for _ in 0..<3 { #expect(split.progressed(.random(), .max) == .max) }
     }
 
-    /// Blocks that the server has with the same digest are not sent; other and missing ones are.
+    /// Blocks that the server has with the same digest are not sent. Blocks with another digest and missing blocks are
+    /// sent.
     @Test func onlyWhatDiffersIsSent() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("long")

@@ -46,8 +46,8 @@ import TransferTestSupport
         }
     }
 
-    /// The connection is dropped again and again while the stream has no content, and the upload is resumed each time:
-    /// for longer in total than the client retries.
+    /// The connection is dropped repeatedly while the stream has no content, and the upload is resumed each time. In
+    /// total this takes longer than the client retries.
     @Test func itOutlivesIdleConnections() async throws {
         let source = Trickle()
         let digest = Locked<Digest?>(nil)

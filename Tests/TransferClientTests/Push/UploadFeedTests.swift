@@ -45,8 +45,8 @@ import TransferTestSupport
         #expect(ids.count == 3 && ids[0] == UploadID.none && ids[1] == UploadID.none && ids[2] != UploadID.none)
     }
 
-    /// If uploads replace existing files, two files of one push must not have the same destination; one file named
-    /// twice may.
+    /// If uploads replace existing files, two files of one push must not have the same destination. A file that is
+    /// named twice is allowed.
     @Test(arguments: [true, false]) func twoFilesWithOneName(replaces: Bool) throws {
         let directory = try TemporaryDirectory()
         for name in ["a/x", "a/y", "b/x", "c/a/y"] { try Files.write(directory.path(name), name) }

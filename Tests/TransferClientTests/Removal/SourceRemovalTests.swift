@@ -74,7 +74,7 @@ import TransferTestSupport
             let report = try await push(server)
             try Files.append(path, "!")
             await expectKept("It has changed since it was pushed.", report, server)
-            // Another file in its place, with the same size and modification time.
+            // Another file takes the place of the source, with the same size and modification time.
             try Files.write(path, "before")
             let other = try await push(server)
             try Files.check(rename(path, path + ".old"), "rename")

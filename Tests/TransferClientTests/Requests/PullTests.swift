@@ -216,7 +216,7 @@ import TransferTestSupport
         }
     }
 
-    /// - Returns: the result of a pull of `big` whose connection was cut after so many bytes.
+    /// - Returns: the result of a pull of `big` whose connection was cut after `bytes` bytes.
     private func interrupt(_ server: RunningServer, after bytes: Int) async throws -> Pulled {
         let proxy = CuttingProxy(to: server.port, cuts: [.init(down: bytes)])
         defer { proxy.stop() }

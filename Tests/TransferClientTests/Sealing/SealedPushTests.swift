@@ -288,7 +288,7 @@ import TransferTestSupport
         return try file.open(0..<file.size).all()
     }
 
-    /// A file that changes between two attempts is sealed anew, with other secrets.
+    /// A file that changes between two attempts is sealed again, with other secrets.
     @Test func aChangedFileHasOtherSecrets() async throws {
         try await SealedMail.with { mail in
             try await mail.client("bob").introduce()

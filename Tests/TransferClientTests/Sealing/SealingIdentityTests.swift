@@ -42,7 +42,8 @@ import TransferTestSupport
         #expect(own.introduction(to: list) == nil)
     }
 
-    /// Clients that know the last certificate refuse an older one, even if its clock was ahead.
+    /// A new certificate is dated after the last one, even if the clock of the last one was ahead. Clients that know
+    /// the last certificate would refuse an older one.
     @Test func aNewKeyIsNewer() throws {
         let ahead = UTCTime.now.advanced(bySeconds: 1_000_000)
         let old = SealingCertificate(try SealingKey().recipient, by: own.key, at: ahead)

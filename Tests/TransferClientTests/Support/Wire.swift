@@ -83,7 +83,7 @@ final class Wire: Sendable {
         return wire
     }
 
-    /// - Parameter backlog: nil to reserve a port without listening on it, so that no other process gets it.
+    /// - Parameter backlog: nil to reserve a port without listening on it, so that no other process gets the port.
     static func listen(backlog: Int32? = 64) -> (Wire, port: UInt16) {
         let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = loopback(0)

@@ -77,7 +77,7 @@ extension SyncTests {
         }
     }
 
-    /// If the edited file got the source's time, later syncs would take it for unchanged.
+    /// If the edited file got the source's time, later syncs would consider it unchanged.
     @Test(arguments: [false, true]) func whatIsWrittenMeanwhileKeepsItsTime(restoresTime: Bool) async throws {
         try write("one", [1, 2, 3])
         try write("two", [4, 5, 6, 7])

@@ -60,7 +60,7 @@ extension SyncTests {
 
     private func copy(_ server: RunningServer) -> TreeFacts { TreeFacts(server.directory.path("store/copy")) }
 
-    /// If the other client's file got the source's time, later syncs would take it for unchanged.
+    /// If the other client's file got the source's time, later syncs would consider it unchanged.
     @Test func whatAnotherClientStoresKeepsItsTime() async throws {
         try write("one", [1, 2, 3])
         try write("two", [4, 5, 6, 7])

@@ -31,8 +31,8 @@ import TransferTestSupport
                     for (index, (count, answer)) in script.enumerated() {
                         wanted += count
                         while bytes.count < wanted, let more = wire.receive() { bytes += more }
-                        // The end of the connection leaves with the last answer; otherwise the client may send its next
-                        // upload between the two.
+                        // The end of the connection is sent together with the last answer. Otherwise the client could
+                        // send its next upload between the answer and the end.
                         wire.send(answer, isHeld: index == script.count - 1)
                     }
                     seen.withLock { $0.append(bytes) }
@@ -171,7 +171,7 @@ import TransferTestSupport
             var seen = ""
             while !seen.contains("sha256"), let more = wire.receive() { seen += String(decoding: more, as: UTF8.self) }
             wire.send(Array(repeatElement(ping, count: count).joined()) + result)
-            // Until the client closes, which it does as soon as it has the result.
+            // Waits until the client closes the connection, which it does as soon as it has the result.
             while wire.isOpen {}
         }
         let address = ServerAddress(.unix(path: directory.path("socket")), folder: "")
