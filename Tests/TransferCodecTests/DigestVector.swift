@@ -82,8 +82,7 @@ extension DigestVector {
             "d93ba39078d283c1a5fb9c1e34b4f2ac3be2f48ba7f43deb00c7722bd2d60efb"),
     ]
 
-    /// Also made with the tools: the digest of each 4 MiB piece, then of all these digests in binary, one after
-    /// another.
+    /// Tree digests, also made with the tools: the digest of the concatenated binary digests of all 4 MiB pieces.
     static let trees = [
         DigestVector(
             pattern: (4 << 20) + 1, "a4c955191f04022782cfd9fed2bb9c15",

@@ -47,7 +47,8 @@ import TransferModel
         .none, .fixed(CompressionMethod(.zlib)), .fixed(.fast), .fixed(.small),
     ]
 
-    /// The automatic mode is at most 5 % slower than the best fixed mode, except for the time that it needs to find it.
+    /// The automatic mode is at most 5 % slower than the best fixed mode, except for the time that it needs to find
+    /// that mode.
     @Test(arguments: paths) func autoIsNearTheBestOne(_ path: Path) {
         let seconds = max(30, 120e6 / path.link)
         let best = Self.fixed.map { Self.pushed($0, path, seconds: seconds) }.max() ?? 0

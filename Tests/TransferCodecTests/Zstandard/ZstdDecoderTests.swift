@@ -11,8 +11,8 @@ import Testing
     /// A single segment with a content size of 5 in one byte.
     private static let small = Zstd.frame([0x20, 5], [hello])
 
-    /// For the first three the library would look for a dictionary; the last sets the reserved bit, whose meaning is
-    /// not defined.
+    /// For the first three values the library would look for a dictionary; the last value sets the reserved bit, whose
+    /// meaning is not defined.
     @Test(arguments: [0x21, 0x22, 0x23, 0x28] as [UInt8]) func aHeaderOfAnotherKindIsRefused(_ descriptor: UInt8) throws
     {
         let frame: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, descriptor, 5, 0, 0, 0, 0]
