@@ -119,7 +119,7 @@ import TransferIO
         #expect(pipe.reading(isScarce: isScarce, takesAnswers: true) == .takeBuffer)
     }
 
-    /// The frames behind one that needs a decision stay, without a buffer.
+    /// The frames behind a frame that needs a decision stay, without a buffer.
     @Test func setsAsideWhatHasToWait() throws {
         let stream = ToyBatch.stream(of: 0..<2)
         var pipe = try pipe(holding: stream)
@@ -138,8 +138,8 @@ import TransferIO
         check(pipe.take().flatMap(\.found), is: ToyBatch.frames(0..<2))
     }
 
-    /// Frames in front of one that needs a decision are processed before it. The pool still works on earlier frames
-    /// then, or has finished meanwhile.
+    /// If a frame needs a decision, the frames before it are processed first. At that moment the pool is still working
+    /// on earlier frames, or has finished them.
     @Test(arguments: [false, true]) func setsNothingAsideThatWasFound(poolRests: Bool) throws {
         var pipe = try pipe(holding: ToyBatch.stream(of: 0..<1))
         _ = try #require(pipe.filling).parse()
@@ -277,7 +277,7 @@ import TransferIO
         #expect(value == expected, sourceLocation: sourceLocation)
     }
 
-    /// Fills a buffer with frames, without a rest.
+    /// Fills a buffer with complete frames.
     private func fill(_ pipe: inout BatchPipe<ToyBatch>) throws {
         pipe.begin(in: try #require(pool.takeNow()))
         let batch = try #require(pipe.filling)

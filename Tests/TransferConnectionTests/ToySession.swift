@@ -36,7 +36,7 @@ struct ToySession {
     /// Whether the pipe still holds a buffer.
     var held: Int { pipe.filling == nil && pipe.isDrained ? 0 : 1 }
 
-    /// Runs to the end of the stream, and until the pool rests.
+    /// Runs to the end of the stream, and until the pool is idle.
     mutating func run() throws {
         var turns = 0
         while !hasEnded || pipe.isWorking {
