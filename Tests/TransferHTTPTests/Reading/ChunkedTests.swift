@@ -77,7 +77,7 @@ import TransferHTTP
         #expect(heard.count == 2 && heard.last?.fault?.status == 400, "\(why): \(heard)")
     }
 
-    /// At the limit, below it, and above it.
+    /// The length of extensions is at the limit, below it, or above it.
     @Test(arguments: [(255, true), (256, true), (257, false), (300, false), (1000, false)])
     func extensions(_ count: Int, _ isTaken: Bool) {
         let extensions = ";" + String(repeating: "a", count: count - 1)
