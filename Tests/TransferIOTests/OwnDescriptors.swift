@@ -41,7 +41,7 @@ struct OwnDescriptors {
         }
     }
 
-    /// Closes one of the filling descriptors.
+    /// Closes one of the descriptors that `takeAll` has opened.
     mutating func giveBack() {
         if let number = fillers.popLast() { close(number) }
     }

@@ -113,7 +113,7 @@ import TransferSystem
                 rounds += 1
                 ping.fire()
                 await pong.wait()
-                // By then both tasks run.
+                // After ten rounds, both tasks run.
                 if rounds == 10 {
                     _ = loop.schedule(at: 0) { self.assumeIsolated { $0.isTimeUp = true } }
                 }

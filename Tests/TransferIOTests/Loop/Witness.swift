@@ -1,4 +1,4 @@
-/// Reports that it was released.
+/// An object that reports its release to a test.
 final class Witness: Sendable {
     private let continuation: AsyncStream<Void>.Continuation
 

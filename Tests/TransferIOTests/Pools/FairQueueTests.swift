@@ -68,7 +68,8 @@ import TransferSystem
         for turn in turns { queue.finished(turn, after: 1, computing: 0) }
     }
 
-    /// However many other accounts have work, all of which may take long.
+    /// One thread stays free for a new account, however many other accounts have work, and however long that work
+    /// takes.
     @Test func oneThreadIsLeftToWhoeverComes() {
         var queue = FairQueue(threads: 8, processors: 8)
         let crowd = (0..<16).map { _ in PoolAccount() }
@@ -199,7 +200,7 @@ import TransferSystem
         compute(&queue, crowd, for: second / 100)
         for account in crowd { append(10, to: &queue, account) }
         guard let (_, held) = queue.next(at: 0) else { Issue.record("no thread works"); return }
-        // Another account that waits for a disk advances far ahead of them.
+        // Another account, whose work waits for a disk, advances far ahead of the waiting accounts.
         for _ in 0..<50 {
             queue.append(.body({}), for: slow)
             guard let (_, turn) = queue.next(at: 0) else { continue }
@@ -208,7 +209,7 @@ import TransferSystem
         queue.finished(held, after: second / 100, computing: second / 100)
         let newcomer = PoolAccount()
         append(1, to: &queue, newcomer)
-        // Only the account that has waited longest has as low a virtual time.
+        // Only the account that has waited longest has as low a virtual time as the new account.
         for _ in 0..<2 where newcomer.running == 0 {
             guard let (_, turn) = queue.next(at: 0) else { break }
             if newcomer.running == 0 { queue.finished(turn, after: second / 100, computing: second / 100) }

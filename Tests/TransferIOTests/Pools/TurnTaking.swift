@@ -17,6 +17,6 @@ struct TurnTaking: TestTrait, TestScoping {
 }
 
 extension Trait where Self == TurnTaking {
-    /// For tests that start a process, and for those that must not run beside one that does.
+    /// The trait of tests that start a process, and of tests that must not run at the same time.
     static var takesTurns: Self { Self() }
 }

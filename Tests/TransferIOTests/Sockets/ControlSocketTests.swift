@@ -57,7 +57,7 @@ struct ControlSocketTests {
     }
 
     @Test func aStaleOneIsReplaced() throws {
-        // Not closed, as after the death of the process.
+        // The socket is not closed, as after the death of the process.
         do { _ = try bound() }
         #expect(access(home.path("control"), F_OK) == 0)
         let again = try bound()

@@ -46,7 +46,7 @@ import TransferIO
             (.internet(host: "host", port: 1), "host:1"),
             (.internet(host: "::1", port: 80), "[::1]:80"),
             (.internet(host: "unix", port: 1), "[unix]:1"),
-            // These form one character with the text behind them, or before them.
+            // Each of these signs forms one character with the text behind it, or with the text before it.
             (.internet(host: "\u{605}", port: 1), "\u{605}:1"),
             (.unix(path: "\u{301}"), "unix:\u{301}"),
             (.internet(host: "\u{301}a", port: 1), "\u{301}a:1"),

@@ -58,7 +58,7 @@ import TransferTestSupport
         }
     }
 
-    /// One edge announced all connections.
+    /// A single event of the edge-triggered listener announces all connections.
     @Test(arguments: [Self.loopback, nil] as [Endpoint?])
     func acceptsAllThatWait(endpoint: Endpoint?) async throws {
         let directory = try TemporaryDirectory()

@@ -48,9 +48,10 @@ import TransferTestSupport
         }
     }
 
-    /// The congestion control changes where this process may choose it; otherwise it stays.
+    /// A connection changes its congestion control if this process may choose the other one; otherwise it keeps the
+    /// present one.
     @Test func congestionControlFitsThePeer() async throws {
-        // An administrator may choose any available one.
+        // An administrator may choose any available congestion control.
         let list = "tcp_\(geteuid() == 0 ? "available" : "allowed")_congestion_control"
         let names = MarkdownDocument.read("/proc/sys/net/ipv4/\(list)")?.split { " \n".contains($0) } ?? []
         try await onLoop { actor in

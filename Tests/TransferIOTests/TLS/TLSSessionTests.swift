@@ -72,7 +72,7 @@ import TransferTestSupport
         let expected = try TLSPair.serverContext.get().key
         #expect(found?.key == expected)
         #expect(found?.problem == .unknownIssuer)
-        // An alert informs the server.
+        // The client informs the server by an alert.
         let alert = pair.client.written
         #expect(throws: TLSFault.self) { try pair.server.shake(alert) }
         #expect(!pair.server.isEstablished)

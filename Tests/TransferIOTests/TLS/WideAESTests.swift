@@ -30,7 +30,7 @@ struct WideAESTests {
         }
     }
 
-    /// More conversations in turn than a thread keeps keys for; some end meanwhile.
+    /// A thread serves more conversations in turn than it keeps keys for, and some conversations end in between.
     @Test func manyConversationsOnOneThread() throws {
         var pairs = try (0..<50).map { _ in
             let pair = try TLSPair(server: .server(.ed25519(seed: TLSPair.serverSeed)), judge: TLSPair.trusting)
