@@ -62,7 +62,8 @@ import TransferTestSupport
     }
 
     /// The catalog forgets the older uploads of a path that has had many. A late copy of a forgotten upload, over a
-    /// connection that was lost, still replaces nothing. A copy that begins anew is intended and replaces the file.
+    /// connection that was lost, still replaces nothing. If a client begins the upload again, the copy is intended and
+    /// replaces the file.
     @Test func aLateCopyOfAForgottenUploadReplacesNothing() throws {
         let fixture = try IntakeFixture()
         func intent(_ content: [UInt8], _ id: UploadID = .random()) -> UploadIntent {

@@ -21,8 +21,8 @@ import TransferTestSupport
             digest: IntakeFixture.digest(content), conflict: .fail)
     }
 
-    /// After a failed sync the same content is stored anew. A client that may not replace other clients' files does not
-    /// become the owner of a file by uploading or copying the same content to its path.
+    /// After a failed sync the same content is stored again. A client that may not replace other clients' files does
+    /// not become the owner of a file by uploading or copying the same content to its path.
     @Test(arguments: [true, false]) func copyingOverAFileDoesNotChangeItsOwner(hasFailedSync: Bool) throws {
         let fails = Atomic(false)
         let disk = Disk(interception: { call, body in

@@ -55,7 +55,7 @@ final class IntakeFixture {
 
     /// Starts a server with failing calls, or in the directory of one that has ended.
     ///
-    /// - Parameter mark: mark of the directory; nil if the directory is never taken for a copy.
+    /// - Parameter mark: mark of the directory; nil if the server never considers the directory a copy.
     init(
         in directory: TemporaryDirectory, disk: Disk = Disk(), fileSystem: FileSystem? = nil,
         calls: DatabaseCalls = DatabaseCalls(), clock: IntakeClock = .system, mark: DirectoryMark? = nil,

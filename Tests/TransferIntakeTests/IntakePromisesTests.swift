@@ -170,7 +170,7 @@ extension IntakePromisesTests {
         #expect(fixture.intake.multiparts.isEmpty && !fixture.store.hasPart(id))
     }
 
-    /// The client may only be slow.
+    /// The server keeps an upload while its client is connected: the client could just be slow.
     @Test func whatSomebodyWorksOnIsNotLetGo() throws {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())
@@ -219,7 +219,8 @@ extension IntakePromisesTests {
 // MARK: Acknowledged uploads
 
 extension IntakePromisesTests {
-    /// A client that has not sent the content may know no more than the ID.
+    /// The server acknowledges a stored upload again only for the same digest, because a client that has not sent the
+    /// content could know its ID.
     @Test func theEndOfOtherContentIsRefused() throws {
         let fixture = try PromisingIntake()
         let (session, id) = (fixture.session(), UploadID.random())

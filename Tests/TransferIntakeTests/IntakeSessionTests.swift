@@ -97,7 +97,7 @@ import TransferTestSupport
         #expect(chmod(fixture.directory.path("store/d/a"), 0o600) == 0)
         #expect(try session.bring(intent, content)?.code == .busy)
         changing.end(turn)
-        // For the server another program has changed the file.
+        // When the change has ended, the server finds that another program has changed the file.
         #expect(try session.bring(intent, content)?.code == .skipped)
     }
 

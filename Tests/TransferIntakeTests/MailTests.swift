@@ -171,7 +171,7 @@ import Testing
         #expect(fixture.intake.known.unfinished(intent().id) == nil)
     }
 
-    /// Content left by a failed sync is never taken for delivered, and content written twice is removed.
+    /// Content left by a failed sync never counts as delivered, and content written twice is removed.
     @Test func aLedgerThatFailsAcknowledgesNothing() throws {
         let session = fixture.session(of: "alice")
         try fixture.intake.mailroom?.remember(intent().recipients + ["alice"])
@@ -188,7 +188,8 @@ import Testing
         #expect(try ledger.waiting() == (1, 7))
     }
 
-    /// As if the server was killed after it had stored the content and before it had recorded the delivery.
+    /// The upload is published without its acknowledgement, as if the server was killed after it had stored the content
+    /// and before it had recorded the delivery.
     @Test func contentInNoMailboxGoesAtTheNextStart() throws {
         let session = fixture.session(of: "alice")
         _ = try session.bring(intent(), content)
@@ -209,7 +210,7 @@ import Testing
         #expect(mailFiles.count == 1)
         #expect(try fixture.intake.mail.expire(after: -1).map(\.state) == [.expired])
         #expect(mailFiles == [])
-        // The client may send the mail again.
+        // The server accepts the mail again.
         #expect(try session.bring(intent(), content) == nil)
         #expect(try acknowledged(session.outcomes()).code == .committed)
         #expect(try ledger.waiting(for: "bob") == (1, 7))

@@ -77,8 +77,9 @@ import TransferTestSupport
         #expect(store.parts.isEmpty)
     }
 
-    /// Otherwise uploads of a few bytes would take all places on the disk for a week. While the upload is in memory,
-    /// the next connection finds it: the last part of a stream may be the first that the server receives.
+    /// An upload with less than a block is removed from the disk as soon as it leaves memory: uploads of a few bytes
+    /// would otherwise take all places on the disk for a week. While the upload is in memory, the next connection finds
+    /// it: the last part of a stream may be the first that the server receives.
     @Test func lessThanABlockGoesWithItsPlaceInMemory() throws {
         let (multiparts, store) = (MultipartUploads(limit: 2), try StoredParts())
         let ids = (0..<3).map { _ in UploadID.random() }
@@ -95,7 +96,8 @@ import TransferTestSupport
         #expect(multiparts.isEmpty && store.parts.isEmpty)
     }
 
-    /// Other uploads need the room until a client continues this one.
+    /// An upload without a connection gives back the room that it reserved. Other uploads need this room until a client
+    /// continues the upload.
     @Test func whatIsKeptTakesNoMoreThanItHolds() throws {
         let (multiparts, store) = (MultipartUploads(limit: 2), try StoredParts())
         let size = UInt64(64 << 20)
@@ -107,7 +109,8 @@ import TransferTestSupport
         #expect(store.parts.count == 1 && left < size / 2)
     }
 
-    /// The event loop asks this, and the disk may be slow to make room for a part.
+    /// The event loop asks whether an upload is unfinished, so the answer must not wait for a slow disk that makes room
+    /// for a part.
     @Test func whetherSomethingIsUnfinishedWaitsForNoDisk() throws {
         let (multiparts, store) = (MultipartUploads(limit: 2), try StoredParts())
         let multipart = try multiparts.enter(.random(), total: nil, .xxh128, accountHolder: .thisMachine, now: 0)

@@ -224,7 +224,8 @@ import TransferTestSupport
         try requireWhole(server)
     }
 
-    /// Otherwise the record would be written after the first byte of the new owner.
+    /// A connection that takes bytes over waits until the record about them is written. If the record were written
+    /// after the first byte of the new owner, it would be wrong.
     @Test func aConnectionThatTakesBytesOverWaitsForTheirRecord() throws {
         let records = SlowRecords(try #require(store.records))
         let server = Self.server(id, records)

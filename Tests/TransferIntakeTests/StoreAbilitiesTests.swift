@@ -49,7 +49,7 @@ import TransferTestSupport
         #expect(end(session) == .committed)
     }
 
-    /// Otherwise the store would learn too late that another part follows.
+    /// If a stream could go on after a short part, the store would learn too late that another part follows.
     @Test func aShortPartOfAStreamEndsIt() throws {
         let fixture = try PromisingIntake(abilities: StoreAbilities(leastPart: 2 * Self.block))
         let session = fixture.session()

@@ -406,7 +406,7 @@ import TransferTestSupport
         #expect(known.entry(for: late[0].id) != nil && known.entry(for: late[1].id) != nil)
     }
 
-    /// A file had the same path before, and was moved away before the later one was published.
+    /// Another file had the same path before, and was moved away before the later file was published.
     @Test func aFileFollowsOnlyTheChangesAfterItsPublication() throws {
         let fixture = try IntakeFixture()
         try fill(fixture)

@@ -144,8 +144,8 @@ import TransferTestSupport
         try serving { intake in #expect(intake.known.unfinished(id) == nil) }
     }
 
-    /// Otherwise clients that begin uploads and withdraw them could fill the list of unfinished uploads for all
-    /// clients.
+    /// An upload without any content at the server is not listed as unfinished: clients could otherwise fill the list
+    /// for all clients by beginning and withdrawing uploads.
     @Test func whatNothingIsLeftOfIsNotNoted() throws {
         try serving { intake in
             let session = try session(intake)

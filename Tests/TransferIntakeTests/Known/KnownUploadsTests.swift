@@ -9,8 +9,9 @@ import TransferTestSupport
 @testable import TransferIntake
 
 @Suite struct KnownUploadsTests {
-    /// The file that a client stored is gone, and another file has its number, so the client does not own that one. A
-    /// change that alters neither size nor time of modification, such as new permissions, leaves a file its owner.
+    /// The file that a client stored is gone, and another file has its number, so the client does not own the other
+    /// file. A change that alters neither size nor time of modification, such as new permissions, does not change the
+    /// owner of a file.
     @Test func aNumberThatWasGivenToAnother() throws {
         let directory = try TemporaryDirectory()
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
