@@ -61,7 +61,8 @@ import TransferTestSupport
         try other.openDatabase().close()
         remove()
         #expect(rename(other.path, fixture.path) == 0)
-        // Nor does the server write to the other ledger, which may lie beside the log of this one.
+        // The server does not write to the other ledger either: the log beside that file can belong to the removed
+        // ledger.
         for number in 2...3 { expectDamaged { try ledger.queue(LedgerFixture.mail(UInt64(number)), to: ["bob"]) } }
         expectDamaged { try ledger.inbox(of: "bob", after: 0, limit: 1) }
     }

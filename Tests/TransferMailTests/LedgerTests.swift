@@ -348,7 +348,8 @@ extension LedgerTests {
 // MARK: Limits
 
 extension LedgerTests {
-    /// Names without keys are free, so otherwise one client could use any number of them.
+    /// All senders without keys share half of a mailbox. Names without keys cost nothing, so one client could use any
+    /// number of them.
     @Test func sendersWithoutKeysShareAHalf() throws {
         let ledger = try fixture.open()
         let limits = MailLimits(count: 100, bytes: 100)

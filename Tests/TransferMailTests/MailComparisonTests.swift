@@ -34,7 +34,7 @@ import TransferTestSupport
             try #require(answers[0] == answers[1], "\(what)")
         }
 
-        /// Makes one random call to both.
+        /// Makes one random call to both kinds of records.
         func step() throws {
             moment += 1
             switch Int.random(in: 0..<16, using: &random) {
