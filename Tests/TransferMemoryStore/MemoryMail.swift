@@ -4,7 +4,7 @@ package import TransferPorts
 import TransferSystem
 
 /// Keeps mail in memory. Each call is one transaction under the lock of the mailboxes. Calls fail only after `close`.
-/// Each call counts totals anew.
+/// Each call computes the totals again.
 package final class MemoryMail: MailRecords {
     private let mailboxes: MemoryMailboxes
     private let clock: @Sendable () -> Int64

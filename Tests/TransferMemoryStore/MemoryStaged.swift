@@ -134,7 +134,7 @@ package final class MemoryStaged: StagedContent {
         }
     }
 
-    /// - Returns: whether it was open.
+    /// - Returns: whether the content was open.
     private func close() -> Bool {
         state.withLock { state in
             defer { state.isOpen = false }

@@ -120,7 +120,7 @@ package final class MemoryStore: ServerStore, RereadStore {
     ///   - abilities: the abilities that the store reports. It has all of them either way.
     ///   - records: records that are completed with each commit of changes. Only for tests without a quota in which no
     ///     other thread changes the store meanwhile.
-    ///   - clock: nanoseconds of a monotonic clock, which decides when the quota may be counted anew.
+    ///   - clock: nanoseconds of a monotonic clock, which decides when the quota may be counted again.
     /// - Throws: `busy` while another server uses the medium.
     package init(
         _ medium: MemoryMedium, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(),
@@ -156,7 +156,7 @@ package final class MemoryStore: ServerStore, RereadStore {
 
 // MARK: Room
 
-/// Holds the closure that makes room when it is missing.
+/// Holds the closure that makes room when a store has too little.
 final class RoomMakers: Sendable {
     private let body = Locked<(@Sendable (RoomNeed) -> Bool)?>(nil)
 

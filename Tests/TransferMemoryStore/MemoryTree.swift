@@ -207,7 +207,8 @@ extension MemoryTree {
         if let modified {
             nodes[number]?.modified = modified
             nodes[number]?.hasGivenTime = true
-            // As in a directory, where the modification time shows whether the content may have changed.
+            // A modification time that was set counts as a change, because it shows in a directory whether the content
+            // may have changed.
             nodes[number]?.revision = modified.seconds &* 1_000_000_000 &+ Int64(modified.nanoseconds)
         }
         if let owner = extra?.owner { nodes[number]?.extra.owner = owner }
