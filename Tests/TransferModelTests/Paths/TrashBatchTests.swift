@@ -12,7 +12,7 @@ import TransferModel
         for name in names { #expect(TrashBatch(name)?.name == name) }
     }
 
-    /// A clock may show any time.
+    /// The clock of a server can show any time.
     @Test(arguments: [Int64.min, -1, 0, .max]) func anyMomentHasAName(_ moment: Int64) {
         let batch = TrashBatch.begun(at: moment)
         #expect(TrashBatch(batch.name) == batch)
