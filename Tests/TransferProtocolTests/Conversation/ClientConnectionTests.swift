@@ -75,7 +75,7 @@ import TransferModel
 
     private static let refusal = UploadResult(id: .none, code: .malformedFrame, message: "No.")
 
-    /// Every message; those about an upload also with an ID that was not begun.
+    /// Every message. Messages about an upload occur also with an ID that was not begun.
     private static let messages: [Message] = [
         .hello(Hello(agent: "x")), .welcome(Welcome(unacknowledgedUploads: 9)), .ping(7), .pong(7),
         .goodbye(Goodbye(.shuttingDown)), .begin(Sample.begin),

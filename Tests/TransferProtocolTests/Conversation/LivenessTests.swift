@@ -77,13 +77,13 @@ import TransferProtocol
         liveness.expectAnswer(false, now: at(50))
         liveness.received(1, now: at(199))
         #expect(!givesUp(&liveness, at(200)))
-        // The peer is not given up either while this side reads no answers.
+        // While this side reads no answers, it does not give the peer up either.
         liveness.expectAnswer(true, now: at(200))
         liveness.pauseReading(true, now: at(210))
         #expect(!givesUp(&liveness, at(400)))
         liveness.pauseReading(false, now: at(400))
-        // The peer has owed an answer for ten seconds before the pause, and these still count: a peer can cause a
-        // pause.
+        // The ten seconds for which the peer had owed an answer before the pause still count. If they did not, a peer
+        // could cause pauses and never be given up.
         liveness.received(1, now: at(449))
         #expect(!givesUp(&liveness, at(449.9)))
         #expect(givesUp(&liveness, at(450)))

@@ -56,7 +56,7 @@ import TransferTestSupport
         for (ports, key) in [([], nil), ([0], nil), ([1, 0], nil), ([1], key)] as [([UInt16], [UInt8]?)] {
             #expect(DiscoveryAnswer(Self.nonce, instance: 0, keyDigest: key, ports: ports, name: name) == nil)
         }
-        // More ports are dropped.
+        // An answer has room for eight ports, and the others are dropped.
         let many = DiscoveryAnswer(Self.nonce, instance: 0, keyDigest: nil, ports: Array(1...20), name: name)
         #expect(many?.ports == Array(1...8))
     }
@@ -78,7 +78,8 @@ import TransferTestSupport
         #expect(throws: DiscoveryFault.wrongSize(193)) { try DiscoveryDatagram.decode((probe + [0])[...]) }
     }
 
-    /// Otherwise a later use of these bytes could be mistaken for a probe of this version.
+    /// A probe with any byte set after its header is refused: a later version that uses these bytes could otherwise be
+    /// mistaken for this version.
     @Test func nothingIsHiddenInAProbe() {
         let probe = DiscoveryDatagram.probe(with: Self.nonce)
         for index in DiscoveryDatagram.headerSize..<probe.count {

@@ -77,7 +77,7 @@ import TransferModel
     }
 
     @Test func pathsAreKeptByteByByte() throws {
-        // These are equal as Swift strings, but two names on the disk.
+        // These paths are equal as Swift strings, but stand for two names on the disk.
         for path in ["e\u{301}", "\u{E9}", "a/\u{301}b", "\u{FEFF}x", ""] {
             let body = Message.begin(Begin(id: Sample.id, path: path, size: nil)).body
             guard case .begin(let begin) = try Message.decode(.begin, unchecked: body) else { return }

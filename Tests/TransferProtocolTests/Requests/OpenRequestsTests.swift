@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferProtocol
 
 @Suite struct OpenRequestsTests {
-    /// Otherwise a client could send requests for a while, and then never again.
+    /// An answered request makes room for another one, so a client can send requests without end.
     @Test func whatIsAnsweredMakesRoom() throws {
         var requests = OpenRequests()
         let path = String(repeating: "a", count: 255)

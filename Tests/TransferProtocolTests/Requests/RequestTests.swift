@@ -200,8 +200,8 @@ import TransferModel
         #expect(codes == [nil, zlib, features.contains(.zstd) ? nil : .unexpectedFrame, hole])
     }
 
-    /// Otherwise the server could send unwanted content without end. The limit leaves room for the overhead of
-    /// compressed frames.
+    /// The client limits the data that a server may send for a file, because a server could otherwise send unwanted
+    /// content without end. The limit leaves room for the overhead of compressed frames.
     @Test func thereIsNoMoreDataThanTheFileHas() throws {
         var machine = ClientConnection(features: .files)
         _ = try machine.receive(.welcome(Welcome(features: .files)))
