@@ -45,7 +45,7 @@ import TransferKeys
         #expect(try Sample.opened(Sample.sealed(content), cut: 1) == content)
     }
 
-    /// A file that is cut anywhere is never taken for complete, and the opened bytes are the beginning of the content.
+    /// A file that is cut anywhere never counts as complete, and the opened bytes are the beginning of the content.
     @Test func everyTruncationIsNoticed() throws {
         let content = Sample.content(2 * Self.chunk + 100)
         let sealed = try Sample.sealed(content)
