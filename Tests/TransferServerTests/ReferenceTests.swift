@@ -33,7 +33,7 @@ import TransferTestSupport
         }
     }
 
-    /// Results by the status that HTTP gives them, without those of frames.
+    /// The results by their HTTP status, without the results of frames.
     @Test func statuses() {
         let failures = ResultCode.all.filter { code, _ in
             switch code.class {

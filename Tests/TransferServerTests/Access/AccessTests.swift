@@ -201,7 +201,7 @@ extension ServerTests {
                 client.send(Frames.hello + Frames.encoded(.begin(begin)))
                 try client.expectAccept()
                 _ = try lists.expel { _ in true }
-                // The server must ask for the access again before the client has sent all of this.
+                // The server must ask for the access again before the client has sent all of this content.
                 var code: ResultCode?
                 for _ in 0..<10_000 where code == nil {
                     client.send(Frames.data([1]))

@@ -14,7 +14,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 extension ServerTests {
-    /// Replacing files with the right to replace only one's own.
+    /// Clients replace files, and some may replace only their own.
     @Suite struct OwnershipTests {
         private let fixture: ScrubFixture
         private let lists: any AccessLists
@@ -57,7 +57,7 @@ extension ServerTests {
 
         // MARK: Without an owner
 
-        /// Uploads make neither links nor pipes, so these are the operator's.
+        /// Uploads make neither links nor pipes, so an operator has made these objects.
         @Test(arguments: ["link to a file", "link to nothing", "link to a directory", "pipe"])
         func linksAndPipesStay(_ name: String) async throws {
             symlink("a", fixture.path("link to a file"))
@@ -71,7 +71,7 @@ extension ServerTests {
                 #expect(try guest.codes(to: Self.replacing(name, [3])) == [.forbidden])
                 #expect(FileIdentity(Self.status(fixture.path(name))) == before)
                 #expect(server.content("a") == [1] && server.content("nothing") == nil)
-                // A client that may replace all files may replace these.
+                // A client that may replace all files may replace these objects.
                 #expect(try owner.codes(to: Self.replacing(name, [3])) == [.committed])
                 #expect(server.content(name) == [3])
             }

@@ -111,7 +111,8 @@ extension ServerTests {
             }
         }
 
-        /// The equivalent over HTTP, where requests wait in received bytes until the client reads the answers.
+        /// Clients ask without end over HTTP and read no answers. Their requests wait until they read, but not in a
+        /// buffer, and the server still reads from another client.
         @Test func readersOverHTTPThatDoNotReadKeepNoBuffer() async throws {
             try await servingHTTP { server in
                 let transport = server.server.core.transport
@@ -132,8 +133,8 @@ extension ServerTests {
         /// Uploads of one client stall behind a disk that does not answer, over more connections than there are
         /// buffers.
         ///
-        /// - Parameter withGreeting: whether the client sends them together with its greeting, before the server knows
-        ///   it.
+        /// - Parameter withGreeting: whether the client sends the uploads together with its greeting, before the server
+        ///   knows the client.
         @Test(arguments: [false, true]) func buffersForWhatIsReceived(withGreeting: Bool) async throws {
             try await serving { [busy, other] server in
                 let transport = server.server.core.transport

@@ -25,8 +25,8 @@ struct CrashRun: Sendable {
         disk.effects[..<end].compactMap { if case .note(let number) = $0 { notes[number] } else { nil } }
     }
 
-    /// Range of catalog states that the next server may find. A transaction is there as a whole or not at all, with all
-    /// earlier ones, and for certain once it or a later one was synced.
+    /// Range of catalog states that the next server may find. A transaction exists completely or not at all, and only
+    /// together with all earlier transactions. It certainly exists once it or a later transaction was synced.
     func catalogs(at end: Int, after death: Death) -> ClosedRange<Int> {
         var (oldest, newest) = (0, 0)
         for note in notes(at: end) {

@@ -79,8 +79,8 @@ struct CrashedDirectory {
         return visible
     }
 
-    /// Files have other inodes here. A file of the recorded size is taken for the version in the catalog: times may be
-    /// on the disk long before the content is.
+    /// Files have other inodes in the copy. A file of the recorded size counts as the version in the catalog: times may
+    /// be on the disk long before the content is.
     private static func write(
         _ catalog: ServerRecording.CatalogState, to store: String, _ run: CrashRun, _ state: DiskState
     ) throws {

@@ -66,7 +66,7 @@ final class ServerRecording: Sendable {
         return foundations
     }
 
-    /// Begins with the current directory, which is taken to be durable.
+    /// Begins with the current directory, which counts as durable.
     func start() {
         var recording = DiskRecording(of: directory)
         recording.entries = recording.entries.filter { !$0.key.name.hasPrefix(Catalog.fileName) }

@@ -189,8 +189,8 @@ extension ServerTests {
             #expect(message.contains(words), "\(message)")
         }
 
-        /// If the port for discovery is taken, a server that replaces another one starts without discovery, because the
-        /// clients that know it need it.
+        /// If the port for discovery is taken, a server that replaces another one starts without discovery: clients
+        /// that already know the server need no discovery.
         @Test func aRestartGoesOnWithout() async throws {
             let taken = try DatagramSocket(SocketAddress(.ipv4Loopback, port: 0))
             var options = try Self.options()

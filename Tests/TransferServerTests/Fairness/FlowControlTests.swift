@@ -21,8 +21,9 @@ extension ServerTests {
             try await TransferServerTests.serving(change, listen: [endpoint], in: directory, body)
         }
 
-        /// Each result repeats a long path, so thousands of results are more than the buffers hold, and so are
-        /// thousands of uploads: as many as a client may have without result.
+        /// A client sends as many uploads as it may have without a result, and reads no results. Both the uploads and
+        /// the results, which repeat a long path, are more than the buffers hold, so the server stops reading from the
+        /// client.
         @Test func whoDoesNotReadResultsIsNotReadEither() async throws {
             try await serving { server in
                 let path = String(repeating: "directory/", count: 90) + "file"

@@ -15,7 +15,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 /// The table in `docs/reference/limits.md` shows the numbers of the code. `TRANSFER_GOLDEN=write swift test --filter
-/// LimitsDocumentTests` writes them anew.
+/// LimitsDocumentTests` writes them again.
 @Suite struct LimitsDocumentTests {
     private static let name = "docs/reference/limits.md"
 

@@ -30,7 +30,7 @@ import TransferTestSupport
         #expect(taken == given, "seed \(seed)")
     }
 
-    /// Each short chunk would keep half a mebibyte for a few bytes.
+    /// Short chunks are copied and released: each chunk would otherwise keep half a mebibyte for a few bytes.
     @Test(arguments: [(100, 0), (16 << 10, 0), (20_000, 1)]) func shortChunksAreNotHeld(
         _ size: Int, held: Int
     ) {

@@ -8,8 +8,8 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Compares a server's answers to recorded bytes with recorded answers, byte for byte. `TRANSFER_GOLDEN=write swift
-    /// test --filter RecordedConversationTests` writes `Tests/golden/conversation.txt` anew. Its difference is then a
-    /// change of the protocol.
+    /// test --filter RecordedConversationTests` writes `Tests/golden/conversation.txt` again. A difference between the
+    /// old and the new file is a change of the protocol.
     @Suite struct RecordedConversationTests {
         private static let path =
             "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/golden/conversation.txt"

@@ -6,7 +6,7 @@ import TransferProtocol
 ///
 /// Fields that differ from run to run become zeros: the server's key, numbers, times, signatures and hashes of
 /// receipts, versions of files and times of their storage, times and permissions of directories. The checksum of a
-/// changed frame is computed anew if it was right before.
+/// changed frame is computed again if it was right before.
 struct RecordedFrame {
     private static let headerSize = 7
 

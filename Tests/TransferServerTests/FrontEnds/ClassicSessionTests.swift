@@ -160,7 +160,7 @@ import TransferTestSupport
         }
     }
 
-    /// An idle client gets no answer, which it could take for that of the next upload.
+    /// An idle client gets no answer, because it could consider this the answer to its next upload.
     @Test func anIdleClientIsClosedWithoutAWord() async throws {
         try await growingTimeout(from: 200) { milliseconds in
             try await serving(Self.sized, change: { $0.timeouts.idle = .milliseconds(milliseconds) }) { _, endpoint in

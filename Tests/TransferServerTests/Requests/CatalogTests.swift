@@ -99,7 +99,7 @@ extension ServerTests {
             }
         }
 
-        /// Within the life of a server its memory knows the upload.
+        /// As long as the server runs, it knows the upload from memory.
         @Test func anotherRunOfTheSameServerGetsAlreadyStored() async throws {
             try await serving { [id] server in
                 for (run, code) in [
@@ -177,7 +177,8 @@ extension ServerTests {
             }
         }
 
-        /// With another hash function the server cannot compare the content before it has received it.
+        /// If the client uses another hash function, the server cannot compare digests, so the client has to send the
+        /// content.
         @Test func anotherDigestIsANewUpload() async throws {
             try await afterRestart(of: [1]) { [id] server, _ in
                 let client = try server.greetedClient(run: Self.first)

@@ -245,7 +245,7 @@ extension ServerTests {
             }
         }
 
-        /// The content sent before a change of the file must not be taken for a part of the changed file.
+        /// The content sent before a change of the file must not count as a part of the changed file.
         @Test(.directoryOnly) func aFileThatChangesMeanwhileIsNotMixed() async throws {
             try await serving { server in
                 let size = 32 << 20

@@ -18,7 +18,7 @@ import TransferSystem
 
         func advance(_ nanoseconds: Int64) { state.withLock { $0.now += nanoseconds } }
 
-        /// Figures that contain the number of their look.
+        /// Figures that contain the number of the look that made them.
         func look(taking nanoseconds: Int64) -> StoreFigures.Figures {
             state.withLock { state in
                 state.now += nanoseconds

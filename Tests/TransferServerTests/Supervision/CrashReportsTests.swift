@@ -57,7 +57,7 @@ import TransferTestSupport
         try reports.keep(Self.report(1))
         let stamp = "2027-01-15T08-00-07Z"
         let odd = [
-            // As many bytes as a time has, in fewer characters.
+            // These names have as many bytes as a time, but fewer characters.
             String(repeating: "\u{661}", count: 10), String(repeating: "\u{1D7D8}", count: 5),
             String(repeating: "e\u{301}\u{327}", count: 4), "2027-01-15T08-00-\u{661}7",
         ]

@@ -56,14 +56,14 @@ enum StoreKind: String, CaseIterable, Sendable {
         return memory.medium
     }
 
-    /// Opens the records of uploads that a server with its store in `store` in the directory has made, as a program
-    /// beside the server does.
+    /// Opens the records of uploads as a program beside the server does. A server with the store `store` in the
+    /// directory has made them.
     func records(in directory: TemporaryDirectory) throws -> any UploadRecords {
         guard self == .directory else { return MemoryRecords(try MemoryInFolder.of(directory).uploads) }
         return Catalog(path: Catalog.path(in: directory.path("store")), isDurable: false) { _ in }
     }
 
-    /// Makes `store` in the directory, and the access lists of the servers that store there.
+    /// Makes `store` in the directory, and the access lists of the servers that store in it.
     func access(in directory: TemporaryDirectory) throws -> any AccessLists {
         guard self == .directory else { return try MemoryInFolder.of(directory).access }
         _ = mkdir(directory.path("store"), 0o755)

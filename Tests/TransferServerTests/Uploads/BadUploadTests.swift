@@ -137,7 +137,8 @@ extension ServerTests {
             }
         }
 
-        /// The size at the end can differ although the one at the beginning was right. The message names the wrong one.
+        /// The size at the end can be wrong although the size at the beginning was right. The message names the size at
+        /// the end.
         @Test func aWrongSizeAtTheEndIsNamed() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

@@ -41,8 +41,8 @@ extension ServerTests {
             }
         }
 
-        /// For a client that takes no answers the server makes no more than one turn's worth, and those of one lookup
-        /// step, however long their paths are.
+        /// If a client takes no answers, the server makes only the answers of one turn and those of one lookup step,
+        /// however long their paths are.
         @Test func longAnswersAreMadeInTurns() async throws {
             let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
             let ids = (1...128 as ClosedRange<UInt64>).map { UploadID(high: 3, low: $0) }
@@ -73,8 +73,8 @@ extension ServerTests {
             }
         }
 
-        /// The answers waiting for a client that reads nothing are bounded, and the client is given up like any silent
-        /// one.
+        /// The answers waiting for a client that reads nothing are bounded, and the server gives the client up like any
+        /// silent client.
         @Test func whoTakesNoAnswersIsGivenUp() async throws {
             let folder = Array(repeating: String(repeating: "a", count: 250), count: 15).joined(separator: "/")
             let ids = (1...UInt64(Limits.unacknowledgedUploads)).map { UploadID(high: 3, low: $0) }

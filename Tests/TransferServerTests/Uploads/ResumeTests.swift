@@ -156,8 +156,8 @@ extension ServerTests {
             }
         }
 
-        /// A server may have died after it had published the content and before it recorded that, or a client may ask
-        /// that only knows path, size and digest.
+        /// A server may have died after it had published the content and before it recorded that. Or a client asks that
+        /// knows only path, size and digest.
         @Test(arguments: ["big", "big-1"]) func whatIsStoredUnderTheNameIsNoProof(_ name: String) async throws {
             try await serving { server in
                 let client = try server.greetedClient()

@@ -78,7 +78,8 @@ extension ServerTests {
             #expect(entry.state == .committed && entry.id == upload.id && entry.digest == Frames.digest(Self.content))
         }
 
-        /// Otherwise a question of some sixty bytes would take a place, or all the free room.
+        /// An upload for which there is no room leaves no part. A question of some sixty bytes could otherwise take a
+        /// place, or all the free room.
         @Test func whatThereIsNoRoomForLeavesNothing() async throws {
             try await serving(in: directory) { server in
                 let client = try server.greetedClient()
@@ -96,7 +97,7 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 let frames = upload.inOnePart + upload.multipart(digestOf: Self.content.reversed())
                 #expect(try client.codes(2, to: frames) == [.staged, .digestMismatch])
-                // The connection of the client may stay open.
+                // The catalog forgets the upload while the client's connection is still open.
                 try server.waitUntil("the catalog forgets the upload") { isForgotten }
             }
         }

@@ -57,7 +57,7 @@ extension ServerTests {
                 #expect(server.parts.isEmpty)
                 #expect(try newer.codes(to: Array(part[100_000...])) == [.incomplete])
                 #expect(server.parts.isEmpty)
-                // The upload may be sent again.
+                // The server accepts the upload again.
                 #expect(try older.codes(2, to: upload.inOnePart + upload.multipart) == [.staged, .committed])
             }
         }

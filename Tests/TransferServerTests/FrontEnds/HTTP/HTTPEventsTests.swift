@@ -22,7 +22,7 @@ private final class Listener {
         text = String(decoding: try client.content() ?? [], as: UTF8.self)
     }
 
-    /// - Parameter progress: whether to skip all events except reports of progress, instead of these.
+    /// - Parameter progress: true to return only reports of progress; false to return only other events.
     /// - Returns: the next event; nil when the server has ended the stream.
     func next(progress: Bool = false) throws -> [String: String]? {
         while true {

@@ -44,7 +44,7 @@ extension ServerTests {
             }
         }
 
-        /// Two files of one form have the same name. Both may be acknowledged only if both are stored.
+        /// Two files of one form have the same name. The server must not acknowledge both unless it stores both.
         @Test func aFileOfTheSameFormIsNotReplaced() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)

@@ -2,7 +2,7 @@ import TransferTestSupport
 
 @testable import TransferServer
 
-/// Runs the body with a server that speaks HTTP on the port of its own protocol.
+/// Runs the body with a server that also accepts HTTP on the port for frames.
 func servingHTTP(
     in directory: TemporaryDirectory? = nil, _ change: (inout ServerConfiguration) -> Void = { _ in },
     _ body: @escaping @Sendable (TestServer) throws -> Void

@@ -151,7 +151,7 @@ extension ServerTests {
             }
         }
 
-        /// A client of an unknown version could take an interim response for the answer.
+        /// A client of an unknown version could consider an interim response the answer, so it gets none.
         @Test func whoSpeaksNoKnownVersionGetsNo104() async throws {
             try await servingHTTP { server in
                 let client = try HTTPClient(server)

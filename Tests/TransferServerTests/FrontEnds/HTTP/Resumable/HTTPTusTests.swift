@@ -59,7 +59,7 @@ extension ServerTests {
                 let address = try #require(made["location"])
                 #expect(address.hasPrefix("/.transfer/tus/") && made["upload-expires"] != nil)
                 var offset = 0
-                // Within a block, beyond its end, at its end, and the rest.
+                // The pieces end within a block, at its end, and beyond its end; the last piece is the rest.
                 for end in [1, 1000, 4 << 20, (4 << 20) + 5, 8 << 20, content.count] {
                     #expect(server.content("a/\u{E9}.bin") == nil)
                     let head = try Self.head(client, address)
@@ -299,7 +299,7 @@ extension ServerTests {
                 ] {
                     #expect(offer.head.fields.list("tus-extension").contains(part))
                 }
-                // For clients that cannot send other methods.
+                // The server accepts a PATCH as a POST, for clients that cannot send other methods.
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "1")] + Self.named("x"))["location"])
                 let answer = try client.ask(

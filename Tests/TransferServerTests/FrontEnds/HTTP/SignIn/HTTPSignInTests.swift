@@ -74,7 +74,8 @@ extension ServerTests {
             }
         }
 
-        /// Otherwise a page of another site could sign its visitors in under a name that the page's author controls.
+        /// A form on a page of another site cannot sign a browser in. Such a page could otherwise sign its visitors in
+        /// under a name that the page's author controls.
         @Test func pagesOfOthersSignNobodyIn() async throws {
             let (place, link) = (place, try place.link())
             try await place.serving { server in
