@@ -5,8 +5,8 @@ package import TransferTestSupport
 /// - Everything that a successful sync covers is there: all bytes of a file that were written before the sync, all
 ///   names in a directory that were given or removed before the sync; after a sync of the whole file system, all of
 ///   both.
-/// - Each other page of content may be there or not, in any order, and a page may be torn. The size may have grown
-///   without the content.
+/// - Each page of content that no sync covers may be there or not, in any order, and a page may be torn. The size may
+///   have grown without the content.
 /// - Each name in a directory means what it meant at the last sync that covers it, or anything that it has meant since,
 ///   whatever the state of other names and contents. A name switches from one file to another in one step.
 /// - Later syncs do not cover what a failed sync should have covered: only what is written again can become durable.
@@ -71,7 +71,8 @@ package struct CrashModel {
                 content.replacePending(offset..<offset + bytes.count)
             case (.write(file, let offset, let bytes), false): content.pending.append((offset, bytes))
             case (.truncate(file, let size), true): content.certain.resize(to: size)
-            // Where it adds nothing, this changes nothing.
+            // A pending truncation counts as a write without bytes. It extends a shorter file with zeros, and changes
+            // nothing in a longer one.
             case (.truncate(file, let size), false): content.pending.append((size, []))
             default: break
             }

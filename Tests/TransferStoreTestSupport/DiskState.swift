@@ -39,7 +39,7 @@ package struct DiskState {
                 let isOwn = isOwn || directory == recording.root && entry.name == RelativePath.reservedName
                 let below = path + "/" + rename(entry.name)
                 if let other = made[object]?.path {
-                    // A directory has one name at a time, so this one is a file.
+                    // A directory has one name at a time, so an object with several names is a file.
                     try system("link") { link(other, below) }
                     continue
                 }

@@ -36,8 +36,8 @@ package final class ScriptedDisk: Sendable {
         var isOn = false
         var recording: DiskRecording?
         var fault: Fault?
-        /// The name of the calls of which one fails, the number of those that are made before it, and the way in which
-        /// it fails.
+        /// The call that fails: the name of the calls in question, the number of them that are made before it, and the
+        /// way in which it fails.
         var failingSync: (name: String, wait: Int, kind: Fault.Kind)?
         var count = 0
         /// The names of calls that were made to fail.
