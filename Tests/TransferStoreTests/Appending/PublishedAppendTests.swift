@@ -125,7 +125,7 @@ import TransferTestSupport
         }
     }
 
-    /// A file that others have changed since belongs to them, and is not taken for the upload.
+    /// A file that others have changed since belongs to them, and does not count as the upload.
     @Test(arguments: 0..<4) func whatIsGoneIsGone(_ change: Int) throws {
         let content = Self.content()
         let first = try Self.fixture()

@@ -72,8 +72,8 @@ import TransferTestSupport
         #expect(error?.code == .invalidPath && fixture.visible == [])
     }
 
-    /// A sync of the store's own file system does not cover another one that is mounted below. The test is skipped
-    /// where mounting is not allowed.
+    /// A sync of the store's own file system does not cover another file system that is mounted below it. The test is
+    /// skipped where mounting is not allowed.
     @Test func attributesOnAnotherFileSystemAreSyncedThere() throws {
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), syncs: syncs)

@@ -154,8 +154,8 @@ import TransferTestSupport
         #expect(outcome.withLock { $0 } == false)
     }
 
-    /// If another process removes a directory and an upload makes it again, the directories below are new as well, and
-    /// what was known of the old ones no longer holds.
+    /// If another process removes a directory and an upload makes it again, the directories below it are new as well.
+    /// The store must forget what it knew about the removed directories.
     @Test func whatWasBelowOneThatWasRemoved() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
         try fixture.publish("a/b/c/1", .one)

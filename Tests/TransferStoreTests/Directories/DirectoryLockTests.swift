@@ -24,7 +24,7 @@ import TransferTestSupport
         #expect(second.holder?.hasPrefix("process \(getpid()) on ") == true)
         first.release()
         #expect(try second.take())
-        // A machine that has lost its lock and does not know.
+        // `first` stands for a machine that has lost its lock and does not know it yet.
         #expect(try !first.isHeld() && second.isHeld())
     }
 

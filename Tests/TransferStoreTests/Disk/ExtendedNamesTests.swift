@@ -8,7 +8,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Where the kernel has a call for it, the store finds out without opening a file whether it has extended attributes.
+/// If the kernel has a call for that, the store learns whether a file has extended attributes without opening the file.
 @Suite struct ExtendedNamesTests {
     private static let kept = ExtraAttributes.Extended(name: Array("user.x".utf8), value: [1, 0, 2])
 
@@ -50,7 +50,8 @@ import TransferTestSupport
         #expect(opened.withLock { $0 } == ["with"])
     }
 
-    /// A client that wants to keep attributes must not take unreadable attributes for missing ones.
+    /// If attributes cannot be read, a client that wants to keep attributes must not assume that there are no
+    /// attributes.
     @Test(arguments: [(E2BIG, true), (EACCES, true), (EOPNOTSUPP, false)])
     func whatCannotBeToldIsSaidToBe(_ refusal: Int32, _ isPartial: Bool) throws {
         guard keepsSome else { return }

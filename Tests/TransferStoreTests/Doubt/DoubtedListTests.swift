@@ -84,7 +84,7 @@ import TransferTestSupport
         fetches[0].doubt([a])
         fetches[1].doubt([b, c])
         #expect(Set(try #require(try shared().read())) == [a, b, c])
-        // The fetch that doubted `a` has made it again; the other fetch still doubts its own.
+        // The fetch that doubted `a` has made it again; the other fetch still doubts its own directory.
         fetches[0].trust(a)
         #expect(Set(try #require(try shared().read())) == [b, c])
         fetches[1].trust(c)

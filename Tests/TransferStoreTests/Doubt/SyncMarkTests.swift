@@ -106,7 +106,7 @@ import TransferTestSupport
             let isInDoubt = mark.isInDoubt(about: moment)
             answer.withLock { $0 = isInDoubt }
         }
-        // Until the thread sleeps, or has answered too early.
+        // Waits until the thread sleeps, or has answered too early.
         while answer.withLock({ $0 == nil }), !Self.sleeps(asker.load(ordering: .sequentiallyConsistent)) {
             sched_yield()
         }

@@ -30,7 +30,8 @@ import TransferTestSupport
         return script.count
     }
 
-    /// With one sync for the whole file system, only the workloads that are large enough to use it.
+    /// All workloads with a sync for each file. With one sync for the whole file system, only the workloads that are
+    /// large enough to use it.
     private static let cases: [(Workload, FileSystem)] =
         Workload.allCases.map { ($0, simpleDisk) } + [(.smallBatch, wholeDisk), (.newDirectories, wholeDisk)]
 

@@ -38,7 +38,7 @@ import TransferTestSupport
 
         private func isBelowAFile(_ path: String) -> Bool { files.keys.contains { path.hasPrefix($0 + "/") } }
 
-        /// For names that have at most one dot, and not as their first character.
+        /// The numbered name for a name that has at most one dot, which is not the first character.
         private func numbered(_ path: String, _ number: Int) -> String {
             let parts = path.split(separator: ".", omittingEmptySubsequences: false)
             return parts.count == 1 ? "\(path)-\(number)" : "\(parts[0])-\(number).\(parts[1])"

@@ -123,7 +123,7 @@ extension StoreFixture {
         let ends = upload.writes.map { start in upload.writes.filter { $0 > start }.min() ?? upload.content.count }
         for (start, end) in zip(upload.writes, ends) {
             var piece = Array(upload.content[start..<end])
-            // Except the last hole, to which no bytes are written.
+            // Holes first get other bytes, except the last hole, to which no bytes are written.
             for hole in upload.holes.dropLast() where hole.lowerBound >= start && hole.upperBound <= end {
                 piece.replaceSubrange(
                     hole.lowerBound - start..<hole.upperBound - start, with: [UInt8](repeating: 0xEE, count: hole.count)

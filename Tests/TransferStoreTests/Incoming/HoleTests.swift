@@ -12,11 +12,11 @@ import TransferTestSupport
 
 /// Holes read as zeros and use no space, whatever was written there before.
 @Suite struct HoleTests {
-    /// Not a multiple of any page size.
+    /// The size is not a multiple of any page size.
     private static let size = 3 << 20 | 4321
     private static let content = SplitMix64.bytes(seed: 5, size)
 
-    /// At the front, at the end, the whole file, within a page, across pages, and one page.
+    /// Ranges at the front, at the end, within a page and across pages; the whole file, and a single page.
     private static let ranges: [Range<Int>] = [
         0..<1_000_000, 2_000_000..<size, 0..<size, 5000..<6000, 4095..<1 << 20 | 1, 4096..<8192, size - 1..<size,
     ]
@@ -62,7 +62,7 @@ import TransferTestSupport
         return try fixture.store.resume(id: id, size: reserved ? UInt64(Self.size) : nil)
     }
 
-    /// On the file system that the tests run on, and in memory.
+    /// Whether the file is in memory; otherwise it is on the file system that the tests run on.
     private static let places = [true, false]
 
     private static func fixture(inMemory: Bool) throws -> StoreFixture {

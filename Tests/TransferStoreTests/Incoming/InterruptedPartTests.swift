@@ -67,7 +67,8 @@ import TransferTestSupport
         #expect(store.incoming.parts.load(ordering: .relaxed) == 0)
     }
 
-    /// The sync may have failed, which the kernel tells once; later syncs cover only what is written after that.
+    /// The sync may have failed, and the kernel reports a failure only once; later syncs cover only what is written
+    /// after that.
     @Test func itsBytesAreCopied() throws {
         let copied = Locked(UInt64(0))
         let disk = Disk(
@@ -128,7 +129,8 @@ import TransferTestSupport
         #expect(try survey(last.resume(id: id, size: nil)).count == 3)
     }
 
-    /// Its time was that of the client's file.
+    /// The part gets a new time when the server starts, because its time was that of the client's file, which can be
+    /// old.
     @Test func itExpiresFromTheRestartOn() throws {
         let (store, _) = try restarted()
         let now = Int(Timestamp.now.seconds)

@@ -56,7 +56,8 @@ import TransferTestSupport
         #expect(fixture.parts.isEmpty)
     }
 
-    /// Otherwise a request about an upload that is too large would fill the disk, or use up a part, for a week.
+    /// If there is no room for a part, no part stays. A request about an upload that is too large could otherwise fill
+    /// the disk, or use up a part, for a week.
     @Test(arguments: ["reserve", "examine"]) func aPartWithoutRoomLeavesNothing(call: String) throws {
         let script = ScriptedDisk()
         let fixture = try StoreFixture(

@@ -17,7 +17,7 @@ import TransferStoreTestSupport
         outcomes.count { if case .failure = $0 { true } else { false } }
     }
 
-    /// A batch does not keep so many directories open: it syncs the first while it makes others.
+    /// A batch keeps only a limited number of directories open: it syncs the first ones while it makes others.
     @Test func anEarlySyncOfNamesFailsAll() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
         let batch = try (0..<70).map { try fixture.publication("d\($0)/a", .one) }
@@ -27,7 +27,8 @@ import TransferStoreTestSupport
         #expect(script.failed == ["sync"])
     }
 
-    /// A batch does not keep so many existing files open either: it syncs the first while it compares others.
+    /// A batch keeps only a limited number of existing files open, too: it syncs the first ones while it compares
+    /// others.
     @Test func anEarlySyncOfOthersContentFailsAll() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
         for number in 0..<70 { try fixture.publish("\(number)", [UInt8(number)]) }

@@ -210,7 +210,8 @@ import TransferTestSupport
         #expect(try files.check(file, hasOtherNames: true, command, first) == nil)
     }
 
-    /// That another command was acknowledged for the same file does not free the file for the first command.
+    /// A file stays protected for the first command although a second command has found the same file and was
+    /// acknowledged.
     @Test func whatAnotherCommandHasFoundThereStays() throws {
         let (first, second) = (StoringCommand(id: 1), StoringCommand(id: 2))
         _ = try outcome("a", .one, first)

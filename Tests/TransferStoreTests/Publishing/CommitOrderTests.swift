@@ -57,7 +57,7 @@ import TransferTestSupport
         #expect(contents.map(\.0) == (isGroup ? [.fileSystem] : batch.map { _ in .content }))
         #expect(contents.allSatisfy { $0.1.isEmpty })
         let directories = events.dropFirst(contents.count)
-        // The root, for the directories that were made in it, and those directories.
+        // The batch syncs the directories that it made, and the root, which has their names.
         #expect(directories.map(\.0) == [Subject](repeating: .directory, count: 1 + min(2, count)))
         #expect(directories.allSatisfy { $0.1 == expected })
     }

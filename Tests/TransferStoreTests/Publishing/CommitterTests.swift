@@ -66,8 +66,8 @@ import TransferTestSupport
         #expect(Set(syncs.syncs) == Set(numbers.map { .file($0) }))
     }
 
-    /// An existing file or a directory can be on a file system that is mounted below, which the sync of this one does
-    /// not cover.
+    /// An existing file or a directory can be on a file system that is mounted below the store. A sync of the store's
+    /// file system does not cover it.
     @Test func manyThatAreElsewhere() throws {
         let elsewhere = try DirectoryHandle(path: "/proc", on: syncs.disk)
         let descriptors = here(Committer.groupSize) + [elsewhere.number]

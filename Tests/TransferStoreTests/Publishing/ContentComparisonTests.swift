@@ -31,11 +31,12 @@ import TransferTestSupport
         return content
     }
 
-    /// However many files have its size, an upload causes only a few times as many read bytes as it has itself.
+    /// However many files have the size of an upload, comparing them reads only a few times as many bytes as the upload
+    /// has.
     @Test(arguments: [0, size - 1]) func anUploadPaysForWhatIsRead(place: Int) throws {
         let (fixture, reads) = try fixture(60, differingAt: place)
         #expect(try fixture.publish("a", Self.content(200, differingAt: place)) == .committed("a-60"))
-        // The first page of each file, and as many bytes of the upload itself.
+        // The comparison reads the first page of each file, and as many bytes of the upload itself.
         #expect(reads.total <= 2 * (60 * (4 << 10) + 4 * Self.size))
     }
 

@@ -23,8 +23,8 @@ import TransferSystem
 
     private static let failure = SystemError(errno: EIO, call: "syncfs")
 
-    /// Runs `body` with a group whose first call ends when `count` callers have asked for one; the call fails if
-    /// `fails` is set.
+    /// Runs `body` with a group whose first call ends when `count` callers have asked for a call. The first call fails
+    /// if `fails` is set.
     private func withGroup(
         on disk: Disk, firstWaitsFor count: Int, thenFails fails: Bool = false, _ body: (GroupSync) -> Void
     ) {

@@ -52,7 +52,7 @@ import TransferTestSupport
         try Files.write(.one, to: fixture.path("a"))
         let before = syncs.syncs.count
         #expect(try fixture.publish("a", .one) == .alreadyStored("a"))
-        // The existing file, and the directory.
+        // The publication syncs the existing file and the directory.
         #expect(syncs.syncs.count == before + 2)
     }
 }

@@ -47,8 +47,8 @@ import TransferTestSupport
         #expect(quota.used == 99)
     }
 
-    /// Others may have removed files. Each count looks at every file, so counts are at least 10 s apart by the quota's
-    /// own clock.
+    /// A full quota counts the files again, because other programs may have removed some. Each count looks at every file,
+    /// so counts are at least 10 s apart by the quota's own clock.
     @Test func whatSeemsToBeFullIsCountedAnewAfterAWhile() throws {
         let now = Locked<Int64>(0)
         let stored = Locked<UInt64>(100)

@@ -181,7 +181,8 @@ import TransferTestSupport
         #expect(trash(other) == [])
     }
 
-    /// The outcome then does not say that the old file was kept.
+    /// A file that cannot be kept for these reasons is replaced all the same, and the outcome does not say that it was
+    /// kept.
     @Test(arguments: [EXDEV, ENAMETOOLONG]) func whatCannotBeKeptIsReplaced(_ code: Int32) throws {
         let (script, part) = (ScriptedDisk(), Self.part())
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
@@ -192,7 +193,8 @@ import TransferTestSupport
         #expect(trash(fixture) == [])
     }
 
-    /// Otherwise the content would be lost that the trash has to keep.
+    /// If there is no room for the name in the trash, the upload fails: the content that the trash has to keep would
+    /// otherwise be lost.
     @Test func whereThereIsNoRoomForTheNameNothingIsReplaced() throws {
         let (script, part) = (ScriptedDisk(), Self.part())
         let fixture = try StoreFixture(fileSystem: Self.disk, script: script, before: ["a": .one])
@@ -324,7 +326,7 @@ import TransferTestSupport
         let now = try #require(fixture.store.version(at: try RelativePath("a")))
         #expect(now != old)
         #expect(batch.touched == [TouchedFile(try RelativePath("a"), KeptFile.Versions(before: old, after: now))])
-        // Until the catalog has recorded the new version, a lookup takes it for the acknowledged file.
+        // Until the catalog has recorded the new version, a lookup treats it as the acknowledged file.
         #expect(fixture.store.isAboutToGiveWay(now, knownAs: old))
         withExtendedLifetime(batch) {}
         batch = PublishedBatch(outcomes: [])
