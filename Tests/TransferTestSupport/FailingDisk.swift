@@ -57,7 +57,7 @@ package final class FailingDisk {
     /// Gives the image room for the whole file system from now on.
     package func mend() -> Bool { Self.run("mount -o remount,size=1g \(room)") }
 
-    /// Mounts the file system anew, so that reads come from the medium. No process may have a file open on it.
+    /// Mounts the file system again, so that reads come from the medium. No process may have a file open on it.
     package func remount() -> Bool { Self.run("umount \(path)") && Self.run("mount -o loop \(image) \(path)") }
 
     private static func run(_ command: String) -> Bool {

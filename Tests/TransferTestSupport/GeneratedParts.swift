@@ -2,7 +2,7 @@ import Glibc
 
 /// Parts of a document that tests render from code. Each stands between `<!-- generated: NAME -->` and `<!-- end -->`.
 ///
-/// `TRANSFER_GOLDEN=write swift test --filter Reference` writes all of them anew; the difference then shows what
+/// `TRANSFER_GOLDEN=write swift test --filter Reference` writes all of them again; the difference then shows what
 /// readers will see.
 package enum GeneratedParts {
     /// Compares all generated parts of a document with what was rendered, or writes them.

@@ -1,8 +1,8 @@
 import Glibc
 import TransferSystem
 
-/// A thread for the blocking calls of a test. On Swift's own threads, one for each core, these calls would keep the
-/// tasks from running for which they wait.
+/// A thread for the blocking calls of a test. On Swift's own threads, one for each core, these calls would block the
+/// tasks that they wait for.
 package final class TestThread: Sendable {
     private final class Body: Sendable {
         let run: @Sendable () -> Void

@@ -63,7 +63,7 @@ package final class Child: Sendable {
     /// Waits until all processes have ended.
     ///
     /// - Returns: how the first process ended.
-    /// - Throws: if processes are left after that time. The error lists them and where they wait, and they are killed.
+    /// - Throws: if processes are left after `seconds`. The error lists them and where they wait, and they are killed.
     @discardableResult
     package func wait(seconds: Int = patience) throws(ChildLaunch.Failure) -> End {
         guard hasEnded(seconds: seconds) else {
