@@ -48,13 +48,13 @@ import TransferTestSupport
         try whole.end()
     }
 
-    /// A number may belong to another descriptor in this process, and both may be passed.
+    /// A number that a child gets can belong to another descriptor of this process, and both descriptors can be passed.
     @Test func aChildHasWhatItIsGiven() throws {
         var files: [Int32] = []
         defer { for file in files { close(file) } }
         for name in ["/dev/null", "/dev/zero"] {
             let file = open(name, O_RDONLY | O_CLOEXEC)
-            // Above the lifeline.
+            // The copy has a number above that of the lifeline.
             files += [file, fcntl(file, F_DUPFD_CLOEXEC, 20)]
         }
         let (first, second) = (files[1], files[3])
