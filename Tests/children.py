@@ -12,7 +12,7 @@ from pathlib import Path
 # longer than anything takes on a busy machine with one core.
 PATIENCE = 180.0
 
-# Popen itself restores these (`restore_signals`).
+# Popen itself restores these signals (`restore_signals`).
 _RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 # Bytes of a process's output to show.
@@ -78,7 +78,7 @@ def _describe(process: int) -> str:
         state = _read(task / "stat").rpartition(") ")[2][:1]
         where = f"state {state}, in {_read(task / 'wchan')}, system call {_read(task / 'syscall').strip()}"
         lines.append(f"  thread {task.name} {_read(task / 'comm').strip()!r}, {where}")
-        # Only root may read it.
+        # Only root may read the stack of a thread.
         lines += [f"    {line}" for line in _read(task / "stack").splitlines()]
     return "\n".join([*lines, _stacks(process)])
 
