@@ -16,7 +16,7 @@ from .server import Server
 from .store import Content, Missing, Store, now
 from .wires import header7, jsonline, messages, sized, tagged37, text
 
-# For names of clients that were never used before.
+# Numbers for the names of clients. Each is used once, so that the server does not know the name yet.
 _numbers = itertools.count(1)
 
 EVERY = ("sized", "header7", "tagged37", "text")

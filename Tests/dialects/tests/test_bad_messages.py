@@ -28,7 +28,7 @@ def _nested(depth: int, front: str = "[", back: str = "]") -> bytes:
     return f'{{"id":1,"text":"x","more":{front * depth}0{back * depth}}}'.encode()
 
 
-# Each is the body of a text.
+# Bodies of text messages, none of which the server accepts as a JSON object.
 _NO_OBJECTS = (
     b"{}}", b'{"id":1,"text":"x",}', b"{id:1}", b"{'id':1}", b'{"id":01,"text":"x"}',
     b'{"id":1,"text":"\xff"}', b'{"id":1,"text":"\xc0\xaf"}', b'{"id":1,"text":"\xed\xa0\x80"}',

@@ -71,7 +71,7 @@ class BadTagged37Tests(ServedCase):
                 self.assert_fault(word * (_SKIPPED // len(word) + 100))
 
     def test_messages_without_a_header(self) -> None:
-        """Such messages are skipped like all other bytes between messages."""
+        """The server skips messages without a header, like all other bytes between messages."""
         words = "behind them"
         with self.tagged37() as client:
             client.send(_JSON * 3)

@@ -18,7 +18,7 @@ class JSONLineTests(unittest.TestCase):
         self.addCleanup(self.peer.close)
 
         self._heard = bytearray()
-        # For large messages, because a socket holds little unread data.
+        # A thread reads what the client sends, because a socket holds less than a large message.
         self._hearing = threading.Thread(target=self._hear, daemon=True)
 
     def _hear(self) -> None:
