@@ -21,7 +21,7 @@ from .mutant import Mutant
 from .options import PROJECT
 from .placing import PlacingError
 
-# The mutants of the list that break such a promise.
+# The mutants of the list that break a promise about data and crashes.
 _HOLES = (
     *(1, 4, 7, 9, 21, 22, 23, 29, 31, 40, 51, 58, 59, 60, 68, 75, 76, 77, 78, 80, 81, 82),
     *(101, 102, 104, 107, 108, 110, 111, 116, 117, 118, 123, 126, 127, 128, 131, 138, 140),
