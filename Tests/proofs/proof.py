@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-# Seconds after which a command is ended. None takes that long, and one that hangs would block the others.
+# Seconds after which a command is ended. No command takes that long, and a command that hangs would block the
+# others.
 LIMIT = 4 * 3600.0
 
 # The control sequences that change colours on a terminal.
@@ -156,7 +157,7 @@ class Proof:
 
 
 def one_after_the_other(items: Callable[[Progress, str, Settings], Sequence[Item]]) -> Next:
-    """For a proof whose items are known when it begins."""
+    """The function `Next` of a proof whose items are all known when it begins."""
     return lambda progress, older, settings: next(
         (item for item in items(progress, older, settings) if not progress.has(item.name)), None
     )
