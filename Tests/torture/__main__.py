@@ -349,7 +349,7 @@ class Torture:
             try:
                 self._deliveries.prepare()
             except OSError:
-                # The rounds with power cuts have already reported this.
+                # The rounds with power cuts have already reported this error.
                 self._deliveries.close()
                 shutil.rmtree(directory)
                 self._deliveries = None

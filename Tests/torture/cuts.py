@@ -21,7 +21,8 @@ from .sources import Sources
 from .tally import Tally
 from .work import Work
 
-# Options of mount(8), by kind. Some switch off the help that a file system gives to careless programs.
+# Options of mount(8), by kind of file system. Some options switch off the help that a file system gives to careless
+# programs.
 OPTIONS = {
     "ext4": ["", "noauto_da_alloc", "data=writeback,noauto_da_alloc"],
     "xfs": [""],
@@ -40,8 +41,8 @@ _STREAM_STATUSES = (0, 1, 3)
 
 # ID of the kernel's run, which changes with a power cut.
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
-# A new mount namespace keeps disks mounted that others unmount meanwhile, so the process unmounts all loop devices
-# except its own.
+# A new mount namespace keeps the mounts of all disks, even of disks that other processes unmount later. Therefore the
+# process unmounts all loop devices except its own.
 _WITH_BOOT_ID = f"""
 mount --bind "$0" {_BOOT_ID} || exit
 disk=$1
@@ -90,7 +91,7 @@ class Cuts:
     follows: bool
     # Power cuts while the set is pushed. One more follows when everything is acknowledged.
     moments: tuple[Moment, ...]
-    # For each of these, a second cut while the same command is repeated, or None.
+    # For each of these moments, a second cut while the same command is repeated, or None.
     again: tuple[Moment | None, ...]
     # Whether the catalog is verified before the server starts, instead of while it runs.
     scrubs_first: bool

@@ -18,7 +18,7 @@ from .program import Broken, Client, Run, Server, free_port
 from .sources import Sources
 from .tally import Tally
 
-# The limits of the other rounds.
+# The same limits for a server as in history.py.
 _MOST_MEMORY = 128 * content.MIB
 _SPARE_DESCRIPTORS = 8
 

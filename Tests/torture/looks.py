@@ -128,7 +128,7 @@ def differences(source: Look, target: Look) -> list[str]:
 
 
 def torn(before: Look, now: Look, source: Look) -> list[str]:
-    """One sentence for each path that is neither in its old state nor in that of `source` during a sync."""
+    """One sentence for each path that during a sync is neither in its old state nor in its state in `source`."""
     problems = []
     for path, entry in now.items():
         if entry.key not in {look[path].key for look in (before, source) if path in look}:

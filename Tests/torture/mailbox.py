@@ -17,7 +17,7 @@ _OPEN = ("queued", "fetched")
 
 
 def lines(output: bytes) -> list[dict[str, object]]:
-    """The objects that a client has printed, which may have been killed while it wrote the last one."""
+    """The objects that a client has printed. The client may have been killed while it wrote the last one."""
     return objects(output)
 
 
@@ -56,7 +56,7 @@ class Mailbox:
         self._received: set[tuple[str, str]] = set()
         # Name and digest of promised files that the recipient has declined.
         self._declined: set[tuple[str, str]] = set()
-        # This harness's digest of a content, by the program's digest.
+        # Maps the digest that the program under test reports for a content to the digest that this harness has computed.
         self._digests: dict[str, str] = {}
         # The reported path of each delivery.
         self._places: dict[str, str] = {}

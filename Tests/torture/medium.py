@@ -25,7 +25,7 @@ class Medium:
 
     @staticmethod
     def missing() -> dict[str, str]:
-        """Why file systems are unavailable, by kind. Available kinds are not in the result."""
+        """The reason why a file system is unavailable, by kind; without available kinds."""
         return mounts.missing()
 
     @staticmethod

@@ -30,7 +30,7 @@ ENVIRONMENT = {**os.environ, "PATH": _PATH, "LC_ALL": "C"}
 
 
 def missing(*also: str) -> dict[str, str]:
-    """Why file systems are unavailable, by kind. Available kinds are not in the result. `also` names further kinds that
+    """The reason why a file system is unavailable, by kind; without available kinds. `also` names further kinds that
     are needed."""
     if os.geteuid() != 0:
         return {kind: "not root" for kind in MAKERS}
@@ -64,7 +64,8 @@ class Mounts:
 
     def add(self, source: str, place: Path, *options: str) -> None:
         """Mounts a file system. Raises OSError if that is not allowed."""
-        # Recorded first: after an interruption, one unmount too many is better than one too few.
+        # The place is recorded before the mount: after an interruption, one unmount too many is better than one too
+        # few.
         self._places.append(place)
         run("mount", *options, source, str(place))
 

@@ -43,7 +43,7 @@ class PowerDisk:
 
     @staticmethod
     def missing() -> dict[str, str]:
-        """Why the disk is unavailable, by kind of the inner file system. Available kinds are not in the result."""
+        """The reason why the disk is unavailable, by kind of the inner file system; without available kinds."""
         return mounts.missing("xfs")
 
     @staticmethod

@@ -154,7 +154,8 @@ class Server:
         self._drop_torn_line()
 
     def _drop_torn_line(self) -> None:
-        """A kill cuts off a write, and the next server's first line would follow in the same line of the log."""
+        """Removes an incomplete last line. A kill can cut off a write, and the first line of the next server would
+        continue that line of the log."""
         with self.log.open("r+b") as log:
             written = log.read()
             log.truncate(written.rfind(b"\n") + 1)

@@ -22,7 +22,7 @@ from .program import Broken, Client, Run, Server, free_port
 from .tally import Tally
 from .trees import Grove
 
-# The limits of the other rounds.
+# The same limits for a server as in history.py.
 _MOST_MEMORY = 128 * content.MIB
 _SPARE_DESCRIPTORS = 8
 

@@ -118,7 +118,7 @@ class Grove:
         self._make_link(self._free(self._somewhere()))
 
     def _link_hard(self) -> None:
-        """Adds a hard link to a file, which may have several already."""
+        """Adds a hard link to a file. The file can have several already."""
         if files := self._files:
             path = self._free(self._somewhere())
             os.link(self.directory / self._source.choice(files), self.directory / path)
@@ -241,7 +241,7 @@ class Grove:
 
 
 def _keeps_attributes(directory: Path) -> bool:
-    """Whether files there can have extended attributes of users."""
+    """Whether files in the directory can have extended attributes of users."""
     try:
         os.setxattr(directory, "user.note", b"")
         os.removexattr(directory, "user.note")

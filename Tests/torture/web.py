@@ -18,7 +18,7 @@ from .ledger import Stored
 from .program import Broken, Server, free_port
 from .tally import Tally
 
-# The limit of the other rounds.
+# The same limit for a server as in history.py.
 _SPARE_DESCRIPTORS = 8
 
 # Maximum size of an upload, and sizes of the content of one request.
