@@ -30,11 +30,12 @@ import children  # noqa: E402
 
 children.have_default_signals()
 
-# Seconds for which a file must rest before it is sent.
+# Seconds for which a file must stay unchanged before it is sent.
 SETTLE = 0.4
-# The watch may take a writer that pauses for longer as finished.
+# A longer pause of a writer can make the watch consider the file complete.
 LONGEST_PAUSE = SETTLE / 2
-# Seconds to wait for the remaining files after the last change. A refused file rests for 30 seconds and more.
+# Seconds to wait for the remaining files after the last change. The watch tries a refused file again after 30 seconds
+# or more.
 PATIENCE = 120.0
 MODES = ("stays", "removed", "moved")
 TEMPORARY = ".part"
@@ -159,7 +160,8 @@ class Folder:
         self.pause = pause
         # The digest state of each file, which is continued when the file grows.
         self.live: dict[str, hashlib.blake2b] = {}
-        # Digests of contents that the watch removed before this program did. All other digests are of contents, too.
+        # Digests of the contents that the watch removed before this program did. `whole` and `late` have digests of
+        # contents, too.
         self.taken: set[bytes] = set()
         # Digests of every content that was ever complete.
         self.whole: set[bytes] = set()
@@ -276,7 +278,7 @@ class Folder:
 
     def remove_folder(self) -> None:
         name = self.dice.choice(("a", "moved0", "moved1", "moved2", "moved3"))
-        # It is unknown which of these files the watch had removed.
+        # The watch may have removed some of the folder's files already, and this program does not know which.
         self.live = {key: value for key, value in self.live.items() if not key.startswith(f"{name}/")}
         for path in (self.path / name).rglob("*"):
             if path.is_file():
