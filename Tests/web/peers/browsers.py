@@ -35,7 +35,7 @@ class Browser(ABC):
 
     @abstractmethod
     def run(self, script: str, *arguments: object) -> Any:
-        """Runs a function in the page, which may be asynchronous."""
+        """Runs a function in the page. The function may be asynchronous."""
 
     @abstractmethod
     def find(self, selector: str) -> str:
