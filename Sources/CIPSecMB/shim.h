@@ -21,12 +21,13 @@ enum {
     cipsecmb_nonce_size = 12,
     cipsecmb_tag_size = 16,
     cipsecmb_longest_associated = 64,
-    // Memory for the library's structures, and the limit up to which it may use it.
+    // Bytes of memory that this file gives the library for an expanded key and for a context, and the bytes of each
+    // that the library may use.
     cipsecmb_key_room = 2048,
     cipsecmb_key_limit = 1536,
     cipsecmb_context_room = 256,
     cipsecmb_context_limit = 192,
-    // Expanded keys that each thread keeps, 64 KiB of them.
+    // Number of expanded keys that each thread keeps; together they take about 64 KiB.
     cipsecmb_slot_count = 32,
 };
 
@@ -36,7 +37,7 @@ typedef void (*cipsecmb_crypt)(const void *key, void *context, uint8_t *output, 
                                uint64_t tag_count);
 
 struct cipsecmb_library {
-    // Three numbers in the lowest three bytes, the first one in the highest of these.
+    // The version, with one byte for each number: 0x010500 is 1.5.0.
     unsigned version;
     cipsecmb_expand expand;
     cipsecmb_crypt encrypt;
@@ -62,12 +63,12 @@ struct cipsecmb_library {
 // library's expanded form is some eighty times as large, and is computed again when it is needed.
 struct cipsecmb_cipher {
     const struct cipsecmb_library *library;
-    // Serial number of the key among all that this process has set; 0 without a key.
+    // Serial number of the key: this process numbers all keys that it sets, from 1. 0 without a key.
     uint64_t serial;
     uint8_t key[cipsecmb_key_size];
     bool is_encrypting;
     bool has_nonce;
-    // The content was processed, so that its tag is known.
+    // Whether the content was processed, so that its tag is known.
     bool is_through;
     uint8_t nonce[cipsecmb_nonce_size];
     uint8_t associated[cipsecmb_longest_associated];
@@ -98,8 +99,8 @@ static void cipsecmb_make_key(void) {
     cipsecmb_has_slots_key = pthread_key_create(&cipsecmb_slots_key, cipsecmb_free_slots) == 0;
 }
 
-// The expanded keys that this thread used last, freed when it ends; NULL without memory. Serials are unique, so that no
-// key is taken for another one.
+// The expanded keys that this thread used last, which are freed when the thread ends; NULL without memory. Serials are
+// unique, so that no key is confused with another one.
 static struct cipsecmb_slot *cipsecmb_slots(bool makes) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (pthread_once(&once, cipsecmb_make_key) != 0 || !cipsecmb_has_slots_key) return NULL;
@@ -112,15 +113,15 @@ static struct cipsecmb_slot *cipsecmb_slots(bool makes) {
     return NULL;
 }
 
-// Erases a key that is no longer used, if this thread has its expanded form. On another thread that stays until its
-// slot is reused or the thread ends.
+// Erases the expanded form of a key that is no longer used, if this thread has it. An expanded form on another thread
+// stays until its slot is reused or that thread ends.
 static void cipsecmb_forget(uint64_t serial) {
     struct cipsecmb_slot *slots = serial ? cipsecmb_slots(false) : NULL;
     struct cipsecmb_slot *slot = slots ? &slots[serial % cipsecmb_slot_count] : NULL;
     if (slot && slot->serial == serial) OPENSSL_cleanse(slot, sizeof *slot);
 }
 
-// Returns the expanded key; NULL without memory.
+// Returns the expanded key; NULL if there is no memory for it.
 static const uint8_t *cipsecmb_expanded(const struct cipsecmb_cipher *cipher) {
     struct cipsecmb_slot *slots = cipsecmb_slots(true);
     if (!slots) return NULL;
@@ -159,7 +160,7 @@ static int cipsecmb_set_params(void *pointer, const OSSL_PARAM parameters[]) {
     size_t size = 0;
     if (nonce && (!OSSL_PARAM_get_size_t(nonce, &size) || size != cipsecmb_nonce_size)) return 0;
     if (!tag) return 1;
-    // Without data this sets only the size, which is fixed.
+    // Without data, the parameter sets only the size of the tag, which is fixed.
     if (tag->data_size != cipsecmb_tag_size) return 0;
     if (tag->data) memcpy(cipher->expected, tag->data, cipsecmb_tag_size);
     return 1;
@@ -209,7 +210,7 @@ static int cipsecmb_update(void *pointer, unsigned char *output, size_t *written
     cipsecmb_crypt crypt = cipher->is_encrypting ? cipher->library->encrypt : cipher->library->decrypt;
     const uint8_t *key = cipsecmb_expanded(cipher);
     if (!key) return 0;
-    // Used only inside the call.
+    // The library uses the context only during the call.
     _Alignas(64) uint8_t context[cipsecmb_context_room];
     crypt(key, context, output, input, count, cipher->nonce, cipher->associated,
           cipher->associated_count, cipher->tag, cipsecmb_tag_size);
@@ -337,7 +338,8 @@ static inline bool cipsecmb_is_filled(const uint8_t *bytes, size_t start, size_t
 
 enum { cipsecmb_trial_room = 16384 };
 
-// Whether the library stays inside its limits: it gets far more memory than later, filled with `value`.
+// Whether the library writes only within the limits. For this test it gets far more memory than later, filled with
+// `value`, and bytes beyond the limits must keep that value.
 static inline bool cipsecmb_keeps_limits(const struct cipsecmb_library *library, uint8_t value) {
     uint8_t *memory = aligned_alloc(64, 2 * cipsecmb_trial_room);
     if (!memory) return false;
@@ -393,8 +395,8 @@ static inline bool cipsecmb_run(struct cipsecmb_cipher *cipher, bool is_encrypti
     return true;
 }
 
-// Whether the library's results equal OpenSSL's, in place and not, whether it writes nothing beyond them, and refuses a
-// tag with one wrong bit. `memory` has room for four times the content and 64 bytes.
+// Whether the library gives the same results as OpenSSL, whether the output replaces the input or not, writes no bytes
+// beyond them, and refuses a tag with one wrong bit. `memory` has room for four times the content and 64 bytes.
 static inline bool cipsecmb_answers(const struct cipsecmb_library *library, const EVP_CIPHER *method,
                                     struct cipsecmb_message message, uint8_t *memory) {
     enum { guard = 64 - cipsecmb_tag_size };
@@ -415,7 +417,7 @@ static inline bool cipsecmb_answers(const struct cipsecmb_library *library, cons
     return answers;
 }
 
-// The library that OpenSSL uses; not changed afterwards.
+// The library that OpenSSL uses. It does not change after `cipsecmb_load`.
 static struct cipsecmb_library cipsecmb_used = {0};
 
 static int cipsecmb_start(const OSSL_CORE_HANDLE *core, const OSSL_DISPATCH *offered, const OSSL_DISPATCH **functions,

@@ -2,8 +2,9 @@
 #define TRANSFER_CISAL_SHIM_H
 
 // The functions of ISA-L for deflating and inflating, from a shared library opened at run time: Debian has no static
-// one, and the program must start, and as fast, where ISA-L is missing. Its header is needed only for the layouts of
-// structures. Without it nothing can be opened, and all functions here are stubs.
+// one, and the program must start, equally fast, on machines without ISA-L. The library's header is needed only for the
+// layouts of structures. If this file is compiled without the header, no library can be opened, and all functions here
+// are stubs.
 //
 // Only on x86-64: on AArch64, 2.30 (Debian 12) reads beyond the end of the input of Adler-32 (fixed in 2.31), and
 // releases before 2.32 may refuse intact streams (github.com/intel/isa-l, issue 316).
@@ -56,7 +57,8 @@ static inline bool cisal_open(const char *path, struct cisal_library *library) {
     *(void **)&library->inflate_init = dlsym(handle, "isal_inflate_init");
     *(void **)&library->inflate_reset = dlsym(handle, "isal_inflate_reset");
     *(void **)&library->inflate = dlsym(handle, "isal_inflate");
-    // Not called, but 2.30 has it and older releases, whose layouts may differ, do not.
+    // This function is not called, but shows the release: 2.30 has it, and older releases, whose layouts may differ,
+    // lack it.
     void *since_2_30 = dlsym(handle, "isal_deflate_process_dict");
     if (library->deflate_init && library->deflate_reset && library->deflate && library->inflate_init &&
         library->inflate_reset && library->inflate && since_2_30) {
@@ -72,8 +74,8 @@ static inline void cisal_clear_upper_halves(void) {
     if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroupper" ::: "memory");
 }
 
-// The buffer of a level besides the stream, as large as ISA-L proposes: smaller ones make shorter blocks, which costs
-// up to 5% of the speed on text and 40% on incompressible bytes.
+// Bytes of the buffer that a level needs besides the stream, as many as ISA-L proposes: smaller buffers make shorter
+// blocks, which costs up to 5% of the speed on text and 40% on incompressible bytes.
 static inline uint32_t cisal_level_buffer_size(uint32_t level) {
     if (level == 1) return ISAL_DEF_LVL1_DEFAULT;
     return level == 2 ? ISAL_DEF_LVL2_DEFAULT : ISAL_DEF_LVL3_DEFAULT;
@@ -111,7 +113,7 @@ static inline bool cisal_deflate_keeps_limits(const void *memory, uint32_t level
     return cisal_is_spared(spare) && cisal_is_spared(spare + cisal_spare + cisal_level_buffer_size(level));
 }
 
-// Deflates all of `input` into one whole stream. Returns its length, 0 if it does not fit.
+// Deflates all of `input` into one whole stream. Returns the length of the stream, or 0 if it does not fit.
 static inline uint32_t cisal_deflate(
     struct cisal_library library, void *memory, uint32_t level, const void *input, uint32_t input_count, void *output,
     uint32_t output_count) {
@@ -171,9 +173,9 @@ static inline struct cisal_step cisal_inflate(
     // ISA-L forgets that the stream needs a preset dictionary if the input ends inside the dictionary's checksum.
     bool wants_dictionary = state->block_state == ISAL_ZLIB_DICT;
     bool is_complete = state->block_state == ISAL_BLOCK_FINISH;
-    // ISA-L reads input in words, so that it may hold bytes after the stream.
+    // ISA-L reads input in words, so its state can hold bytes that follow the stream.
     bool has_more = is_complete && state->read_in_length >= 8;
-    // Its counts are invalid then: avail_in can be below zero.
+    // In these cases ISA-L's counts are invalid: avail_in can be below zero.
     if (is_damaged || wants_dictionary || has_more || state->avail_in > input_count || state->avail_out > output_count)
         return (struct cisal_step){.is_corrupt = true};
     return (struct cisal_step){

@@ -1,9 +1,10 @@
 #ifndef TRANSFER_CLINUX_CRASH_H
 #define TRANSFER_CLINUX_CRASH_H
 
-// The report that a process writes when a signal is about to end it: which signal, where, and the backtrace. In C,
-// because a signal handler may do almost nothing (signal-safety(7)): no allocation, no lock, no Swift. Every step is a
-// system call on numbers and memory of its own, so that a damaged heap or lock does not matter.
+// The report that a process writes when a signal is about to end it: the signal, the place in the code, and the
+// backtrace. It is written in C, because a signal handler may do almost nothing (signal-safety(7)): no allocation, no
+// lock, no Swift. Each step is a system call that uses only numbers and the handler's own memory, so a damaged heap or
+// a held lock does not matter.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
-// Most frames to write: a recursion that used the whole stack has millions.
+// The most frames to write: a recursion that used up the whole stack has millions.
 enum { clinux_crash_frames = 128, clinux_crash_stack_size = 64 << 10 };
 
 static int clinux_crash_output = -1;
@@ -53,8 +54,9 @@ static inline void clinux_crash_address(uint64_t address) {
     clinux_crash_number(address, 16);
 }
 
-// Reads two words of this process's memory; 0 if they cannot be read, where a plain access would be another fault. The
-// kernel reports that when it should write them to a pipe; containers often forbid process_vm_readv(2).
+// Reads two words of this process's memory; returns 0 if they cannot be read, where a plain access would be another
+// fault. They are copied through a pipe: write(2) fails if it cannot read the memory, and containers often forbid
+// process_vm_readv(2).
 static inline int clinux_crash_peek(uint64_t address, uint64_t words[2]) {
     return syscall(SYS_write, clinux_crash_pipe[1], (const void *)(uintptr_t)address, 16) == 16
         && syscall(SYS_read, clinux_crash_pipe[0], words, 16) == 16;
@@ -89,7 +91,8 @@ static inline void clinux_crash_walk(uint64_t counter, uint64_t frame) {
     }
 }
 
-// Writes the lines of /proc/self/maps about code, with which addresses can be found in the files.
+// Writes the lines of /proc/self/maps about executable memory, by which the addresses of the backtrace can be found in
+// the program's files.
 static inline void clinux_crash_maps(void) {
     int maps = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (maps < 0) return;
@@ -130,13 +133,14 @@ static inline void clinux_crash_report(int number, const siginfo_t *info, const 
     clinux_crash_maps();
 }
 
-// All signals are blocked in here, so that a fault of the handler ends the process at once. If several threads fail
-// together, one writes and the others wait for the end.
+// All signals are blocked during the handler, so that a fault in it ends the process at once. If several threads fail
+// together, one writes the report, and the others wait for the end of the process.
 static inline void clinux_crash_on_signal(int number, siginfo_t *info, void *context) {
     if (__atomic_exchange_n(&clinux_crash_begun, 1, __ATOMIC_ACQ_REL) != 0)
         for (;;) pause();
     clinux_crash_report(number, info, (const ucontext_t *)context);
-    // As without a handler: the parent process sees the signal, and the kernel writes the core.
+    // The process ends as it does without a handler: the parent process sees the signal, and the kernel writes a core
+    // dump.
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(number, &plain, NULL);
     sigset_t set;
@@ -167,7 +171,7 @@ static inline int clinux_crash_prepare(int output) {
     return clinux_crash_prepare_thread();
 }
 
-// Makes anonymous memory of so many bytes for a report. Writers cannot enlarge it (memfd_create(2)).
+// Makes an anonymous memory file of `size` bytes for a report. Writers cannot enlarge it (memfd_create(2)).
 static inline int clinux_crash_file(size_t size) {
     int file = (int)syscall(SYS_memfd_create, "transfer-crash", 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
     if (file < 0) return -1;

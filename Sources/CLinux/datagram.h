@@ -12,7 +12,7 @@
 struct clinux_arrival {
     struct sockaddr_storage source;
     socklen_t source_length;
-    // The destination in the datagram, and the local address that received it, which is unknown for IPv6.
+    // The destination in the IP header, and the local address that received the datagram, which is unknown for IPv6.
     unsigned char destination[16];
     unsigned char local[16];
     // Interface index; 0 if the kernel doesn't report it.
@@ -23,8 +23,8 @@ struct clinux_arrival {
     int32_t traffic_class;
 };
 
-// From linux/in.h and linux/in6.h. The C library's <netinet/in.h> has them as well, but would make its types, which
-// every target uses, types of this module.
+// Constants of linux/in.h and linux/in6.h. The C library's <netinet/in.h> has them as well, but if it were included
+// here, its types, which every target uses, would become types of this module.
 enum {
     clinux_ip = 0,
     clinux_ip_tos = 1,

@@ -30,8 +30,8 @@
 // ID of the mount through which a file or directory was opened (statx(2), STATX_MNT_ID, Linux 5.8); 0 if the kernel
 // doesn't say.
 static inline uint64_t clinux_mount_id(int fd) {
-    // struct statx has 256 bytes, with stx_mask at 0 and stx_mnt_id at 144. Its header cannot be included together with
-    // Glibc's.
+    // struct statx has 256 bytes, with stx_mask at 0 and stx_mnt_id at 144. The header that defines it cannot be
+    // included together with Glibc's.
     unsigned char status[256];
     uint32_t mask;
     uint64_t id;
@@ -56,7 +56,8 @@ static inline int clinux_renameat2(int from, const char *old, int to, const char
     return (int)syscall(SYS_renameat2, from, old, to, name, flags);
 }
 
-// From linux/fs.h, bits/fcntl-linux.h and bits/stat.h, where the plain names need _GNU_SOURCE or are compound macros.
+// Constants of linux/fs.h, bits/fcntl-linux.h and bits/stat.h; the original names need _GNU_SOURCE, or are macros that
+// Swift cannot import.
 static const unsigned clinux_rename_noreplace = 1;
 // RENAME_EXCHANGE, from the same header.
 static const unsigned clinux_rename_exchange = 2;
@@ -75,13 +76,13 @@ static inline int clinux_fallocate(int fd, int mode, off_t offset, off_t length)
     return (int)syscall(SYS_fallocate, fd, mode, offset, length);
 }
 
-// xattr(7); the Glibc module leaves sys/xattr.h out.
 /* ioctl_ficlonerange(2): lets a file share all content of another one, where the file system can. */
 static inline int clinux_clone(int file, int source) {
     /* FICLONE of linux/fs.h, which cannot be included beside sys/mount.h. */
     return ioctl(file, _IOW(0x94, 9, int), source);
 }
 
+// The calls of xattr(7); the Glibc module leaves sys/xattr.h out.
 static inline ssize_t clinux_flistxattr(int fd, char *names, size_t size) {
     return (ssize_t)syscall(SYS_flistxattr, fd, names, size);
 }
@@ -118,7 +119,8 @@ static inline int clinux_sync_file_range(int fd, off_t offset, off_t length, uns
     return (int)syscall(SYS_sync_file_range, fd, offset, length, flags);
 }
 
-// Returns one of the numbers in linux/magic.h. Swift would take `statfs` for the function of that name.
+// Returns the type of the file system as a number of linux/magic.h. A wrapper is necessary because in Swift the name
+// `statfs` means the function and not the structure.
 static inline int clinux_file_system_type(int fd, long *type) {
     struct statfs status;
     if (fstatfs(fd, &status) != 0) return -1;
@@ -126,12 +128,14 @@ static inline int clinux_file_system_type(int fd, long *type) {
     return 0;
 }
 
-// Sends the calling process the signal when its parent ends.
+// Makes the kernel send the calling process this signal when its parent ends.
 static inline int clinux_end_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
 
-// Effective capabilities by capget(2), which the C library lacks; 0 if the kernel doesn't say.
+// The effective capabilities of this process, from capget(2), for which the C library has no function; 0 if the kernel
+// doesn't report them.
 static inline uint64_t clinux_effective_capabilities(void) {
-    // linux/capability.h: version 3, for this process; twice effective, permitted and inheritable, the low bits first.
+    // The header (linux/capability.h) asks for version 3 and this process. The sets are effective, permitted and
+    // inheritable, first the low 32 bits of each, then the high ones.
     uint32_t header[2] = {0x20080522, 0};
     uint32_t sets[6] = {0};
     int saved = errno;
@@ -200,10 +204,11 @@ static inline int clinux_landlock_allow(int ruleset, int directory, uint64_t rig
     return (int)syscall(445, ruleset, 1, &rule, 0);
 }
 
-// Confines the calling thread, and all that it will start, to the rules; without rules only to no_new_privs.
+// Confines the calling thread, and all threads that it will start, to the rules. Without rules, only no_new_privs is
+// set.
 //
-// The thread sanitizer must not observe what threads do in the handler below, because it does not know some of its own
-// threads.
+// The thread sanitizer must not observe what threads do in the handler below, because it does not know some of the
+// threads that it starts itself.
 #define CLINUX_UNOBSERVED __attribute__((disable_sanitizer_instrumentation))
 
 CLINUX_UNOBSERVED static inline int clinux_confine_thread(int ruleset) {
@@ -211,9 +216,9 @@ CLINUX_UNOBSERVED static inline int clinux_confine_thread(int ruleset) {
     return ruleset < 0 ? 0 : (int)syscall(446, ruleset, 0);
 }
 
-// Other threads confine themselves in a signal handler, one at a time, as the C library changes the user of all
-// threads. The signal is SIGSYS, because Dispatch blocks most signals on its threads, and other programs do not send
-// this one.
+// Other threads confine themselves in a signal handler, one at a time, as the C library does when it changes the user
+// ID of all threads. The signal is SIGSYS, because Dispatch blocks most other signals on its threads, and other
+// programs do not send SIGSYS.
 static int clinux_confinement_rules = -1;
 static int clinux_confinement_answer = 0;
 
@@ -226,8 +231,8 @@ CLINUX_UNOBSERVED static inline void clinux_confine_on_signal(int signal) {
     errno = before;
 }
 
-// The C library's own name for sigaction, which the thread sanitizer does not intercept; its replacement requires that
-// it knows all threads.
+// The C library's internal name for sigaction. The thread sanitizer replaces only the public name, and its replacement
+// requires that the sanitizer knows all threads.
 extern int __sigaction(int number, const struct sigaction *action, struct sigaction *before);
 
 static inline int clinux_prepare_confinement(int ruleset, struct sigaction *before) {
@@ -241,7 +246,7 @@ static inline int clinux_ask_for_confinement(int process, int thread) {
     return (int)syscall(SYS_tgkill, process, thread, SIGSYS);
 }
 
-// 1 if the thread is confined, a negated errno if it cannot be, 0 while it has not answered.
+// Returns 1 if the thread is confined, a negated errno if it cannot be confined, and 0 if it has not answered yet.
 static inline int clinux_confinement_reply(void) {
     return __atomic_load_n(&clinux_confinement_answer, __ATOMIC_ACQUIRE);
 }
@@ -250,8 +255,8 @@ static inline int clinux_thread(void) { return (int)syscall(SYS_gettid); }
 
 static const int clinux_o_path = 010000000;
 
-// epoll_data is a union, which Swift imports awkwardly; the loop uses only its 64 bits. The kernel returns a tag
-// unchanged, so that its byte order does not matter.
+// epoll_data is a union, which is inconvenient in Swift; the event loop uses only its 64 bits. The kernel returns a tag
+// unchanged, so its byte order does not matter.
 static inline int clinux_epoll_ctl(int epoll, int operation, int fd, uint32_t events, uint64_t tag) {
     struct epoll_event event = {.events = events, .data = {.u64 = tag}};
     return epoll_ctl(epoll, operation, fd, &event);

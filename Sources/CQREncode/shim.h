@@ -2,7 +2,8 @@
 #define TRANSFER_CQRENCODE_SHIM_H
 
 // The functions of libqrencode that make a QR code of a text, from a shared library opened at run time: Debian has no
-// static one, and the program must start where libqrencode is missing. Without its header nothing can be opened.
+// static one, and the program must start where libqrencode is missing. If this file is compiled without the library's
+// header, no library can be opened.
 
 #include <dlfcn.h>
 #include <stdbool.h>

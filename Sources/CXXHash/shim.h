@@ -1,9 +1,9 @@
 #ifndef TRANSFER_CXXHASH_SHIM_H
 #define TRANSFER_CXXHASH_SHIM_H
 
-// The archive is linked, so that the program runs without installed libraries. It is built for SSE2 only and digests 20
-// GB/s on one core of an AMD EPYC, with cached data of 4 KiB to 4 MiB. XXH_INLINE_ALL is no better: Swift's optimiser
-// does not unroll the loops of an imported header.
+// xxHash's static archive is linked, so that the program runs without installed libraries. The archive is built for
+// SSE2 only and digests 20 GB/s on one core of an AMD EPYC, with cached data of 4 KiB to 4 MiB. XXH_INLINE_ALL is no
+// better: Swift's optimiser does not unroll the loops of an imported header.
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +27,8 @@ static inline struct cxxhash_functions cxxhash_linked(void) {
     return functions;
 }
 
-// Opens the shared library permanently: Debian's has code for AVX2 and AVX-512 and chooses at run time, which the
-// archive lacks (xxh_x86dispatch.c). False if it is missing or does not choose.
+// Opens the shared library permanently: Debian's has code for AVX2 and AVX-512 and chooses it at run time
+// (xxh_x86dispatch.c), which the archive cannot. False if the library is missing or does not choose.
 static inline bool cxxhash_open(const char *path, struct cxxhash_functions *functions) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) return false;

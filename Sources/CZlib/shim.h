@@ -5,7 +5,7 @@
 #define ZLIB_CONST 1
 #include <zlib.h>
 
-// Macros in zlib.h, which Swift cannot import.
+// Functions for macros of zlib.h, which Swift cannot import.
 static inline int czlib_deflate_init(z_stream *stream, int level) { return deflateInit(stream, level); }
 
 static inline int czlib_inflate_init(z_stream *stream) { return inflateInit(stream); }
