@@ -2,7 +2,7 @@ internal import TransferModel
 import TransferPorts
 internal import TransferSystem
 
-/// A copy in memory of the table of arrivals, for lookups by id, which the table itself has no index for.
+/// A copy in memory of the table of arrivals, for lookups by id: the table itself has no index of ids.
 final class Arrivals: Sendable {
     private struct Batch {
         let entries: [CatalogEntry]
@@ -16,21 +16,21 @@ final class Arrivals: Sendable {
         var first = 0
         var count = 0
         var bytes = 0
-        /// Batch and index of each id in the first `indexed` batches. Made at the first lookup, because lookups are
-        /// rare.
+        /// For each id in the first `indexed` batches: its batch and its index in the batch. The table is filled by
+        /// lookups, because they are rare.
         var places: [UploadID: (batch: Int, index: Int)] = [:]
         var indexed = 0
     }
 
     private let state = Locked(State())
 
-    /// Number of entries; an id that came twice counts twice.
+    /// Number of entries; an id that was recorded twice counts twice.
     var count: Int { state.withLock { $0.count } }
 
     /// Bytes of the entries in the table.
     var bytes: Int { state.withLock { $0.bytes } }
 
-    /// The number after the last batch.
+    /// The number that the next batch will get.
     var end: Int { state.withLock { $0.first + $0.batches.count } }
 
     /// - Parameter bytes: bytes of these entries in the table.
@@ -54,7 +54,7 @@ final class Arrivals: Sendable {
         }
     }
 
-    /// Removes the first batches, because they are indexed.
+    /// Removes the first batches, because they have been moved to the table of uploads.
     ///
     /// - Parameter end: the value of `end` after the last of these batches was added.
     func remove(before end: Int) {

@@ -4,10 +4,11 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// What the server remembers of uploads across restarts: a database beside the stored files, which never depend on it.
-/// Synchronous and safe to call from any thread; called on the blocking pool.
+/// What the server remembers of uploads across restarts: a database beside the stored files. The stored files never
+/// depend on it. Synchronous and safe to call from any thread; called on the blocking pool.
 ///
-/// The file is opened as soon as that is possible. A damaged file is moved aside, and a new one is begun.
+/// If the file cannot be opened at first, each later call tries again, at most once per second. A damaged file is moved
+/// aside, and a new file is created.
 package final class Catalog: UploadRecords {
     /// The name of the database in the server's own folder.
     package static let fileName = "catalog.sqlite"
@@ -18,15 +19,16 @@ package final class Catalog: UploadRecords {
     /// The name of the catalog in messages.
     static let name = "catalog"
 
-    /// The most arrivals that may wait to be indexed, and the most bytes of them, because paths may be long.
+    /// The most arrivals that may wait to be indexed, and their most bytes, because paths may be long.
     static let mostArrivals = (count: 16_384, bytes: 8 << 20)
 
-    /// The newest acknowledgements of each path and state that are kept: no question about a path reads more. Older
-    /// ones are forgotten when newer ones are indexed.
+    /// The number of acknowledgements that are kept for each path and state, the newest ones: no query about a path
+    /// reads more. Older ones are forgotten when newer ones are indexed.
     package static let mostOfPath = 64
 
     /// Rows that one transaction changes, which limits how long it holds the writer's lock (docs/reference/limits.md
-    /// has the times). A transaction completes the change or the batch of arrivals that it has begun.
+    /// has the times). A transaction may change a few more, to complete a change or a batch of arrivals that it has
+    /// begun.
     package static let rowsAtOnce = 256
 
     /// Whether the catalog was empty when it was opened.
@@ -37,14 +39,14 @@ package final class Catalog: UploadRecords {
 
     let connections: CatalogConnections
 
-    /// Batches that have to be recorded. The first thread records them for all, because a transaction costs a sync,
-    /// whatever is in it.
+    /// Batches that have to be recorded. The first thread that gets the writer's lock records all of them, because
+    /// every transaction costs a sync, however little it writes.
     private let waiting = Locked([CatalogBatch]())
 
     /// - Parameters:
     ///   - path: the path of the database; its directory must exist.
     ///   - isDurable: whether what is recorded has to survive a crash of the machine.
-    ///   - report: called for damage, on any thread; must not call the catalog.
+    ///   - report: called if the file is damaged, on any thread; must not call the catalog.
     package convenience init(path: String, isDurable: Bool, report: @escaping @Sendable (RecordsDamage) -> Void) {
         self.init(CatalogConnections(CatalogFile(path: path, isDurable: isDurable, calls: DatabaseCalls()), report))
     }
@@ -54,7 +56,7 @@ package final class Catalog: UploadRecords {
     /// - Parameters:
     ///   - path: the same as above, and so are `isDurable` and `report`.
     ///   - calls: functions that are called before SQLite.
-    ///   - retryInterval: nanoseconds after which it tries again to open a file that could not be opened.
+    ///   - retryInterval: nanoseconds after which the catalog tries again to open a file that could not be opened.
     package convenience init(
         path: String, isDurable: Bool, calls: DatabaseCalls, retryInterval: Int64,
         report: @escaping @Sendable (RecordsDamage) -> Void
@@ -87,14 +89,14 @@ package final class Catalog: UploadRecords {
     /// as durable as the catalog is.
     ///
     /// - Parameter receipts: the batch of receipts whose numbers the entries have, from the first to the last.
-    /// - Returns: whether any file is known to be rotten. Asking for that separately would double the number of system
+    /// - Returns: whether any file is known to be rotten. A separate query for this would double the number of system
     ///   calls.
     @discardableResult
     package func record(_ entries: [CatalogEntry], with receipts: SignedBatch? = nil) throws(RecordsError) -> Bool {
         guard !entries.isEmpty else { return false }
         let own = CatalogBatch(entries, receipts: receipts)
         waiting.withLock { $0.append(own) }
-        // What failed waits no longer; the others try for themselves.
+        // If recording fails, this batch no longer waits; the threads of the other batches try themselves.
         defer { waiting.withLock { $0.removeAll { $0 === own } } }
         try connections.write { (writer) throws(RecordsError) in
             let batches = waiting.withLock { $0 }
@@ -112,8 +114,9 @@ package final class Catalog: UploadRecords {
         return own.sawRotten.load(ordering: .relaxed)
     }
 
-    /// Moves what was recorded to the table of uploads. Recording itself is much cheaper. This is called when no client
-    /// waits, and by `record` when `mostArrivals` is reached. Entries that arrive during the call may stay unindexed.
+    /// Moves recorded entries from the table of arrivals to the table of uploads. Recording itself is much cheaper.
+    /// This is called when no client waits, and by `record` when `mostArrivals` is reached. Entries that arrive during
+    /// the call may stay unindexed.
     package func index() throws(RecordsError) {
         var (last, end): (Int64?, Int) = (nil, 0)
         try connections.write { (writer) throws(RecordsError) in
@@ -136,15 +139,15 @@ package final class Catalog: UploadRecords {
         try index()
     }
 
-    /// Releases the file as a process does that is killed: nothing is indexed, and what is not synced may be lost. The
-    /// simulator uses it when a server dies.
+    /// Releases the file as a killed process does: nothing is indexed, and data that is not synced may be lost. The
+    /// simulator calls this when a server dies.
     package func abandon() { connections.abandon() }
 
-    /// Records uploads that have begun, in place of earlier declarations, and forgets other unfinished ones.
-    /// Acknowledged uploads are not affected.
+    /// Records uploads that have begun, and replaces earlier declarations of the same uploads. Forgets the unfinished
+    /// uploads in `given`. Acknowledged uploads are not affected.
     ///
-    /// This survives the end of the process, and a crash of the machine as soon as anything else is recorded
-    /// afterwards; so it costs no sync.
+    /// The changes survive the end of the process. They survive a crash of the machine only once a later change is
+    /// recorded, so they cost no sync.
     ///
     /// - Parameter given: ids of uploads that will not be finished.
     package func recordUnfinished(
@@ -167,7 +170,7 @@ package final class Catalog: UploadRecords {
         return try connections.read { (reader) throws(RecordsError) in try reader.unfinished() }
     }
 
-    /// Forgets uploads, in steps: if one fails, the rest stays. Unknown ids are no failure.
+    /// Forgets uploads, in steps: if a step fails, the uploads of later steps stay. Unknown ids are not an error.
     package func remove(_ ids: [UploadID]) throws(RecordsError) {
         guard !ids.isEmpty else { return }
         try index()
@@ -176,7 +179,7 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// The indexed entries of each path: of each state the newest `mostOfPath`, in no order.
+    /// The indexed entries of each path, in no order: for each state, the newest `mostOfPath` ones.
     package func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]] {
         try connections.read { (reader) throws(RecordsError) in try reader.entries(at: paths) }
     }
@@ -186,17 +189,17 @@ package final class Catalog: UploadRecords {
         try connections.read { (reader) throws(RecordsError) in try reader.stored(at: path) }
     }
 
-    /// A page of the indexed uploads for the files in one folder: of each file the newest 64 of each state.
+    /// A page of the indexed uploads of the files in one folder: for each file and state, the newest `mostOfPath` ones.
     ///
     /// - Parameter start: `next` of the page before, or the prefix of the query for the first page.
     package func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
         try connections.read { (reader) throws(RecordsError) in try reader.files(query, after: start) }
     }
 
-    /// Whether anything was recorded that `entries(at:)` doesn't find before it is indexed.
+    /// Whether there are recorded entries that `entries(at:)` doesn't find, because they are not indexed yet.
     package var hasUnindexed: Bool { connections.arrivals.count > 0 }
 
-    /// - Returns: one element for each id, in their order; nil for an unknown id.
+    /// - Returns: one element for each id, in the order of the ids; nil for an unknown id.
     package func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
         var found = ids.map(connections.arrivals.find)
         let others = found.indices.filter { found[$0] == nil }
@@ -259,7 +262,8 @@ package final class Catalog: UploadRecords {
         return try connections.read { (reader) throws(RecordsError) in try reader.count() }
     }
 
-    /// A number above those of all receipts that were issued while the catalog could be written.
+    /// The number that `keep(receiptNumber:)` stored last, or 0. It is above the numbers of all receipts that were
+    /// issued while the catalog could be written.
     package var receiptNumber: UInt64 {
         get throws(RecordsError) {
             let kept = try connections.read { (reader) throws(RecordsError) in
@@ -269,7 +273,8 @@ package final class Catalog: UploadRecords {
         }
     }
 
-    /// Stores a number that is above those of all receipts. When this returns, it is as durable as the catalog is.
+    /// Stores a number that is above those of all issued receipts. When this returns, the number is as durable as the
+    /// catalog is.
     package func keep(receiptNumber: UInt64) throws(RecordsError) {
         try connections.write { (writer) throws(RecordsError) in
             try writer.keep(number: Int64(clamping: receiptNumber))

@@ -2,7 +2,7 @@ import Synchronization
 internal import TransferModel
 import TransferPorts
 
-/// Entries that wait to be recorded, by their own thread or by another one.
+/// Entries that wait to be recorded. The thread that waits for them records them, or another thread does.
 final class CatalogBatch: Sendable {
     let entries: [CatalogEntry]
 
@@ -12,7 +12,7 @@ final class CatalogBatch: Sendable {
     /// The receipts whose numbers the entries have, stored with them.
     let receipts: KeptReceipts?
 
-    /// Whether any file was known to be rotten when they were recorded. Set with the catalog's lock held.
+    /// Whether any file was known to be rotten when the entries were recorded. Set with the writer's lock held.
     let sawRotten = Atomic(false)
 
     init(_ entries: [CatalogEntry], receipts: SignedBatch? = nil) {

@@ -23,7 +23,7 @@ final class CatalogReader: @unchecked Sendable {
     private let begin: Statement
     private let commit: Statement
 
-    /// Rows that are read in one hold of the reader's lock when all are read.
+    /// Rows that are read at a time, with the reader's lock held, when all rows are read.
     private static let pageSize = 512
 
     /// Sizes are summed up in this unit, with the remainders in a second column, so that neither sum overflows.
@@ -59,7 +59,7 @@ final class CatalogReader: @unchecked Sendable {
             in: database)
     }
 
-    /// The newest rows of one path and state, which the index has in sequence.
+    /// Selects the newest rows of one path and state, which are consecutive in the index.
     private static func atPath(_ state: CatalogEntry.State) -> String {
         """
         SELECT * FROM (
@@ -71,7 +71,7 @@ final class CatalogReader: @unchecked Sendable {
     /// The entries that have stored a file under a path.
     func stored(at path: String) throws(RecordsError) -> [CatalogEntry] { try entries(at: path, storedByPath) }
 
-    /// Reads all in one transaction; otherwise each would lock and unlock the file.
+    /// Reads all entries in one transaction; without it, each lookup would lock and unlock the file.
     func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
         try together(ids) { (id) throws(RecordsError) in try entry(for: id) }
     }
@@ -94,7 +94,7 @@ final class CatalogReader: @unchecked Sendable {
         try folders.files(query, after: start)
     }
 
-    /// Reads several things in one transaction, and a single one without.
+    /// Looks up all keys; if there are several, in one transaction.
     private func together<Key, Answer>(
         _ keys: [Key], _ ask: (Key) throws(RecordsError) -> Answer
     ) throws(RecordsError) -> [Answer] {

@@ -27,7 +27,8 @@ final class CatalogWriter: @unchecked Sendable {
     private var syncs: Bool
 
     /// - Parameters:
-    ///   - database: a database with the current tables, which syncs if it is durable.
+    ///   - database: a database with the current tables. Its transactions are synced at first if the catalog is
+    ///     durable.
     ///   - isDurable: whether what is recorded has to survive a crash of the machine.
     init(_ database: Database, isDurable: Bool = true) throws(RecordsError) {
         self.database = database
@@ -93,8 +94,9 @@ final class CatalogWriter: @unchecked Sendable {
         while try indexSome(upTo: last) {}
     }
 
-    /// Moves some arrivals to the table of uploads, where they replace rows with the same ids, and removes the same
-    /// uploads from the unfinished ones. That costs no sync: if a power cut undoes it, the arrivals are still there.
+    /// Moves some arrivals to the table of uploads, where they replace rows with the same ids, and deletes these
+    /// uploads from the table of unfinished ones. No sync is needed: if a power cut undoes this transaction, the
+    /// arrivals are still in their table.
     ///
     /// - Parameter last: the number of the last batch that is moved.
     /// - Returns: whether there may be more.
@@ -111,7 +113,7 @@ final class CatalogWriter: @unchecked Sendable {
         return isMore
     }
 
-    /// The first batches of arrivals.
+    /// Reads the first batches of arrivals.
     ///
     /// - Returns: the entries of these batches, and the number of the last batch; nil if no batch is left.
     private func arrived(upTo last: Int64) throws(RecordsError) -> (entries: [CatalogEntry], end: Int64?) {
@@ -143,7 +145,7 @@ final class CatalogWriter: @unchecked Sendable {
             if hasUnfinished { try end(entry) }
             try self.keep(entry)
         }
-        // A file that is noted to be moved is still known under its old path.
+        // Older rows stay while there are notes: a file whose move is noted still has its entries under the old path.
         var room = Catalog.rowsAtOnce + entries.count
         for path in Set(entries.lazy.map { PathKey($0.path) }) where room > 0 {
             room -= try fold(path.string, behind: noted ?? .min, atMost: room)
@@ -161,10 +163,10 @@ final class CatalogWriter: @unchecked Sendable {
     /// Forgets entries of a path except for the newest ones of each state.
     ///
     /// - Parameters:
-    ///   - first: only rows after this one count.
-    ///   - last: only rows up to this one count.
-    ///   - most: how many rows of each state are forgotten at most.
-    /// - Returns: the number of changed rows.
+    ///   - first: rows up to and including this number are kept.
+    ///   - last: rows above this number are ignored.
+    ///   - most: the most rows of each state to forget.
+    /// - Returns: the number of deleted rows, including rows that triggers delete.
     func fold(
         _ path: String, behind first: Int64, upTo last: Int64 = .max, atMost most: Int
     ) throws(RecordsError) -> Int {
@@ -180,7 +182,8 @@ final class CatalogWriter: @unchecked Sendable {
         return database.totalChanges - before
     }
 
-    /// Whether a path may have so many rows that some can be forgotten. A look at the index nearly always says no.
+    /// Whether a path may have so many rows that some can be forgotten. The index answers this quickly, and nearly
+    /// always with no.
     private func hasMany(_ path: String) throws(RecordsError) -> Bool {
         defer { hasMany.reset() }
         return try path.utf8.span.withUnsafeBufferPointer { (path) throws(RecordsError) in
@@ -189,21 +192,23 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    /// The index has the rows of one path and state in the order of their numbers.
+    /// The index has the rows of one path and state in the order of their numbers, so the oldest ones are found without
+    /// sorting.
     private static let foldPath = """
         DELETE FROM uploads WHERE number IN (
             SELECT number FROM uploads WHERE path = ?1 AND state = ?2 AND number > ?3 AND number <= ?4
             ORDER BY number DESC LIMIT ?5 OFFSET \(Catalog.mostOfPath))
         """
 
-    /// The number of the last row when the last of the open notes was written; nil if no notes are open.
+    /// The largest `newest` of the open notes: the number of the last row of uploads when they were written. Nil if no
+    /// notes are open.
     func newestNoted() throws(RecordsError) -> Int64? {
         try database.execute("SELECT newest FROM intended ORDER BY newest DESC LIMIT 1")
     }
 
-    /// The first number for uploads that arrive while notes of changes are open. It is above all rows that the notes
-    /// concern (`NotedChanges.newest`). Otherwise SQLite could reuse the number of a removed row, and a repeated upload
-    /// would keep its own.
+    /// The first number for uploads that arrive while notes of changes are open. It is above the numbers of all rows
+    /// that the notes concern (`NotedChanges.newest`). If SQLite chose the number, it could reuse that of a removed
+    /// row, and a repeated upload would keep the number of the old row.
     private func numberBehind(_ newest: Int64) throws(RecordsError) -> Int64 {
         try following(max(newest, try database.execute("SELECT max(number) FROM uploads") ?? 0))
     }
@@ -214,14 +219,15 @@ final class CatalogWriter: @unchecked Sendable {
         return next
     }
 
-    /// Removes the unfinished upload, unless it has begun after this acknowledgement because the file is gone.
+    /// Removes the upload from the unfinished ones, unless it has begun again after this acknowledgement because its
+    /// file is gone.
     private func end(_ entry: CatalogEntry) throws(RecordsError) {
         deleteEnded.bind(2, entry.committed)
         try run(deleteEnded, entry.id)
     }
 
-    /// Writes unfinished uploads in place of earlier declarations, and deletes others. The next transaction that is
-    /// synced makes this durable; no acknowledgement depends on it.
+    /// Writes unfinished uploads in place of earlier declarations of them, and deletes those with the given ids. The
+    /// next transaction that is synced makes this durable; no acknowledgement depends on it.
     func writeUnfinished(_ uploads: [UnfinishedUpload], deleting ids: [UploadID] = []) throws(RecordsError) {
         try transaction(isSynced: false) { () throws(RecordsError) in
             for upload in uploads { try upload.write(insertUnfinished) }
@@ -229,14 +235,14 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    /// Deletes all or none; unknown ids are no failure.
+    /// Deletes all of these uploads or none. Unknown ids are not an error.
     func delete(_ ids: [UploadID]) throws(RecordsError) {
         try transaction { () throws(RecordsError) in
             for id in ids { try run(delete, id) }
         }
     }
 
-    /// Stores a number in place of the last one.
+    /// Stores a number above those of all receipts, in place of the stored number.
     func keep(number: Int64) throws(RecordsError) {
         try transaction { () throws(RecordsError) in
             try database.execute("DELETE FROM numbers")

@@ -10,15 +10,15 @@ final class FolderQuery {
         revision FROM uploads
         """
 
-    /// The newest rows of one path and state, which the index has in sequence.
+    /// Selects the newest rows of one path and state, which are consecutive in the index.
     private static func newest(_ state: CatalogEntry.State) -> String {
         "SELECT * FROM (\(select) WHERE path = ?1 AND state = \(state.rawValue) ORDER BY number DESC LIMIT \(Catalog.mostOfPath))"
     }
 
-    /// Rows that are read in one hold of the reader's lock.
+    /// Rows after which a page ends, because the reader's lock is held while it is read.
     private static let pageSize = 512
 
-    /// The most subfolders that are skipped at once; skipping each takes a search.
+    /// The most subfolders that are skipped for one page; skipping each takes a search.
     private static let mostFolders = 64
 
     private let statement: Statement
@@ -47,9 +47,9 @@ final class FolderQuery {
         return page
     }
 
-    /// Reads rows up to the next subfolder.
+    /// Reads rows until one is in a subfolder, or the page is full.
     ///
-    /// - Returns: where to continue; nil at the end.
+    /// - Returns: the path to continue at, behind the subfolder; nil at the end.
     private func scan(
         _ query: KnownFiles.Query, _ prefix: [UInt8], from start: [UInt8], to end: [UInt8], into page: inout KnownFiles
     ) throws(RecordsError) -> [UInt8]? {
@@ -94,7 +94,7 @@ final class FolderQuery {
         return nil
     }
 
-    /// The newest rows of a file that has many.
+    /// Reads only the newest rows of a file that has many.
     private func newest(
         _ query: KnownFiles.Query, _ prefix: [UInt8], _ name: String
     ) throws(RecordsError) -> [KnownFile] {
@@ -114,13 +114,14 @@ final class FolderQuery {
         }
     }
 
-    /// The first bytes after all uploads of a file: no path has a NUL.
+    /// The bytes to continue at after all rows of a file. A NUL after the path sorts before all longer paths, and no
+    /// path contains one.
     private static func behind(_ prefix: [UInt8], _ name: String) -> [UInt8] { prefix + Array(name.utf8) + [0] }
 
-    /// What follows the folder in a path.
+    /// The part of a path after the prefix of the folder.
     private enum Name {
         case file(String)
-        /// Something in the subfolder with this name.
+        /// A path in the subfolder with this name.
         case folder([UInt8])
         case nothing
 

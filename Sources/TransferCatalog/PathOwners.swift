@@ -4,8 +4,8 @@ package import TransferModel
 package import TransferPorts
 import TransferSystem
 
-/// Finds the upload that a stored path belongs to: the one that was acknowledged last. It can be used beside a server
-/// that writes. Opening it neither moves a damaged catalog aside, nor makes one, nor changes its version; it only
+/// Finds the upload to which the file of a path belongs: the upload that was acknowledged last. A server may write the
+/// catalog meanwhile. Opening it never moves a damaged catalog aside, creates one or changes its version. It only
 /// indexes arrivals, as a server would, and removes marks of rotten files that no upload has any more.
 ///
 /// The paths with their uploads are in a temporary table of SQLite, on disk if it is large, so that memory stays
@@ -25,7 +25,7 @@ package final class PathOwners: Sendable {
         connection = Locked(try ClaimsConnection(path: path))
     }
 
-    /// Reads the catalog again. Paths that were found stay found.
+    /// Reads the catalog again. Paths that `find` has found stay marked.
     package func refresh() throws(RecordsError) {
         try connection.withLock { (state) throws(RecordsError) in try state.refresh() }
     }
@@ -35,12 +35,11 @@ package final class PathOwners: Sendable {
         try connection.withLock { (state) throws(RecordsError) in try state.totals() }
     }
 
-    /// The upload that a stored file belongs to. The path counts as found from now on.
+    /// The upload to which a stored file belongs. From now on, `missing` leaves out the path.
     ///
-    /// - Parameter file: the version of the file; nil if it is not known. The file belongs to an earlier upload with
-    ///   exactly this version if it came later than the one that was acknowledged last, or is the same file with
-    ///   another revision: a file with two names can get another time under one of them and then be moved over the
-    ///   other.
+    /// - Parameter file: the version of the file; nil if it is not known. If the file may belong to an upload before
+    ///   the last one (`mayBeEarlier`), the result is the upload with exactly this version, if there is one: a file
+    ///   with two names can get another time under one of them and then be moved over the other.
     /// - Returns: nil for a file that is not in the catalog, or whose row cannot be read.
     package func find(_ path: String, _ file: ContentVersion? = nil) throws(RecordsError) -> CatalogEntry? {
         try connection.withLock { (state) throws(RecordsError) in
@@ -55,12 +54,12 @@ package final class PathOwners: Sendable {
         try connection.withLock { (state) throws(RecordsError) in try state.add(rotten: file) }
     }
 
-    /// Removes the mark of a sound file. Does no work if no file was marked as rotten at the beginning.
+    /// Removes the mark of a sound file. Returns at once if no file was marked as rotten when the catalog was opened.
     package func removeRotten(_ file: ContentVersion) throws(RecordsError) {
         try connection.withLock { (state) throws(RecordsError) in try state.removeRotten(file) }
     }
 
-    /// Paths that were not found, in order.
+    /// Paths for which `find` was not called, in order.
     ///
     /// - Parameters:
     ///   - last: only paths after this one.
@@ -70,7 +69,8 @@ package final class PathOwners: Sendable {
     }
 }
 
-/// The changes that an earlier server did not finish, for a program that keeps servers out of the directory.
+/// The changes that an earlier server has noted and not completed, for a program that keeps servers out of the
+/// directory.
 extension PathOwners: IntendedChanges {
     package func intended() throws(RecordsError) -> [NotedChange] {
         try connection.withLock { (state) throws(RecordsError) in try state.intended() }
@@ -98,11 +98,12 @@ extension PathOwners: IntendedChanges {
 /// `@unchecked Sendable`: only used while the lock of the `PathOwners` is held.
 private final class ClaimsConnection: @unchecked Sendable {
     let database: Database
-    /// If the program may not write, it sees only what was indexed before.
+    /// If the program may not write the file, arrivals stay unindexed, and the program does not see them.
     let writer: CatalogWriter
-    /// Whether any file was marked as rotten at the beginning.
+    /// Whether any file was marked as rotten when the catalog was opened.
     private let hadRotten: Bool
-    /// Files that were found rotten since. A sound file on another disk may have the same numbers.
+    /// Files that this process has marked as rotten. A sound file on another disk may have the same numbers, and must
+    /// not remove the mark.
     private var found: Set<ContentVersion> = []
     private let mark: Statement
     private let select: Statement
@@ -111,7 +112,7 @@ private final class ClaimsConnection: @unchecked Sendable {
 
     init(path: String) throws(RecordsError) {
         database = try Database(path: path, called: Catalog.name, calls: DatabaseCalls())
-        // Closing must not write the log back, because that is the server's task.
+        // Closing must not write the log to the database, because that is the server's task.
         database.leaveAlone()
         try CatalogSchema.schema.requireCurrent(database)
         try Self.validate(database)
@@ -210,7 +211,7 @@ private final class ClaimsConnection: @unchecked Sendable {
 
     /// Removes the marks of rotten files that no upload has any more, unless the program may not write.
     ///
-    /// - Returns: whether any file is marked as rotten.
+    /// - Returns: whether any file was marked as rotten before.
     private static func pruneRotten(
         _ database: Database, _ writer: CatalogWriter
     ) throws(RecordsError) -> Bool {
@@ -230,8 +231,8 @@ private final class ClaimsConnection: @unchecked Sendable {
         return true
     }
 
-    /// The newest row of each path comes last and replaces the others. Paths in the trash are left out, because clients
-    /// never received them.
+    /// Rows are inserted in the order of their age, so that the newest row of each path replaces the others. Paths in
+    /// the trash are left out, because clients never received them.
     private static func fill(_ database: Database) throws(RecordsError) {
         let trash = RelativePath.trashFolder.string
         // `0` is the character after the slash, so all paths in the trash are between the two.

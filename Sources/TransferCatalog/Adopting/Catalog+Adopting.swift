@@ -13,12 +13,12 @@ extension Catalog {
         }
     }
 
-    /// Records the home of the directory and the rotten files that it has, as durably as the catalog is.
+    /// Records the home of the directory and the rotten files in it, as durably as the catalog is.
     ///
     /// - Parameters:
     ///   - rotten: marks to add to the existing ones.
-    ///   - voidsOthers: whether the existing marks are removed. They concern files of another file system, whose
-    ///     numbers files here may have by chance.
+    ///   - voidsOthers: whether the existing marks are removed. They concern files of another file system, and files of
+    ///     this one may have the same numbers by chance.
     package func keep(
         _ home: KnownHome, rotten: [RottenFile], voidsOthers: Bool
     ) throws(RecordsError) {
@@ -91,8 +91,8 @@ extension Catalog {
         }
     }
 
-    /// Records the new versions of adopted files, so that their acknowledgements hold. Other threads have their turn
-    /// between two steps of a path with many uploads.
+    /// Records the new versions of adopted files, so that their acknowledgements stay valid. If a path has many
+    /// uploads, this takes several steps, and other threads can write between them.
     package func adopt(_ adoptions: Adoptions) throws(RecordsError) {
         guard !adoptions.isEmpty else { return }
         try index()
@@ -122,7 +122,7 @@ extension Catalog {
 }
 
 extension CatalogWriter {
-    /// A file whose rows of one state are adopted, starting after a number.
+    /// A file, and one state whose rows with a number above `after` are still to be adopted.
     struct Adopting {
         let file: AdoptedFile
         let state: CatalogEntry.State
@@ -132,7 +132,7 @@ extension CatalogWriter {
     /// Rows of one path that one transaction looks at.
     private static let rowsOfPath: Int64 = 512
 
-    /// - Returns: what is left to be done.
+    /// - Returns: the files and states that have more rows to adopt.
     func adoptSome(_ wanted: [Adopting], rotten: [RottenFile]) throws(RecordsError) -> [Adopting] {
         let last = try Statement(
             """

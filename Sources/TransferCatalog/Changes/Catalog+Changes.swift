@@ -8,7 +8,7 @@ extension Catalog {
     /// `complete`.
     package func intend(_ changes: [IntendedChange]) throws(RecordsError) -> NotedChanges {
         guard !changes.isEmpty else { return .none }
-        // What has arrived by now gets its row before the note.
+        // Uploads that have arrived by now get rows before the note, so that the note concerns them.
         try index()
         var noted = NotedChanges.none
         try connections.write { (writer) throws(RecordsError) in noted = try writer.intend(changes) }
@@ -28,9 +28,9 @@ extension Catalog {
         }
     }
 
-    /// Records what became of files, and removes the notes. This is done in steps, between which other threads have
-    /// their turn. The notes are removed by the last step, so that a later server starts again with the first one if
-    /// this one ends.
+    /// Records the outcome of changes, and removes the notes. This takes several steps, and other threads can write
+    /// between them. The last step removes the notes: if the server ends before it, the next server starts again with
+    /// the first step.
     package func complete(_ noted: NotedChanges, _ changes: KnownChanges) throws(RecordsError) {
         guard noted.numbers != nil || !changes.isEmpty else { return }
         if !changes.isEmpty { try index() }

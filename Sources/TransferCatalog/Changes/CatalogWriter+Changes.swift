@@ -12,7 +12,8 @@ extension CatalogWriter {
             for change in changes { try change.write(insert, newest: newest) }
             let last = try database.execute("SELECT max(number) FROM intended") ?? 0
             let (first, overflow) = last.subtractingReportingOverflow(Int64(changes.count - 1))
-            // Only a damaged file has such numbers. After the largest one, numbers would not be consecutive.
+            // Only a damaged file has such numbers. If the largest number is in use, SQLite chooses numbers at random,
+            // which are not consecutive.
             guard !overflow, last < .max else {
                 throw RecordsError(.damaged, "The catalog is damaged: it has used up its numbers for uploads.")
             }
@@ -23,8 +24,8 @@ extension CatalogWriter {
 
     /// Makes some changes, one after the other. The last step deletes the notes, except for those in `noted.kept`.
     ///
-    /// - Returns: how many changes were made, and whether all is done; the first of the others may have been made in
-    ///   part.
+    /// - Returns: how many changes were made, and whether all changes are made and the notes deleted. A part of the
+    ///   next change may have been made.
     func completeSome(
         _ noted: NotedChanges, _ changes: ArraySlice<KnownChange>
     ) throws(RecordsError) -> (done: Int, isOver: Bool) {
@@ -45,14 +46,15 @@ extension CatalogWriter {
         return result
     }
 
-    /// Moves entries of the file that an upload has replaced to the path where it is kept; entries of other files stay.
+    /// If the upload has replaced a file that is kept in the trash, moves the entries of that file to its path in the
+    /// trash. Entries of other files stay.
     func keep(_ entry: CatalogEntry) throws(RecordsError) {
         guard let kept = entry.kept, let version = kept.version else { return }
         let statements = try ChangeStatements(database)
         for change in KnownChanges(kept, version, of: entry.path).ofFiles { try make(change, .none, statements) }
     }
 
-    /// Forgets old entries of the paths of a change, so that one step can change the rest. Older servers have kept any
+    /// Forgets old entries of the paths of a change, so that one step can change the others. Older servers kept any
     /// number of acknowledgements of a path.
     ///
     /// - Returns: false if there are more to forget.
@@ -106,9 +108,9 @@ extension CatalogWriter {
         try run(adopt, link.path, link.target)
     }
 
-    /// Entries of the target are deleted once: none of those files was there any more when the moved file came. A note
-    /// that stays is carried out once, and after that only for entries of this object: what later changes have put
-    /// under the old path stays there.
+    /// Deletes entries of the target only the first time: no earlier file of the target existed any more when the moved
+    /// file arrived. If the note stays and the move is recorded again, only entries of this object move, because other
+    /// files that later changes have put under the old path stay there.
     private func move(
         _ file: PathMove, _ noted: NotedChanges, _ statements: ChangeStatements
     ) throws(RecordsError) {
@@ -158,7 +160,7 @@ extension CatalogWriter {
     }
 }
 
-/// Statements that change the rows of one path each.
+/// Statements that each change the rows of one path.
 private struct ChangeStatements {
     let forget: Statement
     let adopt: Statement

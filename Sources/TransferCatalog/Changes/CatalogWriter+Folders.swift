@@ -2,35 +2,37 @@ import TransferDatabase
 import TransferModel
 import TransferPorts
 
-/// Moves of folders, with the entries of everything in them. Done in steps, because there may be many.
+/// Moves of folders, with the entries of everything in them. This takes several steps, because a folder may have many
+/// entries.
 extension CatalogWriter {
-    /// How far a noted move was carried out in the catalog; the raw values are stored. Nil for a move that is not
+    /// How much of a noted move is recorded in the catalog; the raw values are stored. Nil for a move that is not
     /// begun.
     enum MoveProgress: Int64 {
-        /// Entries of the new path are deleted. The entries of a moved file get the new path in the same step.
+        /// The earlier entries of the new path are deleted. If the move is that of a file, the same step gives its
+        /// entries the new path.
         case cleared = 1
-        /// All entries of a folder have the new path. Entries under the old one have arrived since.
+        /// All entries of a folder have the new path. Entries under the old path arrived later.
         case moved = 2
     }
 
     // `0` is the character after the slash, so all paths in a folder are between the two.
     private static let isBelow = "path > ?1 || '/' AND path < ?1 || '0'"
 
-    /// Limited to these notes, because others with the same paths may concern another object.
+    /// Selects a move among these notes only, because other notes with the same paths may concern another object.
     private static let isOfNotes =
         "path = ?1 AND target = ?2 AND number BETWEEN ?3 AND ?4 AND form = ?5 AND (?6 IS NULL OR object = ?6)"
 
-    /// Moves some of the entries in a folder to the new path. Earlier entries of the new path are deleted first, once:
-    /// none of those files was there any more when the folder came. A note that stays is carried out once: what later
-    /// changes have put under the old path stays there.
+    /// Moves some of the entries in a folder to the new path. Deletes earlier entries of the new path first, but only
+    /// once: none of their files existed any more when the folder arrived. If the note stays and the move is recorded
+    /// again, entries that later changes have put under the old path stay there.
     ///
     /// - Parameter noted: the notes of the move.
     /// - Returns: whether there may be more.
     func moveSome(_ move: PathMove, _ noted: NotedChanges) throws(RecordsError) -> Bool {
         var isMore = true
-        // The note stays until all is done, and that is synced.
+        // No sync is needed while the note stays: it is removed after the last step, by a transaction that is synced.
         try transaction(isSynced: noted.numbers == nil) { () throws(RecordsError) in
-            // A move that was not begun need not be undone.
+            // If this move undoes a noted move that was not begun, no entries have to move back.
             let back = PathMove(move.target, to: move.path, at: move.moment)
             let (isUnbegun, isMoved) = (
                 try isNoted(back, in: noted, .folder, nil), try isNoted(move, in: noted, .folder, .moved)
@@ -48,7 +50,7 @@ extension CatalogWriter {
         return isMore
     }
 
-    /// Whether a move was noted, and has this progress.
+    /// Whether a move is noted and has this progress.
     ///
     /// - Parameter progress: nil for a move that is not begun.
     func isNoted(

@@ -8,7 +8,7 @@ extension IntendedChange {
 
     static let insert = "INSERT INTO intended (\(names), newest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 
-    /// - Parameter newest: the number of the last row of uploads.
+    /// - Parameter newest: the number of the last row of uploads at this time.
     func write(_ statement: Statement, newest: Int64) throws(RecordsError) {
         statement.bind(1, form.rawValue)
         statement.bind(4, Int64(bitPattern: before.object))
@@ -27,7 +27,7 @@ extension IntendedChange {
         }
     }
 
-    /// Reads the current row of the statement, after the number.
+    /// Reads the current row of the statement; the first column is the number of the note.
     ///
     /// - Returns: nil for an invalid row.
     init?(_ row: Statement) {

@@ -9,7 +9,7 @@ enum KnownChange {
     /// - Parameter after: the version after all changes of the file.
     case restamp(VersionChange, after: ContentVersion)
 
-    /// The paths whose rows it changes.
+    /// The paths whose rows the change affects.
     var paths: [String] {
         switch self {
         case .forget(let replaced): [replaced.path]
@@ -23,7 +23,7 @@ enum KnownChange {
 extension KnownChanges {
     /// All changes except for moves of folders, in the order in which they are made.
     var ofFiles: [KnownChange] {
-        // Several changes may concern one file, under one or several names.
+        // Several changes may concern one file, under one name or several. All of them record the file's last version.
         let last = Dictionary(versions.map { (FileNumber($0.after), $0.after) }) { $0.touch < $1.touch ? $1 : $0 }
         return kept.map { .move($0) } + replaced.map { .forget($0) } + links.map { .link($0) }
             + moves.filter { $0.object != nil }.map { .move($0) }

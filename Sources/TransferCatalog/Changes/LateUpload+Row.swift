@@ -9,7 +9,7 @@ extension LateUpload {
         FROM uploads WHERE number > ?2 ORDER BY number LIMIT \(Catalog.rowsAtOnce)
         """
 
-    /// Late uploads among the next rows of uploads.
+    /// Reads the next rows of uploads, and returns the late uploads among them.
     ///
     /// - Parameter last: the number of the row after which to start.
     /// - Returns: the uploads, and the number of the last row; nil at the end.

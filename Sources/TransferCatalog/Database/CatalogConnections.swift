@@ -5,9 +5,9 @@ import TransferModel
 import TransferPorts
 import TransferSystem
 
-/// The connections of a catalog. They are opened when they are needed, and the file is replaced when it is damaged.
+/// The connections of a catalog. They are opened when they are first needed, and the file is replaced if it is damaged.
 ///
-/// Lock order: the writer's before the reader's.
+/// Lock order: a thread that needs both locks takes the writer's first.
 final class CatalogConnections: Sendable {
     private struct Writing {
         var connection: CatalogWriter?
@@ -23,7 +23,7 @@ final class CatalogConnections: Sendable {
         var generation = 0
     }
 
-    /// What was recorded here and is not indexed.
+    /// Entries that this process has recorded and that are not indexed yet.
     let arrivals = Arrivals()
 
     private let file: CatalogFile
@@ -33,14 +33,14 @@ final class CatalogConnections: Sendable {
     /// Number of threads that wait for the writer's lock.
     private let waiting = Atomic(0)
 
-    /// How long a step waits for other writers at most: so many pauses of so many microseconds.
+    /// The longest wait of a step for other writers: the number of pauses, and the microseconds of each.
     private static let givingWay = (times: 100, pause: UInt32(200))
     private let reading = Locked(Reading())
 
     /// - Parameters:
-    ///   - retryInterval: nanoseconds after which it tries again to open a file that could not be opened. Each attempt
-    ///     costs some system calls, and uploads wait for it.
-    ///   - report: called for damage, with a lock held.
+    ///   - retryInterval: nanoseconds after which a file that could not be opened is tried again. Each attempt costs
+    ///     some system calls, and uploads wait for it.
+    ///   - report: called if the file is damaged, with a lock held.
     init(
         _ file: CatalogFile, retryInterval: Int64 = 1_000_000_000,
         _ report: @escaping @Sendable (RecordsDamage) -> Void
@@ -76,7 +76,7 @@ final class CatalogConnections: Sendable {
         }
     }
 
-    /// Releases the file as a process does that is killed: nothing is indexed.
+    /// Releases the file as a killed process does: nothing is indexed.
     func abandon() {
         writing.withLock { state in
             forgetReader()
@@ -147,7 +147,7 @@ extension CatalogConnections {
         _ body: (CatalogReader) throws(RecordsError) -> T, _ generation: inout Int
     ) throws(RecordsError) -> T {
         if reading.withLock({ $0.connection == nil }) {
-            // The file must exist and have its tables.
+            // A writer must have created the file and its tables before a reader can open it.
             let current = try writing.withLock { (state) throws(RecordsError) in
                 _ = try connect(&state, validates: false)
                 return state.generation
@@ -169,7 +169,7 @@ extension CatalogConnections {
     private func read<T: Sendable>(
         _ body: (CatalogReader) throws(RecordsError) -> T, _ state: inout Reading
     ) throws(RecordsError) -> T {
-        // The connection is nil only if the file was found damaged just now.
+        // The connection is nil only if another thread has just found the file damaged.
         guard let connection = state.connection else {
             throw RecordsError(.unavailable, "The catalog is being replaced.")
         }

@@ -12,8 +12,8 @@ struct CatalogFile: Sendable {
 
     let calls: DatabaseCalls
 
-    /// Bytes up to which the whole file is checked at the start: some 380,000 uploads, 0.08 s of a core. In a larger
-    /// file, damage is noticed when it is read.
+    /// Bytes of the largest file that is checked as a whole at the start: some 380,000 uploads, 0.08 s of a core. In a
+    /// larger file, damage is noticed when it is read.
     private static let wholeCheckSize: Int64 = 64 << 20
 
     /// KiB of pages that the writing connection caches: the pages of the index for 200,000 ids, which are random.
@@ -47,7 +47,8 @@ extension CatalogFile {
     /// - Returns: the new path.
     func moveAside() throws(SystemError) -> String {
         let name = freeName(Timestamp.now.text(.seconds, .basic))
-        // The database first: a log without a database is discarded, but an old log must not be beside a new database.
+        // The database is renamed first: a log without a database is discarded, but an old log must not be beside a new
+        // database.
         for suffix in DatabaseFile.suffixes {
             do throws(SystemError) {
                 try system("rename") { rename(path + suffix, name + suffix) }

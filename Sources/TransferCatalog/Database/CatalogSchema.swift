@@ -31,15 +31,18 @@ enum CatalogSchema {
             "CREATE UNIQUE INDEX uploads_by_id ON uploads (id)",
         ],
         [
-            // The push of an upload, and what distinguishes a file that was written to within one tick of a slow clock.
+            // The push of an upload, and the file's time of modification, which distinguishes a file that was written
+            // again within one tick of a slow clock.
             "ALTER TABLE uploads ADD COLUMN run INTEGER",
             "ALTER TABLE uploads ADD COLUMN modified INTEGER",
-            // Entries as they came, a batch in each row (`CatalogRecord`). Appending a batch touches few pages; in the
-            // table of uploads each row and its random id in the index touch one page each.
+            // Entries in the order in which they arrived, one batch in each row (`CatalogRecord`). Appending a batch
+            // changes few pages. In the table of uploads, each entry changes one page for its row and another one for
+            // its random id in the index.
             "CREATE TABLE arrivals (number INTEGER PRIMARY KEY, entries BLOB NOT NULL)",
         ],
         [
-            // Separate, because few uploads have a receipt, and it is larger than all the rest.
+            // Receipts have a separate table, because few uploads have one, and a receipt is larger than the rest of
+            // the row.
             """
             CREATE TABLE receipts (
                 upload INTEGER PRIMARY KEY REFERENCES uploads (number) ON DELETE CASCADE,
@@ -48,16 +51,17 @@ enum CatalogSchema {
             """
         ],
         [
-            // One row at most: all receipts have smaller numbers.
+            // At most one row. Its number is larger than those of all receipts.
             "CREATE TABLE numbers (kept INTEGER NOT NULL)"
         ],
         [
-            // Keeping each receipt as a whole cost more than making it.
+            // Storing each receipt as a whole costs more than making it again.
             "DROP TABLE receipts"
         ],
         [
-            // What makes the receipts of a batch again, one row for each signature: time, signature, and the
-            // concatenated ids of the uploads. The new column of uploads has the number of the receipt.
+            // The data from which the receipts of a batch can be made again, one row for each signature: time,
+            // signature, and the concatenated ids of the uploads. The new column of uploads has the number of the
+            // receipt.
             "ALTER TABLE uploads ADD COLUMN receipt INTEGER",
             """
             CREATE TABLE receipts (
@@ -71,8 +75,8 @@ enum CatalogSchema {
             """,
         ],
         [
-            // For listing and removing stored files. The paths of a push come in order, so most of these rows are on
-            // few pages.
+            // An index for listing and removing stored files. The paths of a push arrive in order, so most of these
+            // rows are on few pages.
             "CREATE INDEX uploads_by_path ON uploads (path)"
         ],
         [
@@ -90,14 +94,16 @@ enum CatalogSchema {
             """
         ],
         [
-            // A name is not enough: a key and a token may have the same.
+            // Identifies the client. A name is not enough: a key and a token may have the same name.
             "ALTER TABLE uploads ADD COLUMN client INTEGER",
-            // For the query which upload stored a path's file, without its many `alreadyStored` rows.
+            // An index for the query which upload has stored the file of a path: it skips the path's many
+            // `alreadyStored` rows.
             "DROP INDEX uploads_by_path",
             "CREATE INDEX uploads_by_path ON uploads (path, state)",
         ],
         [
-            // Each store has its own numbers in versions. In a directory they are what these columns were called.
+            // Each kind of store chooses the numbers in its versions. In a directory, they are what the old names of
+            // these columns say.
             "ALTER TABLE uploads RENAME COLUMN inode TO object",
             "ALTER TABLE uploads RENAME COLUMN changed TO touch",
             "ALTER TABLE uploads RENAME COLUMN modified TO revision",
@@ -106,8 +112,8 @@ enum CatalogSchema {
             "ALTER TABLE rotten RENAME COLUMN modified TO revision",
         ],
         [
-            // Everything that was declared of an upload that has begun. It was in the table of uploads before, which
-            // has no columns for most of it.
+            // Everything that the client declared of an upload that has begun. These uploads were in the table of
+            // uploads before, which has no columns for most of this.
             """
             CREATE TABLE unfinished (
                 id BLOB PRIMARY KEY,
@@ -149,7 +155,7 @@ enum CatalogSchema {
                 moment INTEGER NOT NULL
             )
             """,
-            // 1 for an upload that has replaced other content, which a replay reports again.
+            // 1 for an upload that has replaced other content: if the client sends it again, the answer says so again.
             "ALTER TABLE uploads ADD COLUMN replaced INTEGER",
         ],
         [
@@ -159,7 +165,8 @@ enum CatalogSchema {
             "ALTER TABLE intended ADD COLUMN cleared INTEGER",
         ],
         [
-            // Identified by the file: its names and their changes do not matter for what the disk has lost.
+            // Rotten files are now identified by the file instead of the path: if the disk has lost the content,
+            // changes of names do not matter.
             """
             CREATE TABLE lost (
                 object INTEGER NOT NULL,
@@ -175,8 +182,8 @@ enum CatalogSchema {
             "ALTER TABLE lost RENAME TO rotten",
         ],
         [
-            // The home of the directory when a server looked last (`DirectoryHome`), one row at most; and whether files
-            // of a copied directory still have to be adopted.
+            // The home of the directory when a server last determined it (`DirectoryHome`), at most one row, and
+            // whether files of a copied directory still have to be adopted.
             """
             CREATE TABLE home (
                 token INTEGER NOT NULL,
@@ -188,8 +195,8 @@ enum CatalogSchema {
             """
         ],
         [
-            // Receipts can only be made again from all uploads that share their signature. When one of these is
-            // deleted, the row of their signature is useless.
+            // A receipt can only be made again from all uploads that share its signature. If one of these is deleted,
+            // the row of the signature is useless.
             """
             CREATE TRIGGER receipt_deleted AFTER DELETE ON uploads WHEN old.receipt IS NOT NULL
             BEGIN \(deleteSignature) END

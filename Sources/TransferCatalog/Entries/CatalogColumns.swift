@@ -5,7 +5,7 @@ internal import TransferSystem
 
 /// The row of an entry. Only this type knows the order of the columns.
 enum CatalogColumns {
-    /// The columns of a SELECT, after the row's number.
+    /// The columns that `read` expects.
     static let names =
         "id, state, durable, kind, size, begun, committed, algorithm, digest, object, touch, path, sender, run, revision, receipt, client, replaced"
 
@@ -23,13 +23,13 @@ enum CatalogColumns {
         "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO UPDATE SET "
         + updates
 
-    /// The same with a number for the row (`numberParameter`), which also replaces the number of an existing row.
+    /// Like `upsert`, but gives the row a number (`numberParameter`), even if a row with the id exists.
     static let numberedUpsert =
         "INSERT INTO uploads (\(names), number) VALUES (\(parameters), ?\(numberParameter)) ON CONFLICT (id) DO UPDATE SET "
         + updates + ", number = excluded.number"
 
-    /// Gives the row of another file that has the id of an upload a random id. If an upload is repeated while its file
-    /// is being moved, it is stored again, and the move then still finds the entry of the first file.
+    /// If the row of another file has the id of an upload, gives that row a random id. An upload that is repeated while
+    /// its file is being moved is stored again, and the move still finds the entry of the first file.
     static let keepOther = """
         UPDATE uploads SET id = randomblob(16), receipt = NULL WHERE id = ?1 AND object IS NOT ?2
         """
@@ -39,7 +39,8 @@ enum CatalogColumns {
     private static let updates = names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }
         .joined(separator: ", ")
 
-    /// Binds an entry and runs the statement. Nothing is copied before it reaches the database's pages.
+    /// Binds an entry and runs the statement. The values are not copied before SQLite writes them to the database's
+    /// pages.
     static func run(_ statement: Statement, _ entry: CatalogEntry) throws(RecordsError) {
         statement.bind(2, entry.state.rawValue)
         statement.bind(3, entry.isDurable ? 1 : 0)

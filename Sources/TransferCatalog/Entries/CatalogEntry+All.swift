@@ -3,7 +3,7 @@ package import TransferModel
 package import TransferPorts
 
 extension CatalogEntry {
-    /// Reads all entries beside a server that writes them, and changes nothing: first the indexed ones in the order of
+    /// Reads all entries while a server may write them, and changes nothing: first the indexed ones in the order of
     /// their rows, then the arrivals, even those that will replace a row. Entries that cannot be read are left out.
     ///
     /// - Parameter database: a separate connection to a file with the current tables.

@@ -4,21 +4,21 @@ internal import TransferSystem
 
 /// The format of entries in a blob of the table of arrivals: one after the other, without gaps.
 ///
-/// Each has nine numbers of 8 bytes (id high and low, size, begun, committed, run, object, touch, revision), three of 4
-/// (bytes of path, of sender and of the last field) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all
-/// in little-endian order; then digest, path, sender, the numbers of receipt and client if there are any, and a last
-/// field that older servers skip: the replaced file that is kept (`KeptFile`), or the receipt that older versions wrote
-/// there.
+/// Each entry has nine numbers of 8 bytes (id high and low, size, begun, committed, run, object, touch, revision),
+/// three of 4 (bytes of path, of sender and of the last field) and four of 1 (state, kind, digest algorithm or 0,
+/// `Presence`), all in little-endian order. Then come digest, path, sender, the numbers of receipt and client if the
+/// entry has them, and a last field that older servers skip: the replaced file that is kept (`KeptFile`), or the
+/// receipt that older versions wrote there.
 enum CatalogRecord {
     /// Which fields an entry has, and whether it is durable.
     fileprivate struct Presence: OptionSet {
         let rawValue: UInt8
-        // Without this flag there is no time; no current version writes such entries.
+        // Without this flag, the entry has no time of acknowledgement. No current version writes such entries.
         static let committed = Presence(rawValue: 1)
         static let run = Presence(rawValue: 2)
         static let version = Presence(rawValue: 4)
         static let durable = Presence(rawValue: 8)
-        // No current version writes this.
+        // The last field is a receipt. No current version writes this flag.
         static let wholeReceipt = Presence(rawValue: 16)
         static let receipt = Presence(rawValue: 32)
         static let client = Presence(rawValue: 64)
@@ -27,8 +27,8 @@ enum CatalogRecord {
 
     private static let fixedSize = 9 * 8 + 3 * 4 + 4
 
-    /// Bytes of the kept file without its place: object, touch, revision and size before, and the last three of them
-    /// after.
+    /// Bytes of the kept file without its path in the trash: object, touch, revision and size of the version before,
+    /// and touch, revision and size of the version after.
     private static let keptSize = 7 * 8
 
     static func encode(_ entries: [CatalogEntry]) -> [UInt8] {
@@ -40,7 +40,7 @@ enum CatalogRecord {
         }
     }
 
-    /// - Returns: the entries before the first invalid one. What follows that cannot be separated into entries.
+    /// - Returns: the entries before the first invalid one. The bytes after it cannot be divided into entries.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> [CatalogEntry] {
         var input = RecordInput(rest: bytes)
         var entries: [CatalogEntry] = []
@@ -54,7 +54,7 @@ enum CatalogRecord {
             + (entry.client == nil ? 0 : MemoryLayout<UInt64>.size) + keptCount(entry)
     }
 
-    /// Bytes of the kept file; 0 without a kept file whose version is known.
+    /// Bytes of the kept file; 0 if the entry has no kept file or its version is unknown.
     private static func keptCount(_ entry: CatalogEntry) -> Int {
         guard let kept = entry.kept, kept.version != nil else { return 0 }
         return keptSize + kept.place.string.utf8.count

@@ -8,7 +8,8 @@ extension RottenFile {
         INSERT OR REPLACE INTO rotten (object, revision, size, algorithm, digest) VALUES (?1, ?2, ?3, ?4, ?5)
         """
 
-    /// Files with new times are still rotten. The rows of the old times stay, because a power cut may bring them back.
+    /// Marks a rotten file again after its times have changed. The mark with the old times stays, because a power cut
+    /// may bring the old times back.
     static let insertRestamped = """
         INSERT OR IGNORE INTO rotten (object, revision, size, algorithm, digest)
         SELECT ?4, ?5, size, algorithm, digest FROM rotten WHERE object = ?1 AND revision = ?2 AND size = ?3
@@ -21,8 +22,8 @@ extension RottenFile {
 
     static let delete = "DELETE FROM rotten WHERE object = ?1 AND revision = ?2 AND size = ?3"
 
-    /// Marks of files that no upload has any more: 1 s for a million uploads, without the lock that a server needs to
-    /// write.
+    /// Marks of files that no upload has any more. This takes 1 s for a million uploads, but not the lock that a server
+    /// needs to write.
     static let forgotten = """
         SELECT object, revision, size FROM rotten WHERE (object, revision, size) NOT IN (
             SELECT object, revision, size FROM uploads WHERE object IS NOT NULL AND revision IS NOT NULL)
