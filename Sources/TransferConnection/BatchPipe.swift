@@ -1,8 +1,8 @@
 package import TransferIO
 
-/// What a connection receives on its way to the pool: one batch is being filled, some wait, and the pool works on
-/// others. The pipe decides when to receive, when to hand over, when not to read, and when it is drained;
-/// `WireConnection` acts on that. The pipe itself neither reads nor waits nor parses.
+/// What a connection has received and the pool has not finished: one batch is being filled, some wait, and the pool
+/// works on others. The pipe decides when to receive, when to hand a batch to the pool, when not to read, and when all
+/// work is done; `WireConnection` acts on these decisions. The pipe itself neither reads nor waits nor parses.
 ///
 /// ```
 ///            buffer                 received                     handed over
@@ -12,15 +12,16 @@ package import TransferIO
 ///     └──────────────────── filling ◄───────── behind ──set aside──► setAside ──buffer──► behind
 /// ```
 ///
-/// The pool's side is idle or at work, with a note of what it has left to do.
+/// The pool's side is idle or at work; at work, it may have a note of what is left to do.
 package struct BatchPipe<Batch: PipedBatch> {
-    /// What the connection has to do next to get more.
+    /// What the connection has to do next to get more steps.
     package enum Reading: Equatable, Sendable {
-        /// Wait: too much waits for the pool or for the peer. The socket must not be read.
+        /// Wait: too many batches wait for the pool, or the peer does not take its answers. The socket must not be
+        /// read.
         case wait
         /// Get a buffer for the next batch.
         case takeBuffer
-        /// Parse what was received already.
+        /// Parse bytes that were already received.
         case parse
         case receive
     }
@@ -29,27 +30,29 @@ package struct BatchPipe<Batch: PipedBatch> {
     package enum Parsed: Equatable, Sendable {
         /// More bytes are needed for the next frame.
         case everything
-        /// The batch has all its steps, or what follows has to wait.
+        /// The batch has all its steps, or the next frame has to wait.
         case untilFull
     }
 
-    /// What the pool has left to do of what it was given.
+    /// What the pool has left to do of the batches that it took.
     package enum Left: Equatable, Sendable {
         case nothing
-        /// It has worked on all of it, and results wait for the next batch.
+        /// The pool has worked on all of them. Some results still have to be made, together with those of the next
+        /// batch if there is one.
         case results
-        /// It has to continue before it takes anything else.
+        /// The pool has to continue before it takes other batches.
         case work
     }
 
-    /// The place for bytes that are received.
+    /// State of the receiving side: whether it holds a batch to fill, and which received bytes are not parsed.
     private enum Input {
-        /// No buffer is held: between frames an idle connection must not have one.
+        /// No buffer is held, because an idle connection must not hold one between frames. `carry` has the beginning of
+        /// the next frame.
         case empty(carry: [UInt8])
-        /// The same, with whole frames in the carry.
+        /// No buffer is held, and these bytes contain whole frames that have to wait.
         case setAside([UInt8])
         case filling(Batch)
-        /// There are whole frames after those that were parsed.
+        /// The batch's buffer has whole frames that are not parsed yet.
         case behind(Batch)
     }
 
@@ -58,9 +61,9 @@ package struct BatchPipe<Batch: PipedBatch> {
         case working(Left)
     }
 
-    /// The most batches that wait for the pool, beside the one that it works on and the one that is being filled. If
-    /// both ends share the cores, one of them stands still for milliseconds while the other runs; what waits must last
-    /// that long. When buffers are scarce, fewer may wait.
+    /// The most batches that wait for the pool, besides those that it works on and the one that is being filled. If
+    /// both ends share the cores, one end stands still for milliseconds while the other runs, and the waiting batches
+    /// must last that long. When buffers are scarce, fewer may wait.
     package static var limit: (usual: Int, scarce: Int) { (8, 2) }
 
     private var input = Input.empty(carry: [])
@@ -78,8 +81,8 @@ package struct BatchPipe<Batch: PipedBatch> {
 extension BatchPipe {
     /// - Parameters:
     ///   - isScarce: whether few buffers are left.
-    ///   - takesAnswers: whether the peer takes what is sent to it. What is in a buffer already is parsed even if it
-    ///     does not.
+    ///   - takesAnswers: whether the peer takes what is sent to it. Bytes that are already in a buffer are parsed even
+    ///     if it does not.
     package func reading(isScarce: Bool, takesAnswers: Bool) -> Reading {
         guard queue.count < (isScarce ? Self.limit.scarce : Self.limit.usual), isBehind || takesAnswers else {
             return .wait
@@ -138,11 +141,11 @@ extension BatchPipe {
         input = parsed == .everything ? .filling(steps) : .behind(steps)
     }
 
-    /// Gives the buffer back although it has frames that have to wait. Steps that were found before are handed over
-    /// nevertheless.
+    /// Gives up the buffer although it contains frames that have to wait. The steps that were found before them are
+    /// handed to the pool.
     ///
-    /// - Returns: whether the pool has to begin; it may have finished since the batch was held back because it was at
-    ///   work.
+    /// - Returns: whether the pool has to begin. The batch may have been held back because the pool was at work, and
+    ///   the pool may have finished since.
     package mutating func setAside() -> Bool {
         guard let steps = filling else { return false }
         input = .setAside(Array(steps.unparsed))
@@ -155,7 +158,7 @@ extension BatchPipe {
     /// - Returns: whether the pool has to begin.
     package mutating func handOver() -> Bool {
         guard let steps = filling else { return false }
-        // A batch without steps only holds a buffer.
+        // A batch without steps only holds a buffer, which is given up.
         guard !steps.isEmpty else {
             release(steps)
             return false
@@ -205,28 +208,28 @@ extension BatchPipe {
     /// Whether the pool is idle and no batch waits for it.
     package var isDrained: Bool { worker == .idle && queue.isEmpty }
 
-    /// Whether another batch will follow those that the pool works on.
+    /// Whether there is another batch after those that the pool works on.
     package var hasMore: Bool { !queue.isEmpty || filling?.isEmpty == false }
 
-    /// Whether the pool has to continue, or to begin with what waits.
+    /// Whether the pool has work left, or batches wait for it.
     package var hasWork: Bool { !queue.isEmpty || worker == .working(.results) || worker == .working(.work) }
 
-    /// All waiting batches at once, because each hand-over costs two changes of thread. Empty if the pool has not
-    /// finished its last ones.
+    /// Takes all waiting batches at once, because each hand-over costs two changes of thread. Empty if the pool has
+    /// work left from the batches that it took before.
     package mutating func take() -> [Batch] {
         guard worker != .working(.work) else { return [] }
         defer { queue = [] }
         return queue
     }
 
-    /// Notes that the pool has finished what it took, except for what is left.
+    /// Notes that the pool has finished the batches that it took, except for `left`.
     package mutating func worked(leaving left: Left = .nothing) {
         worker = .working(left)
-        // The batch that it waits for may still be being filled.
+        // The next batch, for which the results wait, may still be being filled.
         if left == .results, queue.isEmpty { _ = handOverAll() }
     }
 
-    /// Notes an event that the pool has waited for, with nothing else to do.
+    /// Notes that an event has come for which the pool has waited. Has no effect while the pool is at work.
     ///
     /// - Returns: whether the pool has to begin.
     package mutating func resume() -> Bool {

@@ -2,8 +2,8 @@ package import TransferIO
 import TransferModel
 package import TransferProtocol
 
-/// One end of a connection, on one loop for life: what it sends, and how it reacts to the other end's silence, faults
-/// and end.
+/// One end of a connection, which stays on one loop: what it sends, and how it reacts when the other end is silent,
+/// violates the protocol or ends the connection.
 package protocol DrivenConnection: Actor {
     /// The loop that the session runs on.
     nonisolated var loop: EventLoop { get }
@@ -27,13 +27,13 @@ package protocol DrivenConnection: Actor {
 
     /// Offers waiting bytes until the socket takes no more.
     ///
-    /// - Returns: whether it took any.
+    /// - Returns: whether the socket took any.
     func drain(into socket: StreamSocket) throws(StreamError) -> Bool
 
     /// Called after waiting bytes were offered to the socket.
     func flushed()
 
-    /// Called when the socket takes no more, and never will.
+    /// Called when sending has failed and no more bytes can be sent.
     func sendingFailed(_ error: StreamError)
 
     /// Sends a ping that the other end answers, if the wire has one.
@@ -42,20 +42,21 @@ package protocol DrivenConnection: Actor {
     /// Called when the other end violates the protocol, or has been silent or slow for too long.
     func broke(_ fault: ProtocolFault)
 
-    /// Called when the connection is lost; has a reason for people.
+    /// Called when the connection is lost; the reason is a text for users.
     func lost(_ reason: String)
 }
 
 // MARK: Time
 
 extension DrivenConnection {
-    /// A server waits for no answers.
+    /// The default, for servers: a client never owes them an answer.
     package var isOwedAnswer: Bool { false }
 
     /// Sets the timer. Call this whenever a deadline may have become earlier.
     package func armTimer() {
         let due = driver.liveness.deadline
-        // A timer that fires too early is set again, because the deadline moves with every byte.
+        // An earlier timer stays: when it fires, it is set again. Setting it at each change would cost too much,
+        // because the deadline moves with every byte.
         if let timer = driver.timer, timer.due <= due { return }
         stopTimer()
         let timer = loop.schedule(at: due.nanoseconds) { [weak self] in
@@ -97,7 +98,7 @@ extension DrivenConnection {
         }
     }
 
-    /// Sends whenever the socket takes more, without a task that waits for that: for sessions that are many and mostly
+    /// Sends whenever the socket takes more, without a task that waits for it, because most sessions of a server are
     /// idle.
     package func flushWhenWritable() {
         driver.socket?.writable.call { [weak self] in self?.assumeIsolated { $0.flush() } }
@@ -118,9 +119,9 @@ extension DrivenConnection {
     /// Reads until the session is ending or the other end has ended, for sessions that process bytes at once.
     ///
     /// - Parameters:
-    ///   - size: bytes of the buffer; more than anything that is only taken as a whole.
-    ///   - take: receives the bytes that have come, after those that it did not take before, and returns how many it
-    ///     takes.
+    ///   - size: bytes of the buffer, which must be larger than any item that `take` takes only as a whole.
+    ///   - take: receives the bytes that it has not taken yet, followed by the newly received ones, and returns how
+    ///     many it takes.
     /// - Returns: whether the other end has ended.
     package func read(holding size: Int, _ take: (UnsafeRawBufferPointer) -> Int) async -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
@@ -141,7 +142,7 @@ extension DrivenConnection {
         return false
     }
 
-    /// - Returns: `wouldBlock` if the connection is lost.
+    /// - Returns: the result of reading; `wouldBlock` also if the connection is lost.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
         do throws(StreamError) {
             return try driver.receive(into: buffer)
@@ -152,27 +153,28 @@ extension DrivenConnection {
     }
 }
 
-/// What every end of a connection has, with any session and any wire: the socket, its timeouts, and its turns.
-/// `WireConnection` and the client's sessions each have one.
+/// What every end of a connection has, whatever its session and its wire: the socket, its timeouts, and its turns on
+/// the loop. `WireConnection` and the client's sessions each have a driver.
 ///
-/// Belongs to an actor on one loop. The order of calls: `open`, `receive` and `pauseReading` in any order, `linger` at
-/// most once, `close`.
+/// Belongs to an actor on one loop. The order of calls: `open` first, then `receive` and `pauseReading` in any order,
+/// `linger` at most once, and `close` last.
 package final class ConnectionDriver {
-    /// Fired when something was received, and by others that want the session to look.
+    /// Fired when bytes have arrived, and by other code when the session has to check its state.
     package let wake: Signal
-    /// Fired when the pool has nothing more to do for the session.
+    /// Fired when the pool has no more work for the session.
     let rested = Signal()
     package private(set) var socket: StreamSocket?
     package var liveness: Liveness
-    /// Whether received bytes are a sign of life. If the other end has to take something, only that may count.
+    /// Whether received bytes show that the other end is alive. False while the other end has to take bytes: then only
+    /// taking them shows it.
     package var hearsLife = true
     /// Whether the socket is closed, or will never exist.
     package private(set) var isOver = false
     var timer: (timer: EventLoop.Timer, due: MonotonicTime)?
     private var turns: Turns
 
-    /// - Parameter turn: bytes after which the session gives others on its loop a turn; `max` if it has the loop to
-    ///   itself.
+    /// - Parameter turn: bytes after which the session lets the other sessions on the loop run; `max` if there are no
+    ///   others.
     package init(_ timeouts: Liveness.Timeouts, turn: Int = .max, wake: Signal = Signal()) {
         self.wake = wake
         liveness = Liveness(timeouts, now: .now)
@@ -211,15 +213,15 @@ package final class ConnectionDriver {
 // MARK: Lingering
 
 extension ConnectionDriver {
-    /// How long the last bytes may take to leave.
+    /// The longest time for which a connection waits for its last bytes to be taken.
     private static let longestLinger = Interval.seconds(2)
 
-    /// Bytes that are read at once to be dropped.
+    /// Bytes that are read, and dropped, at a time.
     private static let scratchSize = 16 << 10
 
     /// Waits until the other end has taken the last bytes, for at most two seconds. Closing a socket with unread bytes
-    /// resets the connection, and a reset can overtake what was sent last; so what still arrives is read and dropped
-    /// until the other end closes as well. The caller has to close the socket afterwards.
+    /// resets the connection, and a reset can overtake the bytes that were sent last. So bytes that still arrive are
+    /// read and dropped until the other end closes as well. The caller has to close the socket afterwards.
     ///
     /// - Parameter hasUnsent: whether bytes still wait for the socket. `wake` has to be fired when that changes.
     package func linger(on loop: EventLoop, while hasUnsent: () -> Bool) async {
@@ -227,7 +229,7 @@ extension ConnectionDriver {
         let end = MonotonicTime.now + Self.longestLinger
         let timer = loop.schedule(at: end.nanoseconds) { [wake] in wake.fire() }
         defer { loop.cancel(timer) }
-        // Not from a pool, because a lingering connection must not take buffers from uploads.
+        // The memory does not come from a pool, because a lingering connection must not take buffers from uploads.
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.scratchSize, alignment: 64)
         defer { scratch.deallocate() }
         var hasEnded = false
@@ -249,7 +251,8 @@ extension ConnectionDriver {
     }
 }
 
-/// When a session gives others on its loop a turn: one that always has more to say must not keep the loop to itself.
+/// Decides when a session lets the other sessions on the loop run: a peer that always has more to say must not keep the
+/// loop busy.
 package struct Turns: Sendable {
     /// Bytes that are received in one turn.
     private let length: Int
@@ -259,7 +262,7 @@ package struct Turns: Sendable {
         self.length = length
     }
 
-    /// - Returns: whether these bytes end the turn; then the next one begins.
+    /// - Returns: whether the turn ends with these bytes. The next turn then begins.
     package mutating func isOver(after count: Int) -> Bool {
         received += count
         guard received >= length else { return false }

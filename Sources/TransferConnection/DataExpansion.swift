@@ -2,21 +2,22 @@ package import TransferCodec
 import TransferModel
 package import TransferProtocol
 
-/// Expands the content of data frames. Each connection has one; server and client use the same.
+/// Expands the content of data frames. Each connection has one; server and client both use this type.
 package struct DataExpansion: Sendable {
     private let frames = FrameExpansion(limit: Limits.dataBody)
 
     package init() {}
 
-    /// Takes the next piece of a frame.
+    /// Expands the next piece of a frame.
     ///
     /// - Parameters:
     ///   - bytes: the bytes of the piece.
-    ///   - fault: makes an error of the caller's type from what is wrong with the frame: `corruptCompression` or
-    ///     `frameTooLarge`.
+    ///   - fault: converts `corruptCompression` or `frameTooLarge`, if the frame is invalid, to an error of the
+    ///     caller's type.
     ///   - sink: receives the content, valid during the call only, and whether it is a hole, of which only the number
     ///     of bytes was sent.
-    /// - Throws: what `fault` makes, or what the sink throws. Then the rest of the frame must not follow.
+    /// - Throws: the error that `fault` returns, or the error of `sink`. The caller must not pass the rest of the frame
+    ///   after an error.
     package func expand<E: Error>(
         _ piece: DataPiece, _ bytes: UnsafeRawBufferPointer, fault: (ProtocolFault) -> E,
         into sink: (_ content: UnsafeRawBufferPointer, _ isHole: Bool) throws(E) -> Void

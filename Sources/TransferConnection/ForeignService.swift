@@ -1,19 +1,19 @@
 /// A service of another kind, recognised by the first bytes that it sends, for messages to a user who has the wrong
 /// port.
 package struct ForeignService: Equatable, Sendable {
-    /// With its article, such as `an SSH server`.
+    /// The name with its article, such as `an SSH server`.
     package let name: String
 
     /// Bytes that are examined: more than any of these greetings needs.
     package static let openingSize = 64
 
-    /// The beginnings of greetings; of two that begin alike, the longer one first.
+    /// The beginnings of greetings. If two begin alike, the longer one comes first.
     private static let greetings: [(opening: String, name: String)] = [
         // RFC 4253, section 4.2.
         ("SSH-", "an SSH server"),
         // RFC 9112, section 4.
         ("HTTP/", "a web server"),
-        // The answer of a server that takes the client's first bytes for a request of HTTP/0.9.
+        // The answer of a server that interprets the client's first bytes as a request of HTTP/0.9.
         ("<html", "a web server"), ("<HTML", "a web server"),
         ("<!DOCTYPE", "a web server"), ("<!doctype", "a web server"),
         ("@RSYNCD:", "an rsync server"),
@@ -37,7 +37,8 @@ package struct ForeignService: Equatable, Sendable {
         }
     }
 
-    /// SMTP (RFC 5321, section 4.2) and FTP (RFC 959, section 4.2) greet with the same number; most name themselves.
+    /// SMTP (RFC 5321, section 4.2) and FTP (RFC 959, section 4.2) servers greet with the same code; the greeting
+    /// mostly names the protocol.
     private static func mailOrFiles(_ opening: ArraySlice<UInt8>) -> String? {
         guard opening.starts(with: "220 ".utf8) || opening.starts(with: "220-".utf8) else { return nil }
         let text = String(decoding: opening, as: UTF8.self).uppercased()

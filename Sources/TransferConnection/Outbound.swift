@@ -1,4 +1,4 @@
-/// Memory that has whole frames.
+/// Memory that contains whole frames.
 package protocol OutboundChunk {
     /// Bytes that the chunk contains.
     var count: Int { get }
@@ -25,29 +25,30 @@ package struct Outbound<Chunk: OutboundChunk> {
         }
     }
 
-    /// Short pieces are combined, to save a call; copying longer ones would cost more than the call.
+    /// The most bytes of a combined piece. Short pieces are combined to save system calls; copying longer ones would
+    /// cost more than a call.
     private static var mostCopied: Int { 16 << 10 }
 
-    /// Sent pieces stay at the front until there are many, so that the rest is not moved each time.
+    /// Pieces that are sent stay at the front, empty, until there are many, so that the rest is not moved each time.
     private var pieces: [Piece] = []
     private var first = 0
-    /// Bytes of the first piece that the socket has.
+    /// Bytes of the first piece that the socket has taken.
     private var sent = 0
 
     /// Bytes that wait for the socket.
     package private(set) var count = 0
 
-    /// Bytes that were ever appended.
+    /// The number of bytes appended so far, sent ones included.
     package private(set) var appended = 0
 
     package init() {}
 
     package var isEmpty: Bool { count == 0 }
 
-    /// Bytes in memory, including those of pieces that were sent in part.
+    /// Bytes in memory, including the sent bytes of a piece that is sent in part.
     package var held: Int { pieces.reduce(0) { $0 + $1.count } }
 
-    /// Chunks in memory, whose size does not depend on how much they contain.
+    /// Number of chunks in memory. The memory of a chunk does not depend on how many bytes it contains.
     package var chunks: Int { pieces[first...].count { if case .chunk = $0 { true } else { false } } }
 
     package mutating func append(_ more: [UInt8]) {
@@ -57,15 +58,15 @@ package struct Outbound<Chunk: OutboundChunk> {
         guard pieces.count - first > 0, case .bytes(var bytes) = pieces[pieces.count - 1],
             bytes.count + more.count <= Self.mostCopied
         else { return pieces.append(.bytes(more)) }
-        // So that it is not shared while it grows.
+        // The array must not have two owners while it grows, because it would be copied.
         pieces[pieces.count - 1] = .bytes([])
         bytes.append(contentsOf: more)
         pieces[pieces.count - 1] = .bytes(bytes)
     }
 
     package mutating func append(_ chunk: Chunk) {
-        // A chunk keeps its memory however little it contains: many short answers that the peer does not take would
-        // need gigabytes.
+        // A chunk keeps all its memory even if it contains few bytes: many short answers that the peer does not take
+        // would need gigabytes. So they are copied.
         guard chunk.count > Self.mostCopied else { return append(Array(chunk.filled)) }
         count += chunk.count
         appended += chunk.count

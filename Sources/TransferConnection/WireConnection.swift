@@ -3,40 +3,40 @@ package import TransferModel
 package import TransferProtocol
 
 /// How one end of a connection reacts to what the other end says. It belongs to one `WireConnection`, which calls it on
-/// its loop. It has the wire (a value without I/O), and the connection to the rest of the program.
+/// its loop. It contains the wire (a value without I/O) and the link to the rest of the program.
 ///
 /// The order of calls: `run` first, which calls `WireConnection.readLoop`. While that reads, `step` is called for each
-/// step in what was received, `parsed` after the last one, `work` whenever batches wait for the pool, and `rested` when
-/// the pool has done all of them. `end` of the connection may be called at any time; then `readLoop` returns, and `run`
-/// waits for the work to finish and closes.
+/// step in the received bytes, `parsed` after the last one, `work` whenever batches wait for the pool, and `rested`
+/// when the pool has finished all of them. `WireConnection.end` may be called at any time. Then `readLoop` returns, and
+/// `run` waits for the work to finish and closes.
 package protocol WireSession: AnyObject, SendableMetatype {
     associatedtype Batch: PipedBatch
 
-    /// Memory with answers in it; `Never` if there are only messages.
+    /// Memory that contains answers; `Never` if the session sends only messages.
     associatedtype Chunk: OutboundChunk
 
-    /// Why the session reads no more.
+    /// The reason why the session no longer reads.
     associatedtype Ending: Sendable
 
-    /// What is left when the session has run.
+    /// The result of `run`: what remains of the session at its end.
     associatedtype Remainder: Sendable
 
     typealias Connection = WireConnection<Self>
 
-    /// Runs for the whole connection.
+    /// Runs until the connection ends, or its other end has become idle.
     func run(on connection: isolated Connection) async -> Remainder
 
     // MARK: Reading
 
-    /// The pool of buffers for what is received.
+    /// The pool of buffers for received bytes.
     var buffers: BufferPool { get }
 
     /// The account that pays for the buffers, if several clients share them.
     var bufferAccount: BufferAccount? { get }
 
-    /// Whether content may come next. Then the connection receives into a buffer of the pool; otherwise into a small
-    /// buffer outside the pool. A client that sends only requests may leave the answers unread for any time, and would
-    /// keep the pool's buffers from others.
+    /// Whether content may come next. If so, the connection receives into a buffer of the pool; if not, into a small
+    /// buffer outside the pool, because a client that sends only requests may leave the answers unread for any time,
+    /// and would keep the pool's buffers from others.
     var expectsContent: Bool { get }
 
     /// The most bytes that are received at once.
@@ -48,14 +48,15 @@ package protocol WireSession: AnyObject, SendableMetatype {
     /// Called when bytes were received.
     func received(_ count: Int)
 
-    /// Parses the next step. There may be no unparsed bytes: what came before can be several steps.
+    /// Parses the next step. The batch may have no unparsed bytes, because bytes that were parsed before can be several
+    /// steps.
     func step(_ batch: Batch, on connection: isolated Connection) throws(ProtocolFault) -> FoundStep
 
-    /// Called when all that was received is parsed, as far as that is possible now.
+    /// Called when all received bytes are parsed, or as many as can be parsed now.
     func parsed(on connection: isolated Connection)
 
-    /// The cost of parsing since the last call, in bytes that would have cost as much: a few received bytes can be more
-    /// work than many.
+    /// The cost of parsing since the last call, as the number of bytes that usually cost as much: a few received bytes
+    /// can be more work than many.
     func takeParsingCost() -> Int
 
     /// Whether something has to be decided before the next step is parsed.
@@ -64,8 +65,8 @@ package protocol WireSession: AnyObject, SendableMetatype {
     /// Makes the decision that `isUndecided` announces.
     func decide(on connection: isolated Connection) async
 
-    /// Whether the session should end, because the other end has been silent for long. Called when there is nothing to
-    /// receive.
+    /// Whether the session should end because the other end has been idle for long. Called when no bytes wait to be
+    /// received.
     func mayRest(on connection: isolated Connection) -> Bool
 
     /// Called when the other end has ended its side.
@@ -73,13 +74,14 @@ package protocol WireSession: AnyObject, SendableMetatype {
 
     // MARK: Working
 
-    /// Lets the pool work on what it can take from the pipe, once.
+    /// Lets the pool work once on the batches that it can take from the pipe.
     func work(on connection: isolated Connection) async
 
-    /// Whether the work waits until the other end has taken what was sent. That does not keep a silent end alive.
+    /// Whether the work waits until the other end has taken what was sent to it. Such work does not count as activity,
+    /// so that a silent end is still disconnected.
     var isAwaitingPeer: Bool { get }
 
-    /// Called when the pool has nothing more to do.
+    /// Called when the pool has no more work.
     func rested(on connection: isolated Connection)
 
     // MARK: Time and ending
@@ -93,22 +95,22 @@ package protocol WireSession: AnyObject, SendableMetatype {
     /// Called after waiting bytes were offered to the socket.
     func flushed(on connection: isolated Connection)
 
-    /// Called when the socket takes no more, and never will.
+    /// Called when sending has failed and no more bytes can be sent.
     func sendingFailed(_ error: StreamError, on connection: isolated Connection)
 
     /// Called when the other end violates the protocol, or has been silent or slow for too long.
     func broke(_ fault: ProtocolFault, on connection: isolated Connection)
 
-    /// Called when the connection is lost; has a reason for people.
+    /// Called when the connection is lost; the reason is a text for users.
     func lost(_ reason: String, on connection: isolated Connection)
 
-    /// Called when the connection gets its ending, to wake what waits for it.
+    /// Called when the connection gets its ending, so that the session wakes tasks that wait.
     func ended(for reason: Ending, on connection: isolated Connection)
 
     /// Reports the bytes that wait for the socket, for accounting; 0 when the socket is closed.
     func holds(unsent count: Int)
 
-    /// Called when nothing new may begin, and the connection has to end when all is done.
+    /// Called when no new work may begin, and the connection has to end when all work is done.
     func draining(on connection: isolated Connection)
 }
 
@@ -120,9 +122,10 @@ extension WireSession {
     package var isAwaitingPeer: Bool { false }
 }
 
-/// One end of a connection, on one loop for life, whose work is done on a pool. It has the socket with its timeouts
-/// (`driver`), what is received on its way to the pool (`pipe`), what waits to be sent (`outbound`), and the session
-/// that has the wire. While the pool is behind, only this connection is not read.
+/// One end of a connection, which stays on one loop and whose work is done on a pool. It has the socket with its
+/// timeouts (`driver`), the received bytes on their way to the pool (`pipe`), the bytes that wait to be sent
+/// (`outbound`), and the session, which has the wire. If the pool is behind, the connection stops reading, and other
+/// connections do not.
 ///
 /// ```
 ///   socket ──► pipe.filling ──session.step──► batch ──► session.work ──► pool
@@ -133,8 +136,8 @@ extension WireSession {
 ///      └──drain──► draining ──all is done──► ending
 /// ```
 ///
-/// The order of calls: `run` once. `drain` and `end` may be called at any time by others. Socket, timer and writing are
-/// those of `DrivenConnection`. The session calls the rest.
+/// The order of calls: `run` once; other code may call `drain` and `end` at any time. Socket, timer and writing are
+/// those of `DrivenConnection`. Only the session calls the other functions.
 package actor WireConnection<Session: WireSession> {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -153,12 +156,12 @@ package actor WireConnection<Session: WireSession> {
 
     package private(set) var isEnding: Bool
 
-    /// Whether nothing new may begin, and the connection ends when all is done.
+    /// Whether no new work may begin, and the connection ends when all work is done.
     package private(set) var isDraining = false
 
     /// - Parameters:
-    ///   - received: what was received before the connection had a session.
-    ///   - ending: why it is not served, if that is known already.
+    ///   - received: the bytes that were received before the connection had a session.
+    ///   - ending: the reason why the connection is not served, if it is known already.
     package init(
         _ driver: sending ConnectionDriver, on loop: EventLoop, received: [UInt8] = [], ending: Session.Ending? = nil,
         _ session: sending Session
@@ -168,10 +171,10 @@ package actor WireConnection<Session: WireSession> {
         (self.ending, isEnding) = (ending, ending != nil)
     }
 
-    /// Runs for the whole connection.
+    /// Runs the session; see `WireSession.run`.
     package func run() async -> Session.Remainder { await session.run(on: self) }
 
-    /// Lets what is under way finish, and takes nothing else.
+    /// Lets the work that has begun finish, and takes no new work.
     package func drain() {
         isDraining = true
         session.draining(on: self)
@@ -184,7 +187,7 @@ package actor WireConnection<Session: WireSession> {
         driver.wake.fire()
     }
 
-    /// Runs a job on the loop, in a task of its own. The task retains the connection until the job is done.
+    /// Runs a job on the loop, in a separate task. The task retains the connection until the job is done.
     @discardableResult
     package nonisolated func start(_ job: @escaping @Sendable (isolated WireConnection) async -> Void) -> Task<
         Void, Never
@@ -202,12 +205,12 @@ package actor WireConnection<Session: WireSession> {
 
 // MARK: Reading
 
-/// Bytes of a buffer outside the pool, for a client that sends only requests: the longest frame without content, and
-/// some more.
+/// Bytes of a buffer outside the pool, for a client that sends only requests: more than the longest frame without
+/// content.
 private let ownMemory = 32 << 10
 
 extension WireConnection {
-    /// Reads until the session is ending, or rests.
+    /// Reads until the session is ending, or its other end has become idle.
     package func readLoop() async {
         reading: while !isEnding {
             guard !session.isUndecided else {
@@ -237,7 +240,7 @@ extension WireConnection {
                 }
             }
         }
-        // Lingering waits for the end of what is received.
+        // Lingering reads until the other end closes, so reading must not be paused.
         driver.pauseReading(false)
     }
 
@@ -254,7 +257,7 @@ extension WireConnection {
             takesAnswers: session.takesAnswers(on: self))
     }
 
-    /// While all buffers are in use, the connection is not read.
+    /// Takes a buffer for the next batch. While all buffers of the pool are in use, the connection is not read.
     private func takeBuffer() async -> BlockBuffer {
         let (buffers, account) = (session.buffers, session.bufferAccount)
         guard session.expectsContent, pipe.carried <= buffers.size else {
@@ -266,7 +269,8 @@ extension WireConnection {
         return await buffers.take(for: account)
     }
 
-    /// Receives once. It is not part of the loop, whose variables would hold the buffer while it waits.
+    /// Receives once. This is not a part of the loop, because variables of the loop would hold the buffer while it
+    /// waits.
     ///
     /// - Returns: how many bytes were received; 0 if there is nothing to receive now.
     private func pump() -> Int {
@@ -284,16 +288,17 @@ extension WireConnection {
             return max(count, session.takeParsingCost())
         case .end:
             session.peerEnded(on: self)
-            // Where the other end says no more and waits for answers, what waits here goes to the pool as at any other time.
+            // The other end may have ended its side and still wait for answers, so the steps that wait here go to the
+            // pool as usual.
             handOver()
             return 0
         }
     }
 
-    /// Parses what was received together with a batch that had all its steps.
+    /// Parses bytes that were received together with an earlier batch, which already has all its steps.
     ///
-    /// - Returns: how many bytes were parsed, but at least 1: there may be more to receive, and nothing else would wake
-    ///   the loop.
+    /// - Returns: how many bytes were parsed, but at least 1: more bytes may wait in the socket, and no other event
+    ///   would wake the loop.
     private func catchUp() -> Int {
         guard let steps = pipe.filling else { return 1 }
         let before = steps.input.parsed
@@ -320,7 +325,7 @@ package enum FoundStep: Sendable {
     /// More bytes are needed for the next step.
     case needsMore
     case step
-    /// No further step may be parsed now.
+    /// No further step may be parsed for now.
     case lastStep
 }
 
@@ -355,8 +360,8 @@ extension WireConnection {
     private func workLoop() async {
         while pipe.hasWork {
             await session.work(on: self)
-            // After the last work, `wake` is fired below. Each time it fires, the driver looks at the socket, so it is
-            // fired once.
+            // After the last work, `wake` is fired below. It is not fired twice, because the reading loop looks at the
+            // socket each time.
             if pipe.hasWork { driver.wake.fire() }
         }
         pipe.rest()
@@ -369,7 +374,7 @@ extension WireConnection {
 // MARK: Sending
 
 extension WireConnection {
-    /// Sends as much as the socket takes now, and the rest later.
+    /// Sends as many bytes as the socket takes now, and the rest later.
     package func send(_ bytes: [UInt8]) {
         guard !bytes.isEmpty, !driver.isOver else { return }
         outbound.append(bytes)
@@ -391,7 +396,7 @@ extension WireConnection: DrivenConnection {
 
     package func flushed() {
         session.flushed(on: self)
-        // Reading may wait for room for answers, and lingering until all is sent.
+        // Reading may be waiting for room for answers, and lingering until all bytes are sent.
         if driver.socket?.isReadingPaused == true || isEnding, session.takesAnswers(on: self) { driver.wake.fire() }
     }
 
@@ -430,13 +435,14 @@ package protocol PipedBatch: AnyObject, Sendable {
     /// Whether no steps were found for the pool.
     var isEmpty: Bool { get }
 
-    /// Whether no more steps may be added. There may be whole frames left in the buffer.
+    /// Whether no more steps may be added. The buffer may still contain whole frames.
     var isComplete: Bool { get }
 
-    /// - Parameter carry: bytes that were received already and come first.
+    /// - Parameter carry: bytes that were received before; they are the first in the buffer.
     init(_ buffer: BlockBuffer, carry: [UInt8])
 
-    /// Continues in the buffer of a batch that has all its steps. The two read and write different bytes of the buffer.
+    /// Continues in the buffer of a batch that has all its steps. The two batches read and write different bytes of the
+    /// buffer.
     init(after steps: Self)
 }
 
