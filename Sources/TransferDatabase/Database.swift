@@ -13,7 +13,8 @@ package final class Database {
     /// a client's patience.
     private static let patience: Int32 = 5000
 
-    /// Configures SQLite once for the process. That only makes it faster, so it may fail.
+    /// Configures SQLite once for the process. The setting only makes SQLite faster, so it does not matter if this
+    /// fails.
     private static let isConfigured: Bool = csqlite_count_no_memory() == SQLITE_OK
 
     /// - Parameters:
@@ -25,8 +26,8 @@ package final class Database {
             throw RecordsError(code: code, saying: String(cString: sqlite3_errstr(code)), of: name)
         }
         var made: OpaquePointer?
-        // Without a lock of its own, because the caller has one. SQLite is compiled to treat some names as URIs, but
-        // none that begins with a slash or a dot.
+        // The connection has no lock, because its caller has one. SQLite is compiled to interpret some names as URIs,
+        // but none that begins with a slash or a dot.
         let file = path.hasPrefix("/") ? path : "./" + path
         let code = sqlite3_open_v2(file, &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
         guard let made else { throw RecordsError(code: SQLITE_NOMEM, saying: "out of memory", of: name) }
@@ -42,14 +43,14 @@ package final class Database {
     }
 
     deinit {
-        // Statements retain their connection, so no statement is left.
+        // Statements retain their connection, so no statement exists any more.
         sqlite3_close_v2(handle)
     }
 
     /// Whether a transaction is open.
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Rows that this connection has inserted, changed and deleted so far, including those of triggers.
+    /// Rows that this connection has inserted, changed and deleted so far, including rows that triggers changed.
     package var totalChanges: Int { Int(sqlite3_total_changes(handle)) }
 
     /// After this call, closing leaves the file as it is.
@@ -59,7 +60,7 @@ package final class Database {
 
     /// Runs a statement that is used once.
     ///
-    /// - Returns: the first number of the first row; nil without a row.
+    /// - Returns: the first column of the first row as a number; nil if the statement returns no row.
     @discardableResult
     package func execute(_ sql: String) throws(RecordsError) -> Int64? {
         let statement = try Statement(sql, in: self)
@@ -69,7 +70,7 @@ package final class Database {
 
     /// The error for a result code.
     func error(_ code: Int32) -> RecordsError {
-        // SQLite's message for its last call, unless a test has replaced the code.
+        // Takes SQLite's message for its last call, unless a test has replaced the result of the call.
         let said = sqlite3_extended_errcode(handle) == code ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
         return RecordsError(code: code, saying: said.map { String(cString: $0) } ?? "error \(code)", of: name)
     }

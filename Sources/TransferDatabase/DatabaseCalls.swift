@@ -5,13 +5,14 @@ package struct DatabaseCalls: Sendable {
     package var failure: (@Sendable (Call) -> Int32)?
 
     /// Called after each successful commit. If it returns another code than SQLITE_OK, the commit has this result, as
-    /// when all was written and the sync failed. Nil has no effect.
+    /// if all pages were written and the sync had failed. Nil has no effect.
     package var lateFailure: (@Sendable () -> Int32)?
 
-    /// Called for each committed transaction of the writing connection, with whether it was synced.
+    /// Called for each committed transaction of the writing connection; the argument says whether it was synced.
     package var committed: (@Sendable (_ isSynced: Bool) -> Void)?
 
-    /// Called for each committed transaction of the writing connection, with the number of rows that it has changed.
+    /// Called for each committed transaction of the writing connection, with the number of rows that the transaction
+    /// has changed.
     package var changed: (@Sendable (_ rows: Int) -> Void)?
 
     /// The call that is about to be made.

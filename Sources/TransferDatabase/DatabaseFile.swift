@@ -17,8 +17,8 @@ package struct DatabaseFile: Sendable {
     /// The files of a database in write-ahead mode (sqlite.org/walformat.html).
     package static let suffixes = ["", "-wal", "-shm"]
 
-    /// `logPages`: pages of the log after which they are written to the database, 4 MiB. `logSize`: bytes that the log
-    /// may keep on disk after it was larger.
+    /// `logPages`: number of pages in the log, 4 MiB, at which SQLite writes them to the database. `logSize`: bytes to
+    /// which SQLite cuts a log file that was larger.
     private static let logPages = 1000
     private static let logSize = 16 << 20
 
@@ -31,11 +31,12 @@ package struct DatabaseFile: Sendable {
     ///
     /// - Parameters:
     ///   - cacheSize: KiB of pages that the connection caches.
-    ///   - mustExist: whether a missing or empty file was lost and must not be made.
+    ///   - mustExist: whether the file had content before. A missing or empty file is then reported as damaged instead
+    ///     of created.
     package func open(cacheSize: Int, mustExist: Bool = false) throws(RecordsError) -> Database {
         if mustExist { try expectContent() } else { try make() }
         let database = try Database(path: path, called: name, calls: calls)
-        // The first statement that reads the file, so this is where a file that is no database fails.
+        // This is the first statement that reads the file, so it fails if the file is not a database.
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "OFF")")
         try database.execute("PRAGMA wal_autocheckpoint = \(Self.logPages)")
@@ -45,15 +46,16 @@ package struct DatabaseFile: Sendable {
         try database.execute("PRAGMA secure_delete = OFF")
         try database.execute("PRAGMA cell_size_check = ON")
         try database.execute("PRAGMA foreign_keys = ON")
-        // A server that is confined to its directory cannot make temporary files elsewhere. None should be needed.
+        // A server that is confined to its directory cannot create temporary files elsewhere, so SQLite must use memory
+        // if it needs one.
         try database.execute("PRAGMA temp_store = MEMORY")
         return database
     }
 
     /// Checks the file for damage.
     ///
-    /// - Parameter wholeCheckSize: bytes up to which the whole file is checked; in a larger one, damage is noticed when
-    ///   it is read.
+    /// - Parameter wholeCheckSize: bytes of the largest file that is checked as a whole. In a larger file, damage is
+    ///   noticed when it is read.
     package func validate(_ database: Database, wholeCheckSize: Int64) throws(RecordsError) {
         let pages = try database.execute("PRAGMA page_count") ?? 0
         let pageSize = try database.execute("PRAGMA page_size") ?? 0
@@ -65,7 +67,7 @@ package struct DatabaseFile: Sendable {
         guard found == "ok" else { throw RecordsError(.damaged, "The \(name) is damaged: \(found).") }
     }
 
-    /// Distinguishes the file from any other that has its path later.
+    /// Distinguishes the file from another one that gets its path later.
     package struct Number: Equatable, Sendable {
         fileprivate let device: UInt64
         fileprivate let inode: UInt64
@@ -87,7 +89,7 @@ package struct DatabaseFile: Sendable {
         }
     }
 
-    /// Makes the file first, because SQLite would make one that others can read.
+    /// Creates the file if it is missing. SQLite would create one that other users can read.
     private func make() throws(RecordsError) {
         do throws(SystemError) {
             let made = Descriptor(
@@ -100,7 +102,7 @@ package struct DatabaseFile: Sendable {
         }
     }
 
-    /// Makes names in the file's folder durable.
+    /// Makes names in the folder of the database durable.
     package func syncDirectory() throws(SystemError) {
         let name = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let directory = Descriptor(

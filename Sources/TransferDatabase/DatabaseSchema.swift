@@ -7,7 +7,8 @@ package struct DatabaseSchema: Sendable {
     private let name: String
 
     /// - Parameters:
-    ///   - steps: what each version adds to the one before it; the first makes an empty file version 1.
+    ///   - steps: for each version, the statements that turn the version before it into this one. The first step makes
+    ///     version 1 from an empty file.
     ///   - name: the name of the database in messages.
     package init(_ steps: [[String]], called name: String) {
         (self.steps, self.name) = (steps, name)
@@ -17,14 +18,14 @@ package struct DatabaseSchema: Sendable {
 
     /// Migrates the file to a version, in one transaction.
     ///
-    /// - Parameter target: an older version only in tests.
+    /// - Parameter target: the version to reach; only tests pass an older one.
     /// - Throws: `unknownVersion` if the file has a version that is not in `steps`.
     package func migrate(_ database: Database, to target: Int64? = nil) throws(RecordsError) {
         let target = target ?? version
         if try check(database) == target { return }
         try database.execute("BEGIN IMMEDIATE")
         do throws(RecordsError) {
-            // Checked again, now that no other program can change the file.
+            // The version is checked again, because no other program can change the file from now on.
             for step in try check(database)..<max(target, try check(database)) {
                 for statement in steps[Int(step)] { try database.execute(statement) }
             }
@@ -49,7 +50,7 @@ package struct DatabaseSchema: Sendable {
                 : "The \(name) was written by an older program. The next start of a server brings it up to date.")
     }
 
-    /// Checks a file that cannot be new.
+    /// Checks a file that must already have tables.
     ///
     /// - Throws: `damaged` for a file without tables.
     package func requireSome(_ database: Database) throws(RecordsError) {

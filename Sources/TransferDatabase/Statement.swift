@@ -11,12 +11,13 @@ package final class Statement {
     private let database: Database
     private let kind: DatabaseCalls.Call
     @exclusivity(unchecked) private var prepared: OpaquePointer?
-    /// Why the statement could not be prepared.
+    /// The reason why the statement could not be prepared.
     @exclusivity(unchecked) private var refusal: RecordsError?
     /// The first failure to bind a parameter since the last reset.
     @exclusivity(unchecked) private var failure: Int32 = SQLITE_OK
 
-    /// - Throws: the failure that a test has set for preparing it. Errors of SQLite are thrown at the first step.
+    /// - Throws: the failure that a test has set for preparing statements. Errors of SQLite are thrown by the first
+    ///   step.
     package init(_ sql: String, in database: Database, kind: DatabaseCalls.Call = .step) throws(RecordsError) {
         (self.sql, self.database, self.kind) = (sql, database, kind)
         if let code = database.calls.failure?(.prepare), code != SQLITE_OK { throw database.error(code) }
@@ -34,7 +35,7 @@ package final class Statement {
 
     private func prepare() -> RecordsError? {
         let code = sqlite3_prepare_v3(database.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
-        // The program's statements are valid, so tables or columns are missing.
+        // The statements of this program are valid, so this error means that tables or columns are missing.
         if code == SQLITE_ERROR {
             return RecordsError(
                 code: SQLITE_CORRUPT, saying: String(cString: sqlite3_errmsg(database.handle)), of: database.name)
@@ -52,7 +53,7 @@ package final class Statement {
     package func next() throws(RecordsError) -> Bool {
         let code = step()
         if let refusal {
-            // A missing table may exist the next time.
+            // A table that is missing now may exist at the next step.
             self.refusal = nil
             throw refusal
         }
@@ -96,7 +97,7 @@ extension Statement {
 
     /// - Parameter text: UTF-8, not copied; must stay valid until the statement is reset.
     package func bind(_ index: Int32, text: UnsafeBufferPointer<UInt8>) {
-        // A null pointer would be NULL and not the empty text.
+        // A null pointer would bind NULL instead of an empty text.
         let bytes = UnsafeRawPointer(text.baseAddress ?? StaticString("").utf8Start)
         note(
             sqlite3_bind_text(
