@@ -1,7 +1,7 @@
 import Glibc
 
-/// Owns a file descriptor and closes it once. A close is never retried: on Linux the descriptor is closed even after
-/// EINTR (close(2)), and its number may belong to another file by then.
+/// Owns a file descriptor and closes it once. A failed close is never retried: on Linux the descriptor is closed even
+/// after EINTR (close(2)), and its number may already belong to another file.
 package struct Descriptor: ~Copyable, Sendable {
     package let number: Int32
 
@@ -10,7 +10,7 @@ package struct Descriptor: ~Copyable, Sendable {
         self.number = number
     }
 
-    /// Gives ownership away without closing.
+    /// Gives up ownership without closing the descriptor.
     package consuming func release() -> Int32 {
         let number = number
         discard self
@@ -27,7 +27,7 @@ package func writeAll(_ bytes: UnsafeRawBufferPointer, to number: Int32) throws(
     var rest = bytes
     while !rest.isEmpty {
         let count = try system("write") { write(number, rest.baseAddress, rest.count) }
-        // No file system should accept zero bytes; if one does, this must not loop for ever.
+        // No file system should report zero written bytes. If one does, this loop must not run for ever.
         guard count > 0 else { throw SystemError(errno: EIO, call: "write") }
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A value that one thread at a time can access. Used instead of the standard library's `Mutex`, which Thread Sanitizer
-/// does not understand on Linux: threads wait for it inside the library, where the sanitizer sees nothing, and it
-/// reports the protected value as a race.
+/// A value that one thread at a time can access. It replaces the standard library's `Mutex`, which Thread Sanitizer
+/// does not understand on Linux: threads wait inside that library, where the sanitizer sees nothing, so that it reports
+/// races on the protected value.
 ///
 /// `@unchecked Sendable`: `value` is accessed only with `mutex` held.
 package struct Locked<Value>: ~Copyable, @unchecked Sendable {

@@ -3,7 +3,7 @@ import Glibc
 /// A value under a lock, with a condition variable, for threads that wait until another one has changed it.
 ///
 /// `state` is accessed through a pointer: waiting releases the lock in the middle of a function, which the runtime's
-/// check of exclusive access would take for a conflict.
+/// check of exclusive access would report as a conflict.
 ///
 /// `@unchecked Sendable`: `state` is accessed only with the lock held.
 package final class Monitor<State>: @unchecked Sendable {

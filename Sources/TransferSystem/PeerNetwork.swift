@@ -1,7 +1,8 @@
 import Glibc
 
-/// The network to which limits for an address apply: one IPv4 address, or the /64 of an IPv6 address, all of which one
-/// subscriber has (RFC 6177). An IPv4 address is the same network over both kinds of socket.
+/// The network to which limits for an address apply: one IPv4 address, or the /64 prefix of an IPv6 address, because
+/// one subscriber has all of that prefix (RFC 6177). An IPv4 address belongs to the same network whether its client
+/// uses an IPv4 or an IPv6 socket.
 package struct PeerNetwork: Hashable, Sendable {
     private let isIPv4: Bool
     private let bits: UInt64
@@ -21,7 +22,7 @@ extension PeerNetwork {
     /// - Parameter text: a numeric address without brackets and port.
     /// - Returns: nil for any other text.
     package init?(address text: String) {
-        // A zone is only valid on this machine and does not change the network.
+        // A zone (`%eth0`) is valid only on this machine and does not change the network.
         let text = text.utf8.prefix { $0 != UInt8(ascii: "%") }
         var (four, six) = (in_addr(), in6_addr())
         guard let text = String(text) else { return nil }

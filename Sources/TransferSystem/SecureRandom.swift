@@ -1,7 +1,7 @@
 import Glibc
 
-/// The system's secure random numbers, fetched in batches: a system call for each one costs more than the frames of a
-/// small file.
+/// The system's secure random numbers, fetched in batches: a system call for each number would cost more than sending
+/// the frames of a small file.
 package struct SecureRandom: RandomNumberGenerator {
     /// Numbers in one batch, the most that getentropy(3) returns.
     private static let batch = 256 / MemoryLayout<UInt64>.size
@@ -12,7 +12,7 @@ package struct SecureRandom: RandomNumberGenerator {
 
     package mutating func next() -> UInt64 {
         if words.isEmpty { refill() }
-        // Removed, so that no number is returned twice.
+        // The number is removed from the batch, so that no number is returned twice.
         return words.popLast() ?? SystemRandomNumberGenerator.number()
     }
 

@@ -6,7 +6,7 @@ package struct SystemError: Error, Equatable, Sendable {
     /// The error number from errno.h.
     package let errno: Int32
 
-    /// The call, named as its manual page.
+    /// The name of the call in the manual pages.
     package let call: String
 
     package init(errno: Int32, call: String) {
@@ -28,7 +28,7 @@ extension SystemError: CustomStringConvertible {
     package var description: String { "\(call): \(reason)" }
 }
 
-/// Runs a system call: EINTR is retried, every other error is thrown.
+/// Runs a system call. EINTR repeats the call; any other error is thrown.
 ///
 /// - Returns: the call's result, never negative.
 @discardableResult
@@ -41,7 +41,7 @@ package func system<T: SignedInteger & Sendable>(_ call: String, _ body: () -> T
     }
 }
 
-/// As `system`, for non-blocking descriptors; nil if the call would block.
+/// Runs a call on a non-blocking descriptor, as `system` does. Returns nil if the call would block.
 package func nonBlocking<T: SignedInteger & Sendable>(_ call: String, _ body: () -> T) throws(SystemError) -> T? {
     while true {
         let result = body()

@@ -1,16 +1,16 @@
-/// A histogram of durations, for any thread. A duration that is added during a read may be in the count but not yet in
-/// the sum.
+/// A histogram of durations, for any thread. A reader may see a duration that is just being added in the count but not
+/// yet in the sum.
 package final class DurationHistogram: Sendable {
     /// The contents at one moment.
     package struct Reading: Sendable {
-        /// Upper bound of each bucket in seconds, and the number of durations up to it.
+        /// For each bucket, its upper bound in seconds and the number of durations up to that bound.
         package let buckets: [(bound: Double, count: UInt64)]
         package let count: UInt64
         /// The sum of all durations in seconds.
         package let sum: Double
     }
 
-    /// Bounds in seconds: from a small file on a fast disk to a large one on a slow line.
+    /// Bounds in seconds, from the time of a small file on a fast disk to that of a large file on a slow line.
     package static let bounds = [
         0.000_1, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800,
     ]

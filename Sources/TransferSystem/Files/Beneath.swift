@@ -2,17 +2,17 @@ internal import CLinux
 import Glibc
 import Synchronization
 
-/// Opens entries below a directory, and nothing outside it, whatever other processes rename meanwhile: no symbolic link
-/// is followed, also not at the end, and `..` does not lead out.
+/// Opens entries below a directory, and never entries outside it, whatever other processes rename meanwhile: no
+/// symbolic link is followed, not even the last component, and `..` does not lead outside.
 package enum Beneath {
     /// Restrictions of openat2(2) while it resolves a path.
     package static let resolve = UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-    /// Whether the kernel has openat2(2); false before Linux 5.6.
+    /// Whether the kernel has openat2(2), which came with Linux 5.6; assumed until a call fails.
     private static let hasCall = Atomic(true)
 
-    /// Most retries if names changed while the kernel resolved a path (openat2(2), EAGAIN). After these, each component
-    /// is opened by itself.
+    /// Most retries if names changed while the kernel resolved a path (openat2(2), EAGAIN). After these, the path is
+    /// opened with one call for each component.
     private static let mostTries = 64
 
     /// - Parameters:
@@ -37,7 +37,8 @@ package enum Beneath {
                 switch error.errno {
                 case EAGAIN: tries += 1
                 case ENOSYS: hasCall.store(false, ordering: .relaxed)
-                // Filters of system calls refuse unknown ones, also with this error (seccomp(2)).
+                // Filters of system calls refuse calls that they do not know, some of them with this error
+                // (seccomp(2)).
                 case EPERM: return try walk(path, below: directory, flags)
                 default: throw error
                 }
@@ -46,7 +47,7 @@ package enum Beneath {
         return try walk(path, below: directory, flags)
     }
 
-    /// The same without openat2(2), with one call for each component.
+    /// Opens the entry without openat2(2), with one call for each component.
     package static func walk(_ path: String, below directory: Int32, _ flags: Int32) throws(SystemError) -> Descriptor {
         let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter {
             $0 != "."

@@ -1,6 +1,6 @@
 import Glibc
 
-/// An absolute path without symbolic links, as far as it exists.
+/// An absolute path in which the symbolic links of the existing part are resolved.
 package struct CanonicalPath: Sendable {
     package let string: String
 

@@ -2,8 +2,8 @@ import Glibc
 
 /// The folder with this user's settings, keys and known servers.
 package enum ConfigurationFolder {
-    /// `$XDG_CONFIG_HOME/transfer`, or `~/.config/transfer` if that is not set (XDG Base Directory Specification); a
-    /// relative path counts as not set.
+    /// `$XDG_CONFIG_HOME/transfer`, or `~/.config/transfer` if that variable is not set or has a relative path (XDG
+    /// Base Directory Specification).
     ///
     /// - Returns: nil for a user without an existing home directory.
     package static var path: String? {

@@ -1,15 +1,15 @@
 internal import CLinux
 import Glibc
 
-/// Finds the holes of a file while it is read. Answers are valid only for the time of the call; a changed file must be
-/// detected in another way.
+/// Finds the holes of a file while it is read. A result describes the file only at the time of the call; the reader
+/// must detect in another way that the file has changed.
 package struct FileHoles {
-    /// Bytes that the file occupies on disk, fewer than its contents if the file system compresses; nil for a file
-    /// without holes.
+    /// Bytes that the file occupies on disk, which are fewer than its data if the file system compresses; nil for a
+    /// file without holes.
     package let filled: UInt64?
 
     private let size: UInt64
-    /// The run that contains the latest position.
+    /// The run in which the latest position was found.
     private var known: Range<UInt64> = 0..<0
     private var isHole = false
     /// Whether the file system cannot answer.
@@ -31,7 +31,7 @@ package struct FileHoles {
         package static let data = Run(count: .max, isHole: false)
     }
 
-    /// Makes no call for a file that occupies as many bytes as its size, and one for others.
+    /// Checks whether the file has holes. Calls `seek` only if the file occupies fewer bytes than its size.
     ///
     /// - Parameters:
     ///   - size: size in bytes (stat(3type), st_size).
@@ -53,7 +53,8 @@ package struct FileHoles {
         return Run(count: known.upperBound - position, isHole: isHole)
     }
 
-    /// Asks the file system, whose answer is limited to at least one byte and at most the file.
+    /// Finds the run at a position. Whatever the file system answers, the run has at least one byte and ends at the end
+    /// of the file at the latest.
     private mutating func look(at position: UInt64, _ seek: Seek) {
         do throws(SystemError) {
             let data = try seek(position, clinux_seek_data)
@@ -61,7 +62,8 @@ package struct FileHoles {
             let end = isHole ? data : try seek(position, clinux_seek_hole)
             known = position..<min(max(end, position + 1), size)
         } catch {
-            // There is no data after this position (lseek(2)).
+            // ENXIO means that there is no data after this position (lseek(2)). Any other error means that the file
+            // system does not support this.
             hasFailed = error.errno != ENXIO
             isHole = !hasFailed
             known = position..<size

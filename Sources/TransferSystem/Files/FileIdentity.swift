@@ -10,8 +10,8 @@ package struct FileIdentity: Hashable, Sendable {
     package let changed: Int64
 
     /// Time of the last change of content (st_mtim), in nanoseconds since 1970. On a file system with a coarse clock,
-    /// two changes can have the same `changed`; uploads mostly get an old time of modification, which any write
-    /// replaces.
+    /// two changes can have the same `changed`. This time then shows the difference, because uploads mostly get an old
+    /// time of modification, which any later write replaces.
     package let modified: Int64
 
     /// Size of the file in bytes.
@@ -39,6 +39,6 @@ package struct FileIdentity: Hashable, Sendable {
 }
 
 extension timespec {
-    /// For comparisons only: a client can set any time, and this one wraps after 292 years.
+    /// Only to be compared: a client can set any time, and this number wraps around after 292 years.
     fileprivate var wrappedNanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
 }

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Checks that other users cannot write security-relevant files: a configuration, whose commands are run, and lists of
-/// keys.
+/// Checks that other users cannot write security-relevant files, such as lists of keys, and configuration files, which
+/// can name commands to run.
 package enum FileTrust {
     /// The reason why such a file is not trusted.
     package struct Fault: Error, Equatable, Sendable {
@@ -17,13 +17,13 @@ package enum FileTrust {
             case served
         }
 
-        /// The path of the file itself, or of a folder that contains it.
+        /// The path of the file that was checked, or of a folder that contains it.
         package let path: String
         package let isFolder: Bool
         package let reason: Reason
     }
 
-    /// Whether to trust such files without a check. Set once, before any is read.
+    /// Whether to trust such files without a check. Set once, before any such file is read.
     package static var isWaived: Bool {
         get { waived.load(ordering: .relaxed) }
         set { waived.store(newValue, ordering: .relaxed) }
@@ -36,16 +36,17 @@ package enum FileTrust {
     /// The flag that sets `isWaived`.
     package static let flagName = "insecure-permissions"
 
-    /// Applies the rules of ssh(1) to its configuration, and of sshd(8) to keys of users: file and folder belong to
-    /// this user or to root, and no other user can write them, nor the folders above up to the user's home. If symbolic
-    /// links are involved, this applies to the link's targets and to the folders that contain the links.
+    /// Applies the rules that ssh(1) has for its configuration, and sshd(8) for users' keys: the file and its folder
+    /// belong to this user or to root, and no other user can write them or the folders above them up to the user's
+    /// home. If the path contains symbolic links, this applies to the target of each link and to the folder that
+    /// contains the link.
     ///
-    /// A file in a directory in which a server stores uploads is not trusted either, because clients of that server could
-    /// have sent it.
+    /// A file in a directory in which a server stores uploads is not trusted either, because a client of that server
+    /// could have sent it.
     ///
     /// - Parameters:
     ///   - path: path of the file that was read.
-    ///   - home: home of this user; nil without one.
+    ///   - home: the home directory of this user; nil if the user has no home.
     ///
     /// - Throws: `Fault` if another user or a client of a server can write or replace the file.
     package static func check(_ path: String, home: String? = home) throws(Fault) {
@@ -55,7 +56,7 @@ package enum FileTrust {
         while true {
             try checkFolders(of: next, within: home, top)
             guard let link = try target(of: next) else { break }
-            // The kernel follows as many (path_resolution(7)).
+            // The kernel follows at most 40 links as well (path_resolution(7)).
             guard links < 40 else { throw Fault(path: next, isFolder: false, reason: .unknown) }
             (next, links) = (link, links + 1)
         }
@@ -75,7 +76,8 @@ package enum FileTrust {
         } while folder != "/" && folder != "."
     }
 
-    /// Checks the folder of a path and those above it up to the user's home, as written; each may be a link.
+    /// Checks the folder of a path, and the folders above it up to the user's home, without resolving links: each of
+    /// these folders may be a link.
     private static func checkFolders(of path: String, within home: String?, _ top: CanonicalPath?) throws(Fault) {
         var folder = OwnFile.folder(of: path)
         try check(folder, isFolder: true)
@@ -86,7 +88,7 @@ package enum FileTrust {
     }
 
     /// - Returns: the target of a link, relative to the link's folder; nil for any other file.
-    /// - Throws: `Fault` for a link of another user, who decides where it leads.
+    /// - Throws: `Fault` for a link that belongs to another user, because that user decides where it leads.
     private static func target(of path: String) throws(Fault) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw Fault(path: path, isFolder: false, reason: .unknown) }

@@ -6,13 +6,13 @@ extension OwnFile {
     typealias FolderSync = (String) throws(SystemError) -> Void
 
     /// Writes a file that only its owner can read, durably and atomically: a reader finds the whole new content or the
-    /// old. If a new name cannot be made durable, it is removed again: the kernel reports a failed sync only once, and
-    /// a later reader would believe that the file stays.
+    /// old content. If a new file's name cannot be made durable, the name is removed again: the kernel reports a failed
+    /// sync only once, so a later reader would believe that the file is durable.
     ///
     /// - Parameters:
     ///   - path: path in an existing folder.
     ///   - replaces: whether to replace an existing file.
-    /// - Returns: whether it was written; always true if it replaces.
+    /// - Returns: whether the file was written; always true with `replaces`.
     package static func write(_ content: [UInt8], to path: String, replaces: Bool) throws(SystemError) -> Bool {
         try write(content, to: path, replaces: replaces, sync: sync(folder:))
     }
@@ -31,7 +31,7 @@ extension OwnFile {
                 try system("link") { link(draft, path) }
             } catch {
                 guard error.isExisting else { throw error }
-                // The other process may have ended before it made the name durable.
+                // The file of another process exists. That process may have ended before it made the name durable.
                 try sync(folder(of: path))
                 return false
             }
@@ -39,17 +39,17 @@ extension OwnFile {
         do throws(SystemError) {
             try sync(folder(of: path))
         } catch {
-            // Not if another process has replaced it.
+            // The name is not removed if another process has replaced the file.
             if !replaces, identity(of: path)?.inode == identity(of: draft)?.inode { unlink(path) }
             throw error
         }
         return true
     }
 
-    /// Writes a file that only its owner can read, as `write` does, but leaves it to `sync` and `sync(folder:)` to make
-    /// it durable together with others: until then a power cut may lose it or parts of it.
+    /// Writes a file that only its owner can read, as `write` does, but not durably: until the caller has used `sync`
+    /// and `sync(folder:)`, which can serve several files, a power cut may lose the file or parts of it.
     ///
-    /// - Returns: whether it was written; always true if it replaces.
+    /// - Returns: whether the file was written; always true with `replaces`.
     package static func writeUnsynced(
         _ content: [UInt8], to path: String, replaces: Bool
     ) throws(SystemError) -> Bool {
@@ -72,8 +72,8 @@ extension OwnFile {
         try system("fsync") { fsync(number) }
     }
 
-    /// Makes a folder that only its owner can enter, and missing ones above it, as mkdir(1) does with `-p`, and makes
-    /// their names durable: a key is lost with its folder.
+    /// Makes a folder that only its owner can enter, and missing folders above it, as mkdir(1) does with `-p`. Makes
+    /// their names durable, because a key is lost with its folder.
     package static func makeFolder(_ path: String) throws(SystemError) {
         try makeFolder(path, sync: sync(folder:))
     }
@@ -92,7 +92,8 @@ extension OwnFile {
         guard code != ENOENT else { return false }
         guard code == 0 || code == EEXIST else { throw SystemError(errno: code, call: "mkdir") }
         do throws(SystemError) {
-            // Also for an existing one: the process that made it may have ended before it made the name durable.
+            // This is done for an existing folder too: the process that made it may have ended before it made the name
+            // durable.
             try sync(folder(of: path))
         } catch {
             if code == 0 { rmdir(path) }
@@ -116,7 +117,8 @@ extension OwnFile {
         try system("fsync") { fsync(number) }
     }
 
-    /// Runs `body` with an exclusive lock on a folder, which other processes must request in the same way.
+    /// Runs `body` while this process has an exclusive lock on a folder. The lock keeps out only processes that also
+    /// request it.
     package static func withLock<Value>(
         on folder: String, _ body: () throws(SystemError) -> Value
     ) throws(SystemError) -> Value {

@@ -9,19 +9,19 @@ package struct OwnFile: Sendable {
     /// Whether the file is longer than the limit.
     package let isLonger: Bool
 
-    /// The file's identity when it was read, which changes with the file.
+    /// The file's identity when it was read. It changes when the file is written or replaced.
     package let identity: FileIdentity
 
     private let mode: UInt32
     private let owner: UInt32
 
-    /// Whether only its owner can read or write it.
+    /// Whether no user except its owner can read or write the file.
     package var isPrivate: Bool { mode & 0o077 == 0 }
 
-    /// Whether only its owner can write it, and that is this user or root.
+    /// Whether only its owner can write the file, and the owner is this user or root.
     package var isGuarded: Bool { mode & 0o022 == 0 && (owner == geteuid() || owner == 0) }
 
-    /// Reads a regular file, without waiting if the path is a pipe.
+    /// Reads a regular file. For a pipe, this throws EINVAL without waiting.
     ///
     /// - Parameters:
     ///   - limit: most bytes to read.

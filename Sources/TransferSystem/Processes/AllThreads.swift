@@ -1,13 +1,13 @@
 internal import CLinux
 import Glibc
 
-/// Confines every thread of the process: Landlock and `no_new_privs` apply to a thread and those that it starts, and a
-/// server has many threads by the time that it has opened everything.
+/// Confines every thread of the process. Landlock and `no_new_privs` apply only to the calling thread and to threads
+/// that it starts later, and a server has many threads when it has opened everything.
 enum AllThreads {
-    /// One call at a time, because threads answer in one shared place.
+    /// Allows one call at a time, because all threads write their answers to one shared variable.
     private static let lock = Locked(())
 
-    /// Most nanoseconds that a thread may take to answer: it may be waiting for a disk.
+    /// Most nanoseconds that a thread may take to answer, because it may be waiting for a disk.
     private static let patience: Int64 = 5_000_000_000
 
     /// - Parameter ruleset: descriptor of Landlock's rules, or -1 for `no_new_privs` only.
@@ -16,14 +16,15 @@ enum AllThreads {
         try lock.withLock { _ throws(SystemError) in
             var before = sigaction()
             try system("sigaction") { clinux_prepare_confinement(ruleset, &before) }
-            // If this throws, the handler stays: a thread that answers late would otherwise end the process.
+            // If this throws, the handler stays installed: without it, a thread that handles the signal late would end
+            // the process.
             try confineOthers()
             try system("landlock_restrict_self") { clinux_confine_thread(ruleset) }
             try system("sigaction") { sigaction(SIGSYS, &before, nil) }
         }
     }
 
-    /// Repeats until no new thread is found, because unconfined threads can start more.
+    /// Repeats until no new thread is found, because threads that are not yet confined can start others.
     private static func confineOthers() throws(SystemError) {
         guard let threads = opendir("/proc/self/task") else { throw SystemError(errno: errno, call: "opendir") }
         defer { closedir(threads) }

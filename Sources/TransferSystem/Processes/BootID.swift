@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// Identifies one run of the kernel; unsynced pages are lost when it ends.
+/// Identifies one run of the kernel. When the run ends, unsynced pages are lost.
 package enum BootID {
     /// The ID of the running kernel (random(4), boot_id); "unknown" if it cannot be read.
     package static var current: String {
         do throws(SystemError) { return try read() ?? unknown } catch { return unknown }
     }
 
-    /// Counts as the present run.
+    /// Stands for a run that could not be determined, and counts as the present one.
     package static let unknown = "unknown"
 
     /// Characters of an ID: 32 hexadecimal digits and 4 dashes; a line feed follows.

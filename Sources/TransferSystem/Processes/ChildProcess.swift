@@ -1,7 +1,7 @@
 package import Glibc
 
-/// A child process with this program and the same arguments. `/proc/self/exe` is the running file itself, even if its
-/// name belongs to another one now.
+/// A child process that runs this program with the same arguments. `/proc/self/exe` is the running file itself, even if
+/// its name now belongs to another file.
 package struct ChildProcess: Sendable {
     /// The way in which a process ended.
     package enum End: Equatable, Sendable {
@@ -19,8 +19,9 @@ package struct ChildProcess: Sendable {
     package let number: pid_t
 
     /// - Parameters:
-    ///   - descriptors: inherited under the same numbers, besides those that are not closed on exec.
-    ///   - blocked: signals that are blocked in the child at first.
+    ///   - descriptors: descriptors that the child inherits under the same numbers, in addition to those without the
+    ///     close-on-exec flag.
+    ///   - blocked: signals that are blocked when the child starts.
     package init(passing descriptors: [Int32], blocked: [Int32]) throws(SystemError) {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -32,7 +33,8 @@ package struct ChildProcess: Sendable {
         defer { posix_spawnattr_destroy(&attributes) }
         var mask = SignalQueue.set(blocked)
         posix_spawnattr_setsigmask(&attributes, &mask)
-        // A separate process group: the terminal's signals reach only this process, which forwards each once.
+        // The child has a separate process group, so that the terminal's signals reach only this process, which
+        // forwards each of them once.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
         var process = pid_t()
@@ -41,7 +43,7 @@ package struct ChildProcess: Sendable {
         number = process
     }
 
-    /// - Returns: nil while it is running.
+    /// - Returns: the way in which the process ended; nil while it is running.
     package func end() -> End? {
         var status: Int32 = 0
         while true {
@@ -51,7 +53,8 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// Sends a signal; the end of the process must not have been collected yet.
+    /// Sends a signal. Must not be called after `end` has returned a value, because the number may then belong to
+    /// another process.
     package func send(_ signal: Int32) {
         kill(number, signal)
     }

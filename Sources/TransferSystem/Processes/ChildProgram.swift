@@ -2,22 +2,24 @@ import Glibc
 
 /// Runs another program, without a shell, and waits for it.
 package enum ChildProgram {
-    /// Runs a program found as by a shell (posix_spawnp(3)): a name without a slash is searched in PATH. It gets no
-    /// arguments, no blocked signals, a text on standard input, and this process's standard error as output.
+    /// Runs a program. Its name is searched as in a shell (posix_spawnp(3)): in PATH if it contains no slash. The
+    /// program gets no arguments and no blocked signals, `input` on standard input, and this process's standard error
+    /// as its standard output.
     ///
-    /// - Parameter input: the text on its standard input.
-    /// - Returns: the way in which it ended.
-    /// - Throws: the reason why it could not be started.
+    /// - Parameter input: the text for the program's standard input.
+    /// - Returns: the way in which the program ended.
+    /// - Throws: the reason why the program could not be started.
     package static func run(_ program: String, input: [UInt8]) throws(SystemError) -> ChildProcess.End {
         var ends: [Int32] = [-1, -1]
         try system("pipe") { pipe(&ends) }
         let source = Descriptor(ends[0])
         let sink = Descriptor(ends[1])
-        // Another program started in between inherits the pipe, which only makes this one wait for its end.
+        // If another thread starts a program before this line, that program inherits the pipe, and this program's input
+        // ends only when that one has ended.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let process = try start(program, reading: source.number)
         closeEnd(source)
-        // Fails if the program has ended without reading everything.
+        // Writing fails if the program has ended without reading everything, which is not an error.
         try? writeAll(input, to: sink.number)
         closeEnd(sink)
         var status: Int32 = 0

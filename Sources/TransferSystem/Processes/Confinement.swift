@@ -1,15 +1,15 @@
 internal import CLinux
 import Glibc
 
-/// Restricts the whole process permanently, once it has opened everything: no files outside some directories, no new
-/// sockets, no privileges of other programs. The kernel enforces this even if an attacker controls the process
-/// (landlock(7), `no_new_privs` of prctl(2)).
+/// Restricts the whole process permanently, once it has opened everything that it needs: it can no longer reach files
+/// outside some directories, create sockets, or gain privileges by running programs. The kernel enforces this even if
+/// an attacker controls the process (landlock(7), `no_new_privs` of prctl(2)).
 package struct Confinement: ~Copyable {
-    /// The restrictions that the kernel supports.
+    /// The restrictions that are in force; they depend on the kernel.
     package enum Outcome: Equatable, Sendable {
-        /// Confined by Landlock; the version determines what it can restrict.
+        /// Landlock confines the process; its version determines what it can restrict.
         case confined(version: Int)
-        /// Only `no_new_privs`; the text has the reason.
+        /// Only `no_new_privs` is set; the text says why Landlock is not used.
         case unprivileged(String)
     }
 
@@ -17,11 +17,11 @@ package struct Confinement: ~Copyable {
     private static let leastVersion = 2
 
     private let version: Int
-    /// Descriptor of the rules; nil if there is an obstacle.
+    /// Descriptor of the rules; nil if Landlock cannot be used.
     private let rules: Int32?
     private let obstacle: String?
 
-    /// Creates rules that permit nothing; they restrict nothing until `enforce`.
+    /// Creates rules that permit nothing. They take effect with `enforce`.
     package init() {
         version = Int(clinux_landlock_version())
         let code = errno
@@ -48,7 +48,7 @@ package struct Confinement: ~Copyable {
         try allow(LandlockRights(version: version).storing, directory)
     }
 
-    /// The same for a directory given by its path.
+    /// Does the same for a directory with this path.
     package func allowFiles(below path: String) throws(SystemError) {
         let directory = Descriptor(
             try system("open") { clinux_openat(AT_FDCWD, path, clinux_o_path | clinux_o_directory | O_CLOEXEC, 0) })
@@ -64,8 +64,9 @@ package struct Confinement: ~Copyable {
 
     /// Permits reading a file, if it exists.
     ///
-    /// - Parameter isReplaceable: whether a file that replaces it is also permitted: all files below its folder and,
-    ///   for a symbolic link, below that of the target; never all below the root.
+    /// - Parameter isReplaceable: whether to permit a file that replaces this one later. All files below its folder are
+    ///   permitted then and, if the path is a symbolic link, all files below the folder of the target; never all files
+    ///   below the root.
     package func allowReading(_ path: String, isReplaceable: Bool) throws(SystemError) {
         guard let resolved = realpath(path, nil) else { return }
         defer { free(resolved) }
@@ -87,8 +88,9 @@ package struct Confinement: ~Copyable {
         try system("landlock_add_rule") { clinux_landlock_allow(rules, directory, rights) }
     }
 
-    /// Permits reading the kernel's information on processes. Dispatch, under Swift's concurrency, sometimes reads
-    /// there whether its threads make progress, and ends the process if it can't (libdispatch, src/event/workqueue.c).
+    /// Permits reading the kernel's information on processes in /proc. Dispatch, on which Swift's concurrency runs,
+    /// sometimes reads there whether its threads make progress, and ends the process if it can't (libdispatch,
+    /// src/event/workqueue.c).
     private func allowReadingOfThreads() throws(SystemError) {
         let processes = clinux_openat(AT_FDCWD, "/proc", clinux_o_path | clinux_o_directory | O_CLOEXEC, 0)
         guard processes >= 0 else { return }
@@ -96,9 +98,9 @@ package struct Confinement: ~Copyable {
         try allow(LandlockRights.readFile, directory.number)
     }
 
-    /// Confines every thread of the process, and all that will be started.
+    /// Confines every thread of the process, and all threads that are started later.
     ///
-    /// - Throws: `SystemError` if a thread could not be confined; others may be.
+    /// - Throws: `SystemError` if a thread could not be confined. Other threads may be confined then.
     package func enforce() throws(SystemError) -> Outcome {
         try allowReadingOfThreads()
         try AllThreads.confine(rules ?? -1)

@@ -1,12 +1,13 @@
-/// Rights of linux/landlock.h that a version of Landlock knows: a kernel refuses unknown ones.
+/// The rights that a version of Landlock knows, as in linux/landlock.h: a kernel refuses rights that it does not know.
 struct LandlockRights {
-    /// Rights that are forbidden for all files and directories without a rule.
+    /// The rights that Landlock takes from the process for all files and directories, unless a rule permits them.
     let files: UInt64
 
     /// Binding and connecting TCP sockets, from version 4 on. Sockets that already listen are not affected.
     let network: UInt64
 
-    /// Abstract Unix sockets and signals to processes outside, from version 6 on.
+    /// Connecting to abstract Unix sockets of processes outside, and sending signals to such processes, from version 6
+    /// on.
     let scopes: UInt64
 
     private static let writeFile: UInt64 = 1 << 1
@@ -20,8 +21,8 @@ struct LandlockRights {
     private static let refer: UInt64 = 1 << 13
     private static let truncate: UInt64 = 1 << 14
 
-    /// The rights of version 1, from executing to making symbolic links, and what later ones added: linking between
-    /// directories (2), truncating (3), talking to devices (5).
+    /// The rights that each version added: in version 1 all from executing to making symbolic links, later linking
+    /// between directories (2), truncating (3) and ioctl(2) on devices (5).
     private static let added: [(version: Int, rights: UInt64)] = [
         (1, (1 << 13) - 1), (2, refer), (3, truncate), (5, 1 << 15),
     ]
@@ -33,7 +34,7 @@ struct LandlockRights {
         scopes = version >= 6 ? 0b11 : 0
     }
 
-    /// Rights that a store needs.
+    /// The rights that a store needs for its directory.
     var storing: UInt64 {
         files
             & (Self.writeFile | Self.readFile | Self.readDirectory | Self.removing | Self.removingDirectories

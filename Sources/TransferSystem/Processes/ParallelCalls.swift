@@ -2,14 +2,14 @@ import Glibc
 import Synchronization
 
 /// Calls `body` with every number below `count`, on up to `threads` threads including this one, and returns after all
-/// calls. Useful if each call mostly waits for a disk that handles many requests at a time better.
+/// calls. Useful if each call mostly waits for a disk that is faster with many requests at a time.
 package func inParallel(on threads: Int, _ count: Int, _ body: @Sendable (Int) -> Void) {
     withoutActuallyEscaping(body) { body in
         let work = ParallelWork(count: count, body: body)
         var others: [pthread_t] = []
         for _ in 1..<max(1, min(threads, count)) {
             var thread = pthread_t()
-            // Fewer threads only take longer.
+            // If no more threads can be started, fewer do all the work and take longer.
             guard pthread_create(&thread, nil, runParallelWork, Unmanaged.passUnretained(work).toOpaque()) == 0 else {
                 break
             }

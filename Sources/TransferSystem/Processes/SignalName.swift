@@ -10,6 +10,6 @@ package enum SignalName {
         SIGXFSZ: "SIGXFSZ", SIGSYS: "SIGSYS",
     ]
 
-    /// The name of a signal, or its number if it has none here.
+    /// The name of a signal, or its number if it is not listed here.
     package static func of(_ signal: Int32) -> String { names[signal] ?? "signal \(signal)" }
 }

@@ -1,12 +1,12 @@
 internal import CLinux
 import Glibc
 
-/// Signals that are read from a descriptor instead of interrupting. For single-threaded programs, because they must be
-/// blocked in all threads.
+/// Signals that are read from a descriptor instead of interrupting the program. Only for single-threaded programs,
+/// because the signals must be blocked in all threads.
 package struct SignalQueue: ~Copyable {
     package struct Arrival: Sendable {
         package let number: Int32
-        /// Whether a program has sent it; otherwise the kernel did (sigaction(2), si_code).
+        /// Whether a program has sent the signal; false if the kernel did (sigaction(2), si_code).
         package let isSent: Bool
     }
 
