@@ -6,7 +6,7 @@ extension ContentFormat {
     ///
     /// - Parameters:
     ///   - sample: the first bytes; more than 4 KiB are ignored.
-    ///   - isWhole: whether the sample is the whole content; otherwise its last character may be cut.
+    ///   - isWhole: whether the sample is the whole content. If not, its last character may be cut.
     package init(recognising sample: UnsafeRawBufferPointer, isWhole: Bool) {
         let isWhole = isWhole && sample.count <= Self.sampleSize
         let sample = UnsafeRawBufferPointer(rebasing: sample.prefix(Self.sampleSize))
@@ -40,8 +40,8 @@ extension ContentFormat {
         private static func bytes(_ text: StaticString) -> [UInt8] { text.withUTF8Buffer { Array($0) } }
     }
 
-    /// Pictures before sounds. The HEIF family and M4A by their brands (ISO/IEC 14496-12 `ftyp`); MP3 with or without a
-    /// tag.
+    /// Pictures come before sounds. The HEIF family and M4A are recognised by their brands (ISO/IEC 14496-12 `ftyp`),
+    /// MP3 with or without a tag.
     private static let signatures: [(signature: Signature, format: ContentFormat)] = [
         (Signature([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]), .png), (Signature([0xFF, 0xD8, 0xFF]), .jpeg),
         (Signature("GIF87a"), .gif), (Signature("GIF89a"), .gif), (Signature("RIFF", (8, "WEBP")), .webp),
@@ -57,7 +57,7 @@ extension ContentFormat {
 
     private static func isText(_ sample: UnsafeRawBufferPointer, isWhole: Bool) -> Bool {
         guard !sample.contains(0) else { return false }
-        // A cut character has at most three bytes (RFC 3629).
+        // At most three bytes of a cut character remain (RFC 3629).
         let cuts = isWhole ? 0...0 : 0...min(3, sample.count - 1)
         return cuts.contains { String(validating: sample.dropLast($0), as: UTF8.self) != nil }
     }
@@ -77,8 +77,8 @@ extension ContentFormat {
 }
 
 extension Collection<UInt8> {
-    /// Whether the bytes contain the text. The standard library's search in strings would link its engine for regular
-    /// expressions into the program.
+    /// Whether the bytes contain the text. The search in strings of the standard library is not used, because it would
+    /// link an engine for regular expressions into the program.
     fileprivate func holds(_ text: String) -> Bool {
         indices.contains { self[$0...].starts(with: text.utf8) }
     }

@@ -1,5 +1,5 @@
-/// The format of content as its first bytes show it. The client derives the kind of an upload from it, and a server the
-/// name of content that arrives without one.
+/// The format of content as its first bytes show it. A client derives the kind of an upload from it, and a server the
+/// file extension of content that arrives without a name.
 package enum ContentFormat: Sendable, CaseIterable {
     case png, jpeg, gif, webp, bmp, tiff, heic, heif, avif
     case mp3, flac, ogg, wav, aiff, m4a, midi, aac
@@ -8,12 +8,12 @@ package enum ContentFormat: Sendable, CaseIterable {
     case gpx, kml
     /// GeoJSON as in RFC 7946.
     case geoJSON
-    /// UTF-8 in none of the other formats.
+    /// UTF-8 text that has none of the other formats.
     case text
     /// Anything else, and empty content.
     case binary
 
-    /// The kind of such content, unless the user names another.
+    /// The kind of content with this format, unless the user chooses another kind.
     package var kind: ContentKind {
         switch self {
         case .png, .jpeg, .gif, .webp, .bmp, .tiff, .heic, .heif, .avif: .picture
@@ -24,7 +24,7 @@ package enum ContentFormat: Sendable, CaseIterable {
         }
     }
 
-    /// The usual file extension, without the dot. A geo URI has none of its own.
+    /// The usual file extension, without the dot. A geo URI, which has no usual one, gets that of text.
     package var fileExtension: String {
         switch self {
         case .png: "png"

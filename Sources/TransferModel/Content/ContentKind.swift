@@ -11,7 +11,8 @@ public enum ContentKind: UInt8, Sendable, CaseIterable {
 
     /// The stable name, as in receipts and JSON.
     public var name: String {
-        // `String(describing:)` looks the name up anew each time, which takes longer than all the rest of a receipt.
+        // `String(describing:)` looks up the name again at each call, which takes longer than writing the rest of a
+        // receipt.
         switch self {
         case .file: "file"
         case .text: "text"
@@ -21,7 +22,7 @@ public enum ContentKind: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Takes the kind with a name; nil for an unknown name.
+    /// Finds the kind with this name; nil for an unknown name.
     public init?(name: String) {
         guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = kind
@@ -40,7 +41,8 @@ public enum ConflictPolicy: UInt8, Sendable, CaseIterable {
     case fail = 3
 }
 
-/// Type of what is sent, fetched or made: a file, or an entry without content that is preserved on request.
+/// Type of an entry that is sent, fetched or made: a file, or an entry without content that is preserved only on
+/// request.
 public enum EntryForm: String, Sendable, CaseIterable {
     case file
     case folder

@@ -32,7 +32,7 @@ package struct ExtraAttributes: Equatable, Sendable {
     /// Whether there is neither owner nor list of attributes.
     package var isEmpty: Bool { owner == nil && extended == nil }
 
-    /// Most bytes of an encoding: twice what ext4 stores of all attributes of a file (one block,
+    /// Most bytes of an encoding: twice the size of all attributes that ext4 can store for a file (one block,
     /// Documentation/filesystems/ext4), and small enough for one frame with a path.
     package static let mostBytes = 8 << 10
 
@@ -56,8 +56,8 @@ extension ExtraAttributes {
         1 + (owner == nil ? 0 : 8) + (extended ?? []).reduce(0) { $0 + 3 + $1.name.count + $1.value.count }
     }
 
-    /// One byte of flags (1: owner present, 2: extended attributes present); 4 bytes each of user and group; then for
-    /// each attribute the lengths of name (1 byte) and value (2), the name and the value.
+    /// The encoding: one byte of flags (1: owner present, 2: extended attributes present), then 4 bytes each of user
+    /// and group, and for each attribute the lengths of name (1 byte) and value (2), the name and the value.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         var presence: Presence = []
@@ -77,8 +77,8 @@ extension ExtraAttributes {
         return bytes
     }
 
-    /// - Returns: nil for bytes that `encoded` doesn't make: too long, cut off, out of order, a name twice, or another
-    ///   namespace.
+    /// - Returns: nil for bytes that `encoded` doesn't make: they are too long, cut off or out of order, or have a name
+    ///   twice or another namespace.
     package init?(encoded bytes: [UInt8]) {
         guard bytes.count <= Self.mostBytes, let flags = bytes.first, flags <= 3 else { return nil }
         var rest = bytes.dropFirst()

@@ -6,7 +6,7 @@ package struct FoundObject: Equatable, Sendable {
 
     package let form: Form
 
-    /// For a folder or link, only `object` has a meaning.
+    /// The version. For a folder or link, only its `object` has a meaning.
     package let version: ContentVersion
 
     package init(_ form: Form, _ version: ContentVersion) {

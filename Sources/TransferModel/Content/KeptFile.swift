@@ -3,11 +3,11 @@ package struct KeptFile: Hashable, Sendable {
     /// Its path in the trash.
     package let place: RelativePath
 
-    /// The batch of the trash that has it.
+    /// The batch of the trash that contains it.
     package let batch: TrashBatch
 
-    /// Its versions under its old path and in the trash; they differ because it got and lost a name. Nil for a symbolic
-    /// link, and if the file could not be examined.
+    /// The versions of the file under its old path and in the trash, which differ because it got one name and lost
+    /// another. Nil for a symbolic link, and for a file that could not be examined.
     package let version: Versions?
 
     /// Versions of a file before and after it was replaced.
@@ -23,7 +23,7 @@ package struct KeptFile: Hashable, Sendable {
     }
 }
 
-/// A file that still has its path but had a second name in the trash for a moment, which changes its version.
+/// A file that kept its path but had a second name in the trash for a moment. This changes its version.
 package struct TouchedFile: Hashable, Sendable {
     package let path: RelativePath
     package let versions: KeptFile.Versions

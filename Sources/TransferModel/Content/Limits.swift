@@ -5,7 +5,7 @@ package enum Limits {
     package static let blockSize = standardBlockSize
 
     #if TRANSFER_SMALL_BLOCKS
-        /// In simulations, small enough that uploads of several blocks cost as little as others.
+        /// A smaller block for simulations, in which uploads of several blocks then cost as little as other uploads.
         private static let standardBlockSize = 4 << 10
     #else
         private static let standardBlockSize = 4 << 20
@@ -24,8 +24,8 @@ package enum Limits {
     /// Most components of a path. Deeper trees exist only by mistake or malice.
     package static let pathDepth = 128
 
-    /// Most uploads under one signature: many times what one connection can have unacknowledged. Limits the inclusion
-    /// path to 16 hashes.
+    /// Most uploads under one signature, many times the number that one connection can have unacknowledged. It limits
+    /// the inclusion path to 16 hashes.
     package static let receiptBatch = 65_536
 
     /// Most bytes of the sender's name in a receipt: the longest address of a socket (unix(7)) and room for names.
@@ -37,6 +37,6 @@ package enum Limits {
 
 /// Default port of servers and clients.
 package enum ServerPort {
-    /// The port on which a server listens, and to which addresses and links refer, if none is given.
+    /// The port on which a server listens, and which addresses and links mean, if they name no port.
     package static let usual: UInt16 = 5288
 }

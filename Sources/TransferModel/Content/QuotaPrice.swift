@@ -1,20 +1,20 @@
-/// Bytes that entries cost a client's quota besides their content: what the server's disk needs for them. Without this,
-/// any number of empty files and folders would be free.
+/// Bytes that entries cost a client's quota in addition to their content, as much as the server's disk needs for them.
+/// Without this price, any number of empty files and folders would be free.
 package enum QuotaPrice {
-    /// A file, folder or link: one block on most file systems, for its inode with attributes, its name, and the last
-    /// partial block of content.
+    /// Bytes for a file, folder or link: one block on most file systems, for its inode with attributes, its name, and
+    /// the last partial block of content.
     package static let name: UInt64 = 4096
 
-    /// A row of the catalog: some 170 bytes without its path, and its share of the indexes.
+    /// Bytes for a row of the catalog: some 170 without its path, and its share of the indexes.
     private static let row: UInt64 = 256
 
-    /// A row of the catalog with a path, which is in the row and in an index.
+    /// Bytes for a row of the catalog with its path, which is in the row and in an index.
     package static func row(_ path: String) -> UInt64 { row + 2 * UInt64(path.utf8.count) }
 
-    /// A stored file, besides its content.
+    /// Bytes for a stored file in addition to its content.
     package static func file(_ path: String) -> UInt64 { name + row(path) }
 
-    /// A delivery, besides its content.
+    /// Bytes for a delivery in addition to its content.
     ///
     /// - Parameter note: bytes of the note of a sealed upload.
     package static func mail(_ name: String, note: Int) -> UInt64 { file(name) + UInt64(note) }

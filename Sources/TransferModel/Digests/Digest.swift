@@ -13,8 +13,8 @@ public enum DigestFunction: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Whether two contents with the same digest are infeasible to make. The server signs only such digests: otherwise
-    /// a signature would also be valid for content that the signer never had.
+    /// Whether it is infeasible to make two contents with the same digest. The server signs only such digests: with
+    /// others, a signature would also be valid for content that the signer never had.
     package var isCollisionResistant: Bool { self == .sha256 }
 
     /// The algorithm for content of `size` bytes: plain up to one block, a tree beyond.
@@ -59,7 +59,7 @@ public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// The stable name, as written before the digits.
+    /// The stable name, which `description` writes before the digits.
     public var name: String {
         switch self {
         case .xxh128: "xxh128"
@@ -79,8 +79,8 @@ public struct Digest: Hashable, Sendable {
     public let bytes: [UInt8]
 
     package init(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) {
-        // Trap: code that reads a digest from a peer or a file takes as many bytes as its algorithm has, and so do
-        // hashes.
+        // Trap: code that reads a digest from a peer or a file takes as many bytes as its algorithm has, and hash
+        // functions return as many.
         precondition(bytes.count == algorithm.function.size, "a \(algorithm.name) digest of \(bytes.count) bytes")
         self.algorithm = algorithm
         self.bytes = bytes

@@ -1,4 +1,4 @@
-/// One digest of all items in a folder, by which two sides compare it.
+/// One digest of all items in a folder, so that two sides can compare the folder.
 package struct FolderDigest: Equatable, Sendable {
     /// Number of items in the folder.
     package let count: UInt32

@@ -1,4 +1,4 @@
-/// The JSON object of a stored file or folder, in `list --json` and in folders over HTTP.
+/// The JSON object of a stored file or folder, for `list --json` and for folders over HTTP.
 package struct EntryDocument {
     package static let schema = "transfer.entry/1"
 

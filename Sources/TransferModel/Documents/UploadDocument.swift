@@ -1,4 +1,4 @@
-/// The JSON object of an upload's result, in `push --json` and in answers to HTTP uploads.
+/// The JSON object of an upload's result, for `push --json` and for answers to HTTP uploads.
 package struct UploadDocument {
     package static let schema = "transfer.upload/1"
 

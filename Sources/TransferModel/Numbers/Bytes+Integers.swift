@@ -1,10 +1,12 @@
 extension RawSpan {
-    /// Returns the integer at `offset` in network byte order. The caller has checked that it is inside.
+    /// Returns the integer at `offset` in network byte order. The caller has checked that all its bytes are in the
+    /// span.
     @inlinable package func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
         T(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
 
-    /// Returns the integer at `offset` in little-endian order. The caller has checked that it is inside.
+    /// Returns the integer at `offset` in little-endian order. The caller has checked that all its bytes are in the
+    /// span.
     @inlinable package func littleEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
         T(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }

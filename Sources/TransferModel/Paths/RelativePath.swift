@@ -13,15 +13,15 @@ public struct RelativePath: Hashable, Sendable {
     /// Name of the folder for received parts of long files in a directory that a client pulls to.
     package static let partsName = ".transfer-parts"
 
-    /// The same folder for a user, if another user has made one with the usual name.
+    /// The name of this folder for one user, if another user has already made a folder with the usual name.
     ///
     /// - Parameter user: numeric ID of the user (getuid(2)).
     package static func partsName(of user: UInt32) -> String { "\(partsName)-\(user)" }
 
-    /// Name of the folder, in the server's own one, with the content of deliveries.
+    /// Name of the folder with the content of deliveries, inside the server's own folder.
     package static let mailName = "mail"
 
-    /// Name of the trash, in the server's own folder or in a directory that a client pulls to.
+    /// Name of the trash, inside the server's own folder, and inside a directory that a client pulls to.
     package static let trashName = "trash"
 
     /// The reason why a text is not a valid path.
@@ -54,7 +54,7 @@ public struct RelativePath: Hashable, Sendable {
 
     package var name: Substring { string[(slash.map { string.utf8.index(after: $0) } ?? string.startIndex)...] }
 
-    /// The directory that contains it; nil at the top.
+    /// The path of the parent directory; nil at the top.
     package var parent: RelativePath? { slash.map { RelativePath(unchecked: String(string[..<$0])) } }
 
     private var slash: String.Index? { string.utf8.lastIndex(of: UInt8(ascii: "/")) }
@@ -66,8 +66,8 @@ public struct RelativePath: Hashable, Sendable {
         try RelativePath((parent.map { $0.string + "/" } ?? "") + name)
     }
 
-    /// Whether `folder/name` is a valid path. The rules are those of `init`, but the path is not built for nearly all
-    /// names.
+    /// Whether `folder/name` is a valid path, by the same rules as `init`. For nearly all names this is decided without
+    /// building the path.
     ///
     /// - Parameter folder: nil for the top.
     package static func accepts(_ name: String, in folder: RelativePath?) -> Bool {
@@ -75,7 +75,7 @@ public struct RelativePath: Hashable, Sendable {
         guard let folder else { return isPlain(name.utf8) || isPath(name) }
         let above = folder.string.utf8
         let hasRoom = name.utf8.count < Limits.path - above.count
-        // A folder with so few bytes cannot have too many components.
+        // Each component has at least one byte, so a folder with so few bytes cannot have too many.
         let isShallow = above.count < Limits.pathDepth
         guard hasRoom, isComponent(name),
             isShallow || above.reduce(2, { $1 == slashByte ? $0 + 1 : $0 }) <= Limits.pathDepth
@@ -99,7 +99,7 @@ public struct RelativePath: Hashable, Sendable {
 
     private static let slashByte = UInt8(ascii: "/")
 
-    /// Stands for a path, or the last component of one, that is not UTF-8. It contains NUL, so that it is refused.
+    /// Replaces a path, or the last component of a path, that is not UTF-8. It contains NUL, so every check refuses it.
     package static let undecodable = "\u{FFFD}\0"
 
     private static func isPath(_ text: String) -> Bool { (try? RelativePath(text)) != nil }
@@ -122,9 +122,9 @@ public struct RelativePath: Hashable, Sendable {
         for component in components { try check(component: component) }
     }
 
-    /// Whether a name is one of Transfer's own, which no path may contain. At the top of a directory it would lead into
-    /// the files of a server or a pull, and any folder can be such a top: a client's own folder, one that is pulled to,
-    /// or one that another server stores in.
+    /// Whether a name is reserved for Transfer, so that no path may contain it. At the top of a directory such a name
+    /// leads to the files of a server or a pull, and any folder can be the top of such a directory: a client's own
+    /// folder, one that is pulled to, or one in which another server stores uploads.
     ///
     /// Ignores case and invisible characters, because some file systems do (ext4 with casefold).
     package static func isReserved(_ name: String) -> Bool { reserved(Substring(name).utf8) != nil }
@@ -134,8 +134,8 @@ public struct RelativePath: Hashable, Sendable {
         [reservedName, partsName].contains { $0.hasSameBytes(as: name) } || isPartsName(name.utf8)
     }
 
-    /// Whether a path is obviously valid, which one pass over its bytes decides for nearly all paths: ASCII, and no
-    /// name that begins with a dot.
+    /// Whether a path is obviously valid: ASCII, and no component begins with a dot. One pass over the bytes decides
+    /// this for nearly all paths.
     private static func isPlain(_ path: String.UTF8View) -> Bool {
         guard path.count <= Limits.path else { return false }
         var (components, length) = (1, 0)
@@ -167,7 +167,7 @@ public struct RelativePath: Hashable, Sendable {
         if let name = reserved(component) { throw Fault(message: "The name \(name) is reserved for Transfer.") }
     }
 
-    /// Transfer's own name that a component matches; nil if it matches none.
+    /// The reserved name that a component matches; nil if it matches none of them.
     private static func reserved(_ component: Substring.UTF8View) -> String? {
         let names = [reservedName, partsName]
         guard component.contains(where: { $0 >= 0x80 }) else {
@@ -175,7 +175,7 @@ public struct RelativePath: Hashable, Sendable {
             let lowercased = component.lazy.map(asciiLowercased)
             return names.first { lowercased.elementsEqual($0.utf8) } ?? (isPartsName(lowercased) ? partsName : nil)
         }
-        // The first visible character is not the dot with which all these names begin.
+        // All reserved names begin with a dot, and this component begins with another visible character.
         if let first = component.first, first < 0x80, first != UInt8(ascii: ".") { return nil }
         let seen = Substring(component).unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         let folded = String(String.UnicodeScalarView(seen)).uppercased()
@@ -210,7 +210,7 @@ extension RelativePath {
 extension RelativePath {
     private static let mailPrefix = "\(reservedName)/\(mailName)/"
 
-    /// Makes a path for the content of a delivery, in the server's own folder, where no client's path leads.
+    /// Makes a path for the content of a delivery. It is in the server's own folder, which no client's path can reach.
     package static func mail(_ id: UploadID) -> RelativePath {
         RelativePath(unchecked: "\(mailPrefix)\(id)-\(UploadID.random().description.prefix(16))")
     }
@@ -252,7 +252,7 @@ extension RelativePath {
     /// The trash in a server's directory.
     package static var trashFolder: RelativePath { RelativePath(unchecked: "\(reservedName)/\(trashName)") }
 
-    /// Most bytes of a path in the trash: a removed file may have had the longest path.
+    /// Most bytes of a path in the trash, because a removed file may have had the longest path.
     package static let mostTrashBytes = "\(reservedName)/\(trashName)//".utf8.count + TrashBatch.length + Limits.path
 
     /// Path of a removed file in the trash; the batch itself if `path` is nil.
@@ -263,14 +263,14 @@ extension RelativePath {
 
     /// Whether the path is the trash or in it.
     package var leadsToTrash: Bool {
-        // Called for the folder of each listed name, and almost always false.
+        // Returns quickly, because this is called for the folder of each listed name and is almost always false.
         guard string.utf8.first == UInt8(ascii: ".") else { return false }
         let folder = Self.trashFolder.string
         return string.utf8.starts(with: "\(folder)/".utf8) || string.hasSameBytes(as: folder)
     }
 
-    /// The path that a file in the trash had before; nil for the trash itself, for a whole batch, and for a path
-    /// outside.
+    /// The path that a file in the trash had before it was removed; nil for the trash itself, for a whole batch, and
+    /// for a path outside the trash.
     package var placeBeforeTrash: RelativePath? {
         guard leadsToTrash else { return nil }
         let place = string.utf8.dropFirst(Self.trashFolder.string.utf8.count + 1)
@@ -292,7 +292,7 @@ extension RelativePath {
         }
     }
 
-    /// Reads a stored path: a valid one, or one in the trash, which is longer and deeper than that of the removed file.
+    /// Reads a stored path: a valid path, or one in the trash, which may be longer and deeper than a valid path.
     package init?(stored text: String) {
         if let path = try? RelativePath(text) {
             self = path
@@ -308,8 +308,8 @@ extension RelativePath {
         self.init(unchecked: text)
     }
 
-    /// Reads a path that the store has recorded for itself, including its own folders. Only for comparisons; nothing is
-    /// opened by it.
+    /// Reads a path that the store has recorded for its own use; it may lead into the store's own folders. Only for
+    /// comparisons: no file is opened by this path.
     ///
     /// - Returns: nil if it is not a path below a directory.
     package init?(own text: String) {
@@ -322,7 +322,7 @@ extension RelativePath {
         self.init(unchecked: text)
     }
 
-    /// Removes a leading folder from the path; nil if the path is not below it.
+    /// Returns the path relative to a folder above it; nil if the path is not below that folder.
     package func below(_ folder: RelativePath) -> RelativePath? {
         let above = folder.string.utf8.count
         guard string.utf8.starts(with: "\(folder.string)/".utf8) else { return nil }

@@ -1,5 +1,5 @@
-/// A batch: one folder of the trash, with files that were removed together. Its name is the time, with a number that
-/// distinguishes it from others of the same second, such as `2026-01-31T12-30-05Z-0a1b2c3d`.
+/// A batch: one folder of the trash, with files that were removed together. Its name has the time and a number that
+/// distinguishes it from other batches of the same second, such as `2026-01-31T12-30-05Z-0a1b2c3d`.
 package struct TrashBatch: Hashable, Sendable {
     package let name: String
 
@@ -14,8 +14,8 @@ package struct TrashBatch: Hashable, Sendable {
             + String(repeating: "0", count: 8 - digits.utf8.count) + digits
     }
 
-    /// Makes a batch that begins now. A later one has a greater name, also within a second: its number is the
-    /// microsecond and 12 random bits.
+    /// Makes a batch that begins at this time. The number in its name consists of the microsecond and 12 random bits,
+    /// so that a later batch has a greater name even within a second.
     ///
     /// - Parameter moment: UTC, in nanoseconds since 1970.
     package static func begun(at moment: Int64) -> TrashBatch {
@@ -59,7 +59,7 @@ package struct TrashBatch: Hashable, Sendable {
         self.init(leading: place.string.utf8.dropFirst(folder.utf8.count))
     }
 
-    /// Time at which it was begun; nil if the name has an impossible date.
+    /// Time at which the batch was begun; nil if its name has an impossible date.
     package var moment: UTCTime? { UTCTime(time) }
 
     /// The time in the name, in the usual form: `2026-01-31T12:30:05Z`.

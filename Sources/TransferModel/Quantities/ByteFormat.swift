@@ -18,20 +18,20 @@ package enum ByteFormat {
         size(UInt64(exactly: max(0, bytesPerSecond).rounded()) ?? (bytesPerSecond > 0 ? .max : 0)) + "/s"
     }
 
-    /// The part in percent, rounded down, so that 100 means all of it. 0 of 0 is 100.
+    /// The part in percent. It is rounded down, so that 100 means all of the whole; for 0 of 0 it is 100.
     package static func percent(_ part: UInt64, of whole: UInt64) -> Int {
         guard part < whole else { return 100 }
         return Int(UInt128(part) * 100 / UInt128(whole))
     }
 
-    /// The largest unit in which the rounded number is at least one.
+    /// The largest unit in which the number, after rounding, is at least one.
     private static func unit(for bytes: UInt64) -> Int {
         units.indices.dropLast().first { rounded(bytes, by: factor(of: $0)) < 1_000 } ?? units.count - 1
     }
 
     private static func factor(of unit: Int) -> UInt64 { (0..<unit).reduce(1) { factor, _ in factor * 1_000 } }
 
-    /// Three digits, or one or two before the point and one after it.
+    /// Three digits before the point, or one or two before it and one after it.
     private static func number(_ bytes: UInt64, in unit: Int) -> String {
         guard unit > 0 else { return "\(bytes)" }
         let tenths = rounded(bytes, by: factor(of: unit) / 10)
@@ -45,7 +45,7 @@ package enum ByteFormat {
 }
 
 extension Double {
-    /// The number with so many decimals; `printf` without Foundation.
+    /// The number with this many decimals, as `printf` writes it, but without Foundation.
     package func shown(decimals: Int) -> String {
         guard isFinite, abs(self) < 1e15 else { return String(self) }
         let scale = (0..<decimals).reduce(1.0) { product, _ in product * 10 }

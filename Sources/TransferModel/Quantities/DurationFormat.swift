@@ -1,6 +1,6 @@
 /// Durations as text for users.
 package enum DurationFormat {
-    /// Longest time shown, 999:59:59; longer ones are cut to it.
+    /// The longest time that is shown, 999:59:59. A longer time is shown as this one.
     private static let longest = 999.0 * 3_600 + 59 * 60 + 59
 
     /// Hours, minutes and seconds, such as `0:07` or `1:02:03`; fractions are dropped.
@@ -13,7 +13,7 @@ package enum DurationFormat {
     /// The time until an event, such as `in 0:07`; `at once` for less than a second.
     package static func after(_ seconds: Double) -> String { seconds >= 1 ? "in \(clock(seconds))" : "at once" }
 
-    /// The time in the largest unit of which it has two, such as `7 days`, rounded down.
+    /// The time, rounded down, in the largest unit of which it has at least two, such as `7 days`.
     package static func words(_ seconds: UInt32) -> String {
         let units: [(seconds: UInt32, name: String)] = [(86_400, "days"), (3_600, "hours"), (60, "minutes")]
         let unit = units.first { seconds >= 2 * $0.seconds } ?? (1, "seconds")

@@ -1,13 +1,13 @@
 /// Durations in flags: `500ms`, `20s`, `5m`, `2h`, `7d`; a plain number means seconds.
 package enum DurationNotation {
-    /// 10,000 days: beyond any use, and far below where counts of nanoseconds overflow.
+    /// 10,000 days, which is longer than any use needs, and far below the time at which counts of nanoseconds overflow.
     package static let longest = 10_000.0 * 86_400
 
     /// The notation, as a sentence for users.
     package static let description =
         "Durations are seconds, or a number with ms, s, m, h or d, such as 500ms or 5m."
 
-    /// Reads a time; in seconds, at most `longest`.
+    /// Reads a time and returns it in seconds, at most `longest`.
     package static func seconds(_ text: String) throws(QuantityFault) -> Double {
         let quantity = try QuantityText(text)
         guard let factor = factor(of: quantity.unit) else { throw .malformed }
@@ -17,7 +17,8 @@ package enum DurationNotation {
         return seconds
     }
 
-    /// Writes a time that `seconds` reads, in the largest unit of which it has two and no fraction: `90s`, `10m`, `7d`.
+    /// Writes a time that `seconds` reads, in the largest unit of which it has at least two and no fraction: `90s`,
+    /// `10m`, `7d`.
     ///
     /// - Parameter seconds: whole milliseconds, and no more than `longest`.
     package static func text(_ seconds: Double) -> String {

@@ -1,10 +1,10 @@
-/// A decimal number and its unit, such as `1.5GiB`, split but not computed. Signs, exponents and other forms that
-/// number parsers accept are refused in flags.
+/// A decimal number and its unit, such as `1.5GiB`, split but not yet converted. Only digits with one point are
+/// accepted: signs, exponents and other forms that number parsers accept are refused in flags.
 package struct QuantityText: Equatable {
     /// Digits before the point; at least one.
     package let whole: Substring
 
-    /// Digits after the point; empty without one.
+    /// Digits after the point; empty if there is no point.
     package let fraction: Substring
 
     /// The text after the number; may be empty.

@@ -6,8 +6,8 @@ package enum SizeNotation {
     /// Largest size: file offsets are signed 64-bit numbers (`off_t`).
     package static let largest = UInt64(Int64.max)
 
-    /// Digits of a fraction that are read: more would make less than a byte, and 10^18 times the largest unit fits 128
-    /// bits.
+    /// Digits of a fraction that are read. Further digits are worth less than a byte, and 10^18 times the largest unit
+    /// fits into 128 bits.
     private static let fractionDigits = 18
 
     /// The notation, as a sentence for users.
@@ -15,7 +15,7 @@ package enum SizeNotation {
         "Sizes are bytes, or a number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB, TB (powers "
         + "of 1000), such as 500, 64K or 1.5G."
 
-    /// Reads a size; in bytes, at most `largest`.
+    /// Reads a size and returns it in bytes, at most `largest`.
     package static func bytes(_ text: String) throws(QuantityFault) -> UInt64 {
         let quantity = try QuantityText(text)
         guard let factor = factor(of: quantity.unit.lowercased()) else { throw .malformed }
@@ -26,7 +26,7 @@ package enum SizeNotation {
         return product + part
     }
 
-    /// Writes a size that `bytes` reads, in the largest unit of powers of 1024 that leaves no fraction: `64K`.
+    /// Writes a size that `bytes` reads, in the largest power of 1024 that leaves no fraction: `64K`.
     package static func text(_ bytes: UInt64) -> String {
         let unit = ["T", "G", "M", "K"].first { unit in
             factor(of: unit.lowercased()).map { bytes > 0 && bytes.isMultiple(of: $0) } ?? false

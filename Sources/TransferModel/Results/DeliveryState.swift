@@ -2,13 +2,13 @@
 public enum DeliveryState: UInt8, CaseIterable, Sendable {
     /// The delivery waits for its recipient.
     case queued = 1
-    /// The recipient has fetched all content and not yet confirmed that it is stored.
+    /// The recipient has fetched all content, but has not yet confirmed that it is stored.
     case fetched = 2
     /// The recipient has confirmed that the content is stored durably.
     case delivered = 3
     /// The recipient has declined the delivery.
     case declined = 4
-    /// The recipient did not settle the delivery in time.
+    /// The recipient neither confirmed nor declined the delivery in time.
     case expired = 5
 
     /// The stable name, as in JSON.
@@ -22,6 +22,6 @@ public enum DeliveryState: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the recipient can still fetch it.
+    /// Whether the recipient can still fetch the delivery.
     public var isOpen: Bool { self == .queued || self == .fetched }
 }

@@ -3,7 +3,7 @@ package struct RecordsError: Error, Equatable, Sendable {
     package enum Reason: Equatable, Sendable {
         /// The file is not a database, or its content contradicts itself.
         case damaged
-        /// A version that this program does not know, usually a newer one.
+        /// The file has a version that this program does not know, usually a newer one.
         case unknownVersion
         /// The disk or the quota of the process is full.
         case full
@@ -11,7 +11,7 @@ package struct RecordsError: Error, Equatable, Sendable {
         case failed
         /// Another program held the lock for too long.
         case busy
-        /// Any other reason, such as permissions or memory.
+        /// Opening, reading or writing failed for another reason, such as permissions or memory.
         case unavailable
     }
 
@@ -25,6 +25,7 @@ package struct RecordsError: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Whether the database is useless to every program. One of another version is not: its own program can read it.
+    /// Whether no program can use the database any more. A database of another version can still be used by the program
+    /// that wrote it.
     package var condemns: Bool { reason == .damaged }
 }

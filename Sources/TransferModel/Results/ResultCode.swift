@@ -1,48 +1,48 @@
 /// How an upload or a conversation ended. Codes are stable: a number never changes its meaning.
 ///
-/// An open set, because a newer peer may know codes that this one doesn't: those are treated by their class, which is
-/// the number divided by 100.
+/// The set of codes is open, because a newer peer may know codes that this program doesn't know. Those are treated by
+/// their class, which is the number divided by 100.
 public struct ResultCode: RawRepresentable, Hashable, Sendable {
     /// The number on the wire.
     public let rawValue: UInt16
 
-    /// Takes any number, known or not.
+    /// Accepts any number, whether its code is known or not.
     public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
-    /// Groups of codes: who has to do something about it.
+    /// Groups of codes, by the side that has to do something about the failure.
     public enum Class: UInt16, Sendable {
-        /// The content is where the acknowledgement says.
+        /// The content is where the acknowledgement says it is.
         case success = 0
         /// A peer broke the protocol.
         case `protocol` = 1
-        /// The client may not do this.
+        /// The client is not allowed to do this.
         case access = 2
-        /// The request cannot be met as it stands.
+        /// The request in its present form cannot be fulfilled.
         case request = 3
         /// The content did not arrive as declared.
         case content = 4
-        /// The server could not, for now or until its operator mends it.
+        /// The server failed, for now or until its operator repairs it.
         case server = 5
-        /// The client could not; never on the wire.
+        /// The client failed. This is never sent on the wire.
         case client = 6
     }
 
-    /// The group that the number belongs to; unknown groups count as the server's, and so does 0, so that a field left
-    /// empty is never taken for a success.
+    /// The group that the number belongs to. Unknown groups count as the server's. So does 0, so that a field left
+    /// empty never counts as a success.
     public var `class`: Class { rawValue == 0 ? .server : Class(rawValue: rawValue / 100) ?? .server }
 
-    /// Whether the upload ended as its sender wished.
+    /// Whether the upload ended as the client wished.
     public var isSuccess: Bool { self.class == .success }
 
-    /// The stable name, as it stands in logs and JSON; unknown codes are named by their number.
+    /// The stable name for logs and JSON; an unknown code is named by its number.
     public var name: String { Self.names[self] ?? "result\(rawValue)" }
 
     /// Whether the same upload, unchanged, can succeed later.
     public var isRetryable: Bool { Self.retryable.contains(self) }
 
-    /// What the command line exits with when this ends a whole push: 0 success, 1 some uploads failed, 4 access
+    /// The exit code of the command line if this result ends a whole push: 0 success, 1 some uploads failed, 4 access
     /// refused, 5 protocol fault, 6 sent and not acknowledged.
     public var exitCode: Int32 {
         switch self.class {

@@ -1,10 +1,10 @@
-/// The common part of receipts for uploads that were acknowledged together, and their one signature. With the
-/// acknowledgements in order, anyone can make each receipt from it.
+/// The part that receipts for uploads that were acknowledged together have in common, and their one signature. From it
+/// and the acknowledgements in order, anyone can make each receipt.
 package struct SignedBatch: Equatable, Sendable {
-    /// Version of the receipts' format. Only `receiptVersion` is known.
+    /// Version of the receipts' format. This program knows only `receiptVersion`.
     package var version: UInt8
 
-    /// Number of the first receipt; the others count up from it.
+    /// Number of the first receipt. The other receipts have the numbers that follow.
     package var number: UInt64
 
     /// Time of the receipts in milliseconds since 1970.

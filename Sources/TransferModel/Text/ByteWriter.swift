@@ -4,12 +4,12 @@ package struct ByteWriter {
     @usableFromInline let space: UnsafeMutableBufferPointer<UInt8>
     @usableFromInline var end = 0
 
-    /// - Parameter space: memory for at least all that will be written.
+    /// - Parameter space: memory for at least all bytes that will be written.
     @inlinable package init(_ space: UnsafeMutableBufferPointer<UInt8>) {
         self.space = space
     }
 
-    /// - Parameter capacity: at least what `body` writes.
+    /// - Parameter capacity: at least the number of bytes that `body` writes.
     @inlinable package static func bytes(capacity: Int, _ body: (inout ByteWriter) -> Void) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             var writer = ByteWriter(buffer)
@@ -18,7 +18,7 @@ package struct ByteWriter {
         }
     }
 
-    /// The same as a string. The bytes must be UTF-8.
+    /// Writes into memory of a string. The bytes must be UTF-8.
     @inlinable package static func string(capacity: Int, _ body: (inout ByteWriter) -> Void) -> String {
         String(unsafeUninitializedCapacity: capacity) { buffer in
             var writer = ByteWriter(buffer)
@@ -30,11 +30,11 @@ package struct ByteWriter {
     /// Number of bytes written so far.
     @inlinable package var count: Int { end }
 
-    /// Most bytes that `append(jsonString:)` writes: each byte as `\u0001`, and the quotes.
+    /// Most bytes that `append(jsonString:)` writes for a text: each byte as `\u0001`, and the quotes.
     package static func longestJSON(of text: String) -> Int { 6 * text.utf8.count + 2 }
 
     @inlinable mutating func reserve(_ length: Int) -> UnsafeMutableBufferPointer<UInt8> {
-        // Trap: callers compute the capacity from the texts that they write, with six bytes for each.
+        // Trap: callers compute the capacity from the texts that they write, with six bytes for each byte of a text.
         precondition(length <= space.count - end, "a text longer than its capacity")
         defer { end += length }
         return UnsafeMutableBufferPointer(rebasing: space[end..<end + length])
@@ -67,7 +67,7 @@ package struct ByteWriter {
         for index in 0..<size { place[index] = UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - index))) }
     }
 
-    /// Appends a number with at least so many digits.
+    /// Appends a number, with leading zeros if it has fewer than `digits` digits.
     @inlinable package mutating func append(decimal number: UInt64, digits: Int = 1) {
         var length = 1
         var rest = number / 10
@@ -91,7 +91,7 @@ package struct ByteWriter {
         bytes.withUnsafeBytes { append(hexadecimal: $0) }
     }
 
-    /// Appends a JSON string with its quotes; which characters are escaped, and how, is part of the format of receipts.
+    /// Appends a JSON string with its quotes. The format of receipts determines which characters are escaped, and how.
     package mutating func append(jsonString text: String) {
         guard JSONValue.isPlain(text) else { return append(JSONValue.string(text).text) }
         append("\"")

@@ -2,9 +2,9 @@
 package enum Hexadecimal {
     /// Writes the digits of `bytes`.
     ///
-    /// - Parameter place: memory for at least twice as many bytes.
+    /// - Parameter place: memory for at least two digits per byte.
     package static func write(_ bytes: UnsafeRawBufferPointer, to place: UnsafeMutableRawBufferPointer) {
-        // Trap: callers allocate the memory by the same count.
+        // Trap: callers allocate this memory from the same number of bytes.
         precondition(place.count >= 2 * bytes.count, "no room for the digits")
         var index = 0
         while bytes.count - index >= 4 {
@@ -19,14 +19,15 @@ package enum Hexadecimal {
         }
     }
 
-    /// The eight digits of a number, the first in the highest byte. They are spread over a word and converted all at
-    /// once, because half of a receipt's text are digits.
+    /// The eight digits of a number, the first digit in the highest byte. All digits are converted at once, one in each
+    /// byte of a word, because half of a receipt's text consists of digits.
     static func digits(of number: UInt32) -> UInt64 {
         var halves = UInt64(number)
         halves = (halves | halves << 16) & 0x0000_FFFF_0000_FFFF
         halves = (halves | halves << 8) & 0x00FF_00FF_00FF_00FF
         halves = (halves | halves << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // 1 in each byte that is 10 or more; 39 other characters are between "9" and "a".
+        // 1 in each byte whose value is 10 or more. To these bytes 39 is added, because 39 other characters are between
+        // "9" and "a".
         let letters = (halves &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return halves &+ 0x3030_3030_3030_3030 &+ letters &* 39
     }
@@ -41,7 +42,7 @@ package enum Hexadecimal {
         }
     }
 
-    /// Number of 1 to 16 digits; nil for any other text.
+    /// The number with these 1 to 16 digits; nil for any other text.
     package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
         guard (1...16).contains(digits.count) else { return nil }
         var number: UInt64 = 0
@@ -54,7 +55,7 @@ package enum Hexadecimal {
 }
 
 extension [UInt8] {
-    /// Reads what `String(hexadecimal:)` writes, also in upper case; nil for any other text.
+    /// Reads digits that `String(hexadecimal:)` writes, also in upper case; nil for any other text.
     package init?(hexadecimal text: some StringProtocol) {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }

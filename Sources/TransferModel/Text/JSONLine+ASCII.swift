@@ -1,6 +1,6 @@
 extension JSONLine {
-    /// The object in ASCII only, with all else escaped as UTF-16 code units (RFC 8259, section 7), so that the numbers
-    /// of characters, code units and bytes are equal.
+    /// The object in ASCII only. All other characters are escaped as UTF-16 code units (RFC 8259, section 7), so that
+    /// the numbers of characters, code units and bytes are equal.
     package var asciiText: String {
         let text = text
         guard text.utf8.contains(where: { $0 >= 0x80 }) else { return text }

@@ -9,7 +9,7 @@ package struct JSONLine: Equatable, Sendable {
         members.reserveCapacity(room)
     }
 
-    /// Adds a member. The key must be new, because readers differ in which of two they use.
+    /// Adds a member. Its key must be new, because readers differ in which of two members they use.
     package mutating func append(_ key: String, _ value: JSONValue) {
         // Trap: keys are literals of this program.
         precondition(!members.contains { $0.key == key }, "the key '\(key)' is there already")
@@ -27,7 +27,7 @@ package struct JSONLine: Equatable, Sendable {
         }
     }
 
-    /// Bytes of the object. Each member adds a colon and a comma, and the first term is for the braces.
+    /// Most bytes of the object: two for the braces, and for each member its key, its value, a colon and a comma.
     private var length: Int { members.reduce(2) { $0 + $1.shown.length + $1.value.length + 2 } }
 
     private func write(to writer: inout ByteWriter) {

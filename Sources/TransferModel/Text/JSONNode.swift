@@ -2,7 +2,7 @@
 package indirect enum JSONNode: Equatable, Sendable {
     case null
     case bool(Bool)
-    /// The number as it is written.
+    /// The number as it is written in the text.
     case number(String)
     case string(String)
     case array([JSONNode])

@@ -1,8 +1,9 @@
 /// Reads one JSON value (RFC 8259) from another program.
 ///
-/// Its memory is bounded by the text: up to some dozens of bytes for each byte of the text, in a list of single digits.
+/// Its memory is bounded by the text: it needs up to some dozens of bytes for each byte of the text, if the text is a
+/// list of single digits.
 package struct JSONReader {
-    /// Most levels of arrays and objects; RFC 8259 leaves the limit to the reader.
+    /// Most levels of arrays and objects. RFC 8259 leaves this limit to the reader.
     package static let deepest = 32
 
     private let bytes: [UInt8]
@@ -17,7 +18,8 @@ package struct JSONReader {
     /// - Parameters:
     ///   - deepest: most levels of arrays and objects, which is the depth of the reader's recursion.
     ///   - allowsNUL: whether a string may contain U+0000, which ends strings in C programs.
-    ///   - mostValues: most values, including arrays and objects. Many short ones take far longer than one long string.
+    ///   - mostValues: most values, including arrays and objects, because many short values take far longer than one
+    ///     long string.
     /// - Throws: `JSONFault` for a text that is not JSON or not UTF-8, is nested more deeply, has more values, or has a
     ///   member twice.
     package static func read(
@@ -157,8 +159,8 @@ extension JSONReader {
         return text
     }
 
-    /// Takes characters without escapes up to a quote, backslash or control character, all at once because content
-    /// comes in strings of 64 KiB.
+    /// Takes characters up to a quote, backslash or control character all at once, because content arrives in strings
+    /// of 64 KiB.
     private mutating func takePlain(into text: inout [UInt8]) {
         let end = bytes.withUnsafeBufferPointer { bytes in
             var end = offset
@@ -187,7 +189,7 @@ extension JSONReader {
         }
     }
 
-    /// Reads four digits, or twice four for a surrogate pair.
+    /// Reads the four digits of a code unit, or those of both code units of a surrogate pair.
     private mutating func scalar() throws(JSONFault) -> Unicode.Scalar {
         let first = try unit()
         guard first > 0 || allowsNUL else { throw JSONFault("it contains a NUL character") }

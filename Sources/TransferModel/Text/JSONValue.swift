@@ -1,8 +1,8 @@
-/// A JSON value (RFC 8259) to be written, stored as its text.
+/// A JSON value (RFC 8259) that is to be written, stored as its text.
 package struct JSONValue: Equatable, Sendable {
     private enum Form: Sendable {
         case text(String)
-        /// A string whose quotes are added only when it is written: most strings are, once.
+        /// A string to which the quotes are added only when it is written. Most strings are written once.
         case plain(String)
     }
 
@@ -46,7 +46,7 @@ package struct JSONValue: Equatable, Sendable {
 
     package static func integer(_ value: some BinaryInteger) -> JSONValue { JSONValue(text: "\(value)") }
 
-    /// A number as it is written; the caller guarantees that it is valid JSON.
+    /// A number with these digits; the caller guarantees that they are valid JSON.
     package static func number(_ digits: String) -> JSONValue { JSONValue(text: digits) }
 
     /// A number; infinities and NaN become null, because JSON doesn't have them.
@@ -61,7 +61,8 @@ package struct JSONValue: Equatable, Sendable {
     /// A string without characters to escape, such as long Base64; the caller guarantees this.
     package static func plain(_ digits: String) -> JSONValue { JSONValue(plain: digits) }
 
-    /// Whether no character of a text needs an escape: ASCII without quotes, backslashes and controls.
+    /// Whether no character of a text needs an escape: the text is ASCII without quotes, backslashes and control
+    /// characters.
     static func isPlain(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -82,8 +83,9 @@ package struct JSONValue: Equatable, Sendable {
         return JSONValue(text: text + "\"")
     }
 
-    /// Escapes, besides what RFC 8259 demands, characters that could control a terminal or end a line for some readers:
-    /// C1 controls, line and paragraph separators, and bidirectional controls. All have four digits.
+    /// The escape for a character. In addition to those of RFC 8259, characters are escaped that could control a
+    /// terminal or end a line for some readers: C1 controls, line and paragraph separators, and bidirectional controls.
+    /// All their numbers have four digits.
     private static func escape(for scalar: Unicode.Scalar) -> String? {
         switch scalar.value {
         case 0x22: "\\\""

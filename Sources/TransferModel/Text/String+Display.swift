@@ -1,8 +1,8 @@
 extension String {
-    /// The text with every character escaped that could control a terminal or make one line look like another: control
-    /// characters, line and paragraph separators, the bidirectional controls of Unicode (UAX #9), and invisible
-    /// characters (`Default_Ignorable_Code_Point`, UAX #44) unless an emoji or a script needs them there. A backslash
-    /// is doubled, so that the result is unambiguous.
+    /// The text for display. Characters are escaped that could control a terminal or make one line look like another:
+    /// control characters, line and paragraph separators, the bidirectional controls of Unicode (UAX #9), and invisible
+    /// characters (`Default_Ignorable_Code_Point`, UAX #44) unless an emoji or a script needs them at that place. A
+    /// backslash is doubled, so that the result is unambiguous.
     public var escapedForDisplay: String {
         guard unicodeScalars.contains(where: { $0.mayNeedEscape }) else { return self }
         let scalars = Array(unicodeScalars)
@@ -32,7 +32,7 @@ extension Unicode.Scalar {
         switch value {
         case 0..<0x20, 0x5C, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
         case 0x20..<0x7F: false
-        // The Braille blank is an invisible letter with the width of others.
+        // The Braille blank is invisible, but as wide as other letters.
         case 0x2800: true
         default: properties.isDefaultIgnorableCodePoint
         }

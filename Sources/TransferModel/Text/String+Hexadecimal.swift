@@ -12,7 +12,7 @@ extension String {
         }
     }
 
-    /// Writes a number in lower case with at least so many digits.
+    /// Writes a number in lower case, with leading zeros if it has fewer than `digits` digits.
     ///
     /// - Parameter digits: 1 to 8.
     package init(hexadecimal number: UInt32, digits: Int = 1) {

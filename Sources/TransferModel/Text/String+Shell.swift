@@ -2,7 +2,7 @@ extension String {
     /// The text as a word for POSIX shells, quoted only if necessary.
     package var shellWord: String {
         guard isEmpty || !utf8.allSatisfy(Self.isPlain) else { return self }
-        // Split by bytes: for a shell a quote is a quote, whatever combining mark follows.
+        // The text is split by bytes, because a shell sees a quote even if a combining mark follows it.
         let parts = utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
         return "'" + parts.map { String(Substring($0)) }.joined(separator: "'\\''") + "'"
     }

@@ -1,5 +1,5 @@
-/// The wait before the next attempt: it doubles, with jitter, so that the clients of a restarted server don't all
-/// reconnect at once.
+/// The wait before the next attempt. It doubles after each attempt and has a random part, so that the clients of a
+/// restarted server don't all reconnect at once.
 package struct Backoff: Sendable {
     package let first: Interval
     package let longest: Interval
@@ -10,7 +10,7 @@ package struct Backoff: Sendable {
         self.longest = longest
     }
 
-    /// Returns the wait before the next attempt: a random time between half and all of the doubled one.
+    /// Returns the wait before the next attempt: a random time between half of the doubled wait and all of it.
     package mutating func next(using generator: inout some RandomNumberGenerator) -> Interval {
         let doubled = Double(first.nanoseconds) * Double(1 << min(attempts, 30))
         attempts += 1
@@ -19,7 +19,7 @@ package struct Backoff: Sendable {
         return Interval(nanoseconds: Int64(exactly: wait.rounded(.down)) ?? .max)
     }
 
-    /// Begins again with `first`, after a successful attempt.
+    /// Makes the next wait the first one again, after a successful attempt.
     package mutating func reset() {
         attempts = 0
     }

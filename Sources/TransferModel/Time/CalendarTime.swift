@@ -1,5 +1,5 @@
-/// A day of the Gregorian calendar, also before its introduction, and a time of that day. The time zone is the
-/// caller's.
+/// A day of the Gregorian calendar, also for dates before its introduction, and a time of that day. The caller knows
+/// the time zone.
 package struct CalendarTime: Equatable, Sendable {
     package let year: Int64
     package let month: Int64
@@ -41,17 +41,18 @@ package struct CalendarTime: Equatable, Sendable {
         else { return nil }
         (self.year, self.month, self.day) = (year, month, day)
         (self.hour, self.minute, self.second) = (hour, minute, second)
-        // A day that its month doesn't have becomes one of the next month.
+        // A day that the month doesn't have is converted to one in the next month.
         guard CalendarTime(secondsSince1970: secondsSince1970).day == day else { return nil }
     }
 
-    /// Seconds since 1970-01-01 00:00 if this is a time in UTC.
+    /// Seconds since 1970-01-01 00:00 if this time is UTC.
     package var secondsSince1970: Int64 {
         let (monthFromMarch, shifted) = month > 2 ? (month - 3, year) : (month + 9, year - 1)
         let (era, yearOfEra) = Self.split(shifted, 400)
         let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
         let days = era * Self.era + 365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - Self.shift
-        // The first day in 64 bits overflows at its beginning; its last hours are in range again.
+        // On the first day that 64 bits can express, the product overflows, and the sum is in range again for the day's
+        // last hours.
         return days &* Self.daySeconds &+ (hour * 3_600 + minute * 60 + second)
     }
 

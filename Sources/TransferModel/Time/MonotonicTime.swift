@@ -1,7 +1,7 @@
 import TransferSystem
 
-/// A moment on a clock that never goes back, in nanoseconds since a fixed start. State machines get it as an argument
-/// and never read the clock.
+/// A moment on a clock that never goes back, in nanoseconds since a fixed start. State machines receive it as an
+/// argument and never read the clock.
 package struct MonotonicTime: Comparable, Hashable, Sendable {
     package let nanoseconds: Int64
 
@@ -9,7 +9,7 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The present time of that clock.
+    /// The present time of the monotonic clock.
     package static var now: MonotonicTime { MonotonicTime(nanoseconds: monotonicNanoseconds()) }
 
     package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
@@ -34,7 +34,7 @@ package struct Interval: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Fractions are kept. Values that overflow 64-bit nanoseconds saturate.
+    /// Converts seconds, including fractions. A value that overflows 64-bit nanoseconds becomes the largest interval.
     package static func seconds(_ value: Double) -> Interval {
         Interval(nanoseconds: Int64(exactly: (value * 1e9).rounded()) ?? (value < 0 ? .min : .max))
     }

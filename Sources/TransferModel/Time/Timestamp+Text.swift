@@ -1,8 +1,8 @@
 extension Timestamp {
-    /// The decimals after the seconds.
+    /// How many decimals follow the seconds.
     package enum Precision: Sendable {
         case seconds
-        /// Three decimals, also if they are zero.
+        /// Three decimals, even if they are zero.
         case milliseconds
         /// As many decimals as necessary, up to nine.
         case exact
@@ -14,7 +14,7 @@ extension Timestamp {
         case standard
         /// The short form of ISO 8601: `20261231T235959Z`.
         case basic
-        /// Without colons, for names of files: `2026-12-31T23-59-59Z`.
+        /// A form without colons, for file names: `2026-12-31T23-59-59Z`.
         case name
 
         fileprivate var separators: (date: StaticString, clock: StaticString) {

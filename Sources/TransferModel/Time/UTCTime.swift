@@ -3,7 +3,7 @@ package struct UTCTime: Comparable, Hashable, Sendable {
     /// Seconds since 1970-01-01 00:00, without leap seconds (POSIX).
     package let seconds: Int64
 
-    /// The last second of the year 9999, since years in RFC 3339 have four digits.
+    /// The last second of the year 9999, because years in RFC 3339 have four digits.
     private static let last: Int64 = 253_402_300_799
 
     /// - Parameter seconds: clamped to the years 1970 to 9999.
@@ -16,7 +16,7 @@ package struct UTCTime: Comparable, Hashable, Sendable {
 
     package static func < (a: UTCTime, b: UTCTime) -> Bool { a.seconds < b.seconds }
 
-    /// The time so many seconds later, clamped to the range.
+    /// The time that is `count` seconds later, clamped to the range.
     package func advanced(bySeconds count: Int64) -> UTCTime {
         UTCTime(clamping: seconds.addingReportingOverflow(min(max(-Self.last, count), Self.last)).partialValue)
     }

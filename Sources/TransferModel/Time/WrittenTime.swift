@@ -2,7 +2,7 @@
 /// of day such as `2026-01-31T18:30`, `2026-01-31T18:30:05` or `2026-01-31T18:30:05.250`, with an optional `Z`. Letters
 /// are upper case; other zones are refused.
 package struct WrittenTime: Equatable, Sendable {
-    /// The last part that was written.
+    /// The last part that the text contains.
     package enum Precision: Equatable, Sendable {
         case day, minute, second
         /// Decimals of the second, with their number.
@@ -63,7 +63,7 @@ private struct Reader {
         return true
     }
 
-    /// Reads a number with exactly so many digits.
+    /// Reads a number with exactly `count` digits.
     mutating func number(_ count: Int, after sign: Unicode.Scalar? = nil) -> Int64? {
         if let sign { guard take(sign) else { return nil } }
         let digits = rest.prefix(count)
