@@ -1,13 +1,13 @@
 import Glibc
 
-/// A secret that a client without a key sends to be let in, or to have its key enrolled: `transfer_ID_SECRET` or
-/// `pair_ID_SECRET`; for browsers `web_ID_SECRET` in a link, and `session_ID_SECRET` in a cookie.
+/// A secret by which a client without a key is let in or has its key enrolled, `transfer_ID_SECRET` or
+/// `pair_ID_SECRET`, or by which a browser is let in, `web_ID_SECRET` in a link and `session_ID_SECRET` in a cookie.
 ///
-/// It is displayed once, to its owner, and never logged: its description omits the secret.
+/// Its owner sees it once. It is never logged: its description omits the secret.
 package struct AccessSecret: Equatable, Sendable {
     /// The purpose of the secret.
     package enum Kind: String, CaseIterable, Sendable {
-        /// Access for a client until it expires or is revoked.
+        /// Gives a client access until the token expires or is revoked.
         case token = "transfer"
         /// Enrols the key of one client.
         case pairing = "pair"
@@ -19,7 +19,7 @@ package struct AccessSecret: Equatable, Sendable {
 
     package let kind: Kind
 
-    /// ID in the list; not secret. Eight digits, 40 bits: enough that no two in a list are equal.
+    /// ID in the list, which is not secret. It has eight digits, 40 bits: enough that no two IDs in a list are equal.
     package let id: String
 
     /// The secret part: 32 digits, 160 bits.
@@ -58,13 +58,13 @@ package struct AccessSecret: Equatable, Sendable {
         guard Self.isID(id), Base32.isEncoded(secret), secret.utf8.count == Self.secretBytes / 5 * 8 else { return nil }
     }
 
-    /// Most bytes of a text, and of the field that carries it.
+    /// Most bytes of the text of a secret, and of a field that carries it.
     package static let longestText = 128
 
     /// Whether a text has the form of an ID.
     static func isID(_ text: String) -> Bool { Base32.isEncoded(text) && text.utf8.count == idBytes / 5 * 8 }
 
-    /// The whole text, secret included, for its owner.
+    /// The whole text, including the secret, for the owner.
     package var text: String { "\(kind.rawValue)_\(id)_\(secret)" }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {
@@ -77,15 +77,15 @@ extension AccessSecret: CustomStringConvertible, CustomDebugStringConvertible, C
 
     package var debugDescription: String { description }
 
-    /// Omits the secret, which `dump` and failed tests would print.
+    /// Omits the secret, because `dump` and failed tests print the mirror.
     package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
 /// - Parameter count: at most 256 (getentropy(3)).
 func randomBytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        // Trap: this fails only on a system without a random generator, before a client connects, and no secret can be
-        // made without one.
+        // Trap: getentropy(3) fails only on a system without a random generator, which shows before a client connects,
+        // and without one no secret can be made.
         precondition(getentropy(buffer.baseAddress, count) == 0, "the system has no random numbers")
         filled = count
     }

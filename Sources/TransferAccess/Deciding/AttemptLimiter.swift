@@ -3,26 +3,26 @@ package import TransferSystem
 
 /// Slows down clients whose secrets are wrong. It never reads the clock.
 ///
-/// The first failures in a row only have a late answer, because people mistype. Then attempts from the address are
-/// refused for one second, and for twice as long after each further failure. A right secret resets the count. Only
-/// wrong secrets are counted, and only secrets are refused: no client can lock out another one at the same address
-/// whose key is admitted, or whose token was verified recently.
+/// After the first failures in a row, only the answer is late, because people mistype. After more, attempts from the
+/// address are refused for one second, and for twice as long after each further failure. A right secret resets the
+/// count. Only wrong secrets are counted, and only clients that show a secret are refused: no client can lock out
+/// another one at the same address whose key is admitted, or whose token was verified recently.
 package struct AttemptLimiter: Sendable {
-    /// Delay of every refusal, whatever the reason, so that the time reveals nothing and a connection can try at most
-    /// once a second.
+    /// Delay of every refusal, whatever its reason, so that the time of the answer reveals nothing, and a connection
+    /// can try at most once a second.
     package static let delay = Interval.seconds(1)
 
-    /// Failures in a row without another consequence.
+    /// Failures in a row that only delay the answer.
     private static let freeFailures = 5
 
     private static let firstPause = Interval.seconds(1)
 
-    /// The longest pause, and the time for which failures are remembered after it: a device that retries a revoked
-    /// token for ever costs one attempt in five minutes.
+    /// The longest pause, and also the time after a pause for which its failures are remembered: a device that retries
+    /// a revoked token for ever costs one attempt in five minutes.
     private static let longestPause = Interval.seconds(300)
 
-    /// Most addresses to remember: below a megabyte of memory. An attacker with more addresses does not need to try
-    /// twice from one.
+    /// Most addresses that are remembered, in less than a megabyte of memory. More would not help: an attacker who has
+    /// more addresses does not need to try twice from one of them.
     private static let mostAddresses = 4096
 
     private struct Record: Sendable {
@@ -38,7 +38,7 @@ package struct AttemptLimiter: Sendable {
     /// Number of addresses that are remembered.
     var count: Int { records.count }
 
-    /// Remaining time for which attempts from a network are refused; nil if it may try.
+    /// The time for which attempts from a network are still refused; nil if attempts are allowed.
     package func pause(for network: PeerNetwork?, at now: MonotonicTime) -> Interval? {
         guard let record = records[network], now < record.closedUntil else { return nil }
         return record.closedUntil - now
@@ -68,8 +68,8 @@ package struct AttemptLimiter: Sendable {
         record.closedUntil + Self.longestPause <= now
     }
 
-    /// Removes expired records and, if that is not enough, the half with the oldest failures, so that this is rarely
-    /// necessary.
+    /// Removes expired records. If these are too few, also removes the half with the oldest failures, so that this is
+    /// rarely necessary.
     private mutating func makeRoom(at now: MonotonicTime) {
         records = records.filter { !isForgotten($0.value, at: now) }
         guard records.count >= Self.mostAddresses else { return }

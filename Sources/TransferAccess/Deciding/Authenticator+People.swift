@@ -6,21 +6,21 @@ import TransferSystem
 package struct AccessPerson: Equatable, Sendable {
     package let name: String
 
-    /// Names of people whose uploads this person accepts; nil for everyone's.
+    /// Names of people whose uploads this person accepts; nil if the person accepts everyone's.
     package fileprivate(set) var takesFrom: [String]?
 
-    /// Keys of the person's lines; nil for a person who also has a token, since any machine with any key may be theirs
-    /// then.
+    /// Keys of the person's lines. Nil for a person who also has a token, because the person may use it on any machine,
+    /// with any key.
     package fileprivate(set) var keys: [PublicKey]?
 
-    /// Time at which the person's last access expires; nil for never.
+    /// Time at which the last of the person's lines expires; nil if one of them never expires.
     fileprivate var expires: UTCTime?
 
     fileprivate var hasMailbox: Bool
 }
 
-/// Finds the people with a mailbox. Several lines with one name are one person with several machines, who accepts what
-/// any of the lines accepts.
+/// Finds the people with a mailbox. Several lines with one name are one person with several machines. That person
+/// accepts uploads that any of the lines accepts.
 extension Authenticator {
     /// - Returns: nil for an unknown name, or one whose access has expired.
     package func person(_ name: String, at now: UTCTime) -> AccessPerson? {
@@ -30,10 +30,10 @@ extension Authenticator {
     /// All people with a mailbox, in no order.
     package func people(at now: UTCTime) -> [AccessPerson] { index.values.filter { $0.hasMailbox(at: now) } }
 
-    /// Whether any line has the name, even if it has expired or may only send: no other person may get the name.
+    /// Whether any line has the name, even if it has expired or permits only sending: no other person may get the name.
     package func hasLine(for name: String) -> Bool { index[PathKey(name)] != nil }
 
-    /// Whether both lists could be read completely. Otherwise an unreadable line may have a name that seems free.
+    /// Whether both lists could be read completely. If not, a name that seems free may be that of an unreadable line.
     package var isComplete: Bool {
         let (keys, tokens) = (keys, tokens)
         return keys.isComplete && tokens.isComplete

@@ -3,7 +3,7 @@ import TransferModel
 import TransferSystem
 
 extension Authenticator {
-    /// Decides about a client by its secret.
+    /// Decides whether a client with a secret is admitted.
     func admission(
         _ credentials: Credentials, _ secret: AccessSecret?, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens),
         _ now: UTCTime, _ time: MonotonicTime
@@ -16,16 +16,16 @@ extension Authenticator {
     }
 
     /// Finds the entry of a secret. Only wrong secrets count against the address: an unknown key, or a right secret
-    /// that has expired, does not lock the address for others. A token that was verified before is accepted even from a
-    /// locked address, because that needs no hashing.
+    /// that has expired, does not lock the address for others. A secret that was verified before is accepted even from
+    /// a locked address, because that needs no hashing.
     func entry(
         _ secret: AccessSecret?, _ credentials: Credentials, _ tokens: AccessTokens, _ time: MonotonicTime
     ) throws(Refusal) -> AccessToken {
         let entry = secret.flatMap { secret in tokens[secret.id].flatMap { $0.kind == secret.kind ? $0 : nil } }
         if let secret, let entry, state.withLock({ $0.proven.contains(secret, of: entry) }) { return entry }
         if let pause = state.withLock({ $0.limiter.pause(for: credentials.network, at: time) }) { throw .paused(pause) }
-        // An unknown ID needs no hashing, but gets the same answer as a wrong secret, also while too many secrets are
-        // being hashed.
+        // A secret with an unknown ID is not hashed, but the answer must not show that: it is the same as for a wrong
+        // secret, even while too many secrets are being hashed.
         if secret != nil, entry == nil, hashing.isFull(for: credentials.network) { throw .tooManyAtOnce }
         guard let secret, let entry, try isRight(secret, of: entry, from: credentials.network) else {
             state.withLock { $0.limiter.fail(credentials.network, at: time) }
@@ -35,14 +35,14 @@ extension Authenticator {
         return entry
     }
 
-    /// Whether the secret belongs to the entry. Hashes it, and remembers a right one that will be sent again with every
-    /// further lane or request.
+    /// Whether the secret belongs to the entry. Hashes the secret and, if it is right, remembers it, because a client
+    /// sends it again with every further lane or request.
     private func isRight(
         _ secret: AccessSecret, of entry: AccessToken, from network: PeerNetwork?
     ) throws(Refusal) -> Bool {
         let isRight = hashing.isRight("\(secret.text) \(entry.id) \(entry.hash)", of: entry.id, from: network) {
             let isRight = entry.hash.matches(secret)
-            // Codes are shown once.
+            // A pairing code is used only once, so it need not be remembered.
             if isRight, entry.kind != .pairing { state.withLock { $0.proven.insert(secret, of: entry) } }
             return isRight
         }
@@ -61,14 +61,14 @@ extension Authenticator {
             note(error.message)
             throw Refusal(.storageFailed, "The server could not enrol this client's key; its log says why.")
         }
-        // Another client has used the code first.
+        // Another client has used the code in the meantime.
         guard let entry else { throw .wrongCode }
         return Admission(Grant(entry), enrolled: entry)
     }
 
-    /// The client's name for itself, if it is valid.
+    /// The name that the client gives itself, or "client" if that name is invalid.
     private static func name(_ hostName: String?) -> String {
-        // Leaves room for a number after the name.
+        // There must be room for a number after the name.
         let longest = AccessLine.longestName - 8
         guard let hostName, hostName.utf8.count <= longest, (try? AccessLine.check(hostName)) != nil else {
             return "client"

@@ -1,9 +1,10 @@
 package import TransferModel
 import TransferSystem
 
-/// Sessions of browsers: a link, usable once, begins a session, whose secret is sent with every request.
+/// Sessions of browsers. A link, which can be used once, begins a session, and the browser sends the session's secret
+/// with every request.
 extension Authenticator {
-    /// Checks a link without using it: programs that preview links also fetch them.
+    /// Checks a link without using it, because programs that preview links also open them.
     ///
     /// - Parameter text: the link's secret as it was sent.
     package func link(
@@ -42,13 +43,13 @@ extension Authenticator {
             note(error.message)
             throw Refusal(.storageFailed, "The server could not save the session; its log says why.")
         }
-        // Another browser has used the link first.
+        // Another browser has used the link in the meantime.
         guard let session else { throw .wrongLink }
         state.withLock { $0.proven.insert(secret, of: session) }
         return (secret, session)
     }
 
-    /// Decides about a browser by its session's secret.
+    /// Decides whether a browser is admitted, by its session's secret.
     func admission(
         session text: String, _ credentials: Credentials, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens),
         _ now: UTCTime, _ time: MonotonicTime

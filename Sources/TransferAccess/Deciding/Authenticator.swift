@@ -2,20 +2,20 @@ package import TransferKeys
 package import TransferModel
 import TransferSystem
 
-/// Decides which clients may connect, and whether connected ones still may, by the access lists as they are at that
-/// moment. Synchronous: it reads the lists and may compute for 0.1 s, so it is called on the pool.
+/// Decides which clients may connect, and whether connected clients may stay, according to the present access lists.
+/// Synchronous: it reads the lists and may compute for 0.1 s, so it is called on the pool.
 ///
-/// Whatever is not clearly allowed is refused.
+/// Everything that is not clearly allowed is refused.
 package final class Authenticator: Sendable {
     /// State under a lock, which is held neither while lists are read nor while a secret is hashed.
     struct State: Sendable {
         var limiter = AttemptLimiter()
         var proven = ProvenTokens()
-        /// People with a mailbox, for these revisions of the lists.
+        /// People with a mailbox, computed from the lists with these revisions.
         var people: (keys: Int, tokens: Int, index: [PathKey: AccessPerson])?
-        /// Whether a name that is in no list belongs to a person; nil if there are no such names.
+        /// Whether a name that is in no list is reserved for a person; nil if no names are reserved.
         var isReserved: (@Sendable (String) -> Bool)?
-        /// Revision of each list, by name, whose faults were logged last.
+        /// For each list, by its name: the latest revision whose faults were recorded.
         var noted: [String: Int] = [:]
         /// Sentences that wait to be logged.
         var faults: [String] = []
@@ -32,7 +32,7 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// Most sentences that wait to be logged, because a broken list may change all the time.
+    /// Most sentences that wait to be logged. There is a limit because a broken list may change all the time.
     private static let mostFaults = 64
 
     let lists: any AccessLists
@@ -42,13 +42,13 @@ package final class Authenticator: Sendable {
     let hashing = HashingQueue()
 
     /// - Parameters:
-    ///   - isOpen: whether to admit clients without key and token.
-    ///   - owner: key of the user who runs the server, admitted from this machine.
+    ///   - isOpen: whether to admit clients that have neither key nor token.
+    ///   - owner: key of the user who runs the server; admitted only from this machine.
     package init(_ lists: any AccessLists, isOpen: Bool = false, owner: PublicKey? = nil) {
         (self.lists, self.isOpen, self.owner) = (lists, isOpen, owner)
     }
 
-    /// Decides about a new client.
+    /// Decides whether a new client is admitted.
     ///
     /// - Parameters:
     ///   - now: calendar time, for expiry.
@@ -61,27 +61,29 @@ package final class Authenticator: Sendable {
             return Admission(try grant(credentials, lists, now))
         }
         guard credentials.token != nil else { return try admission(session: shown, credentials, lists, now, time) }
-        // Links and sessions are for browsers, which send them in other ways.
+        // In a token's place, only tokens and pairing codes are accepted: browsers send links and sessions in other
+        // ways.
         let secret = AccessSecret(shown).flatMap { [.token, .pairing].contains($0.kind) ? $0 : nil }
         if secret?.kind == .pairing, let known = try? grant(credentials, lists, now) {
-            // The command may still contain the code that has enrolled this client's key.
+            // The client's command may still contain the code that has enrolled its key.
             guard known.source == .everyone else { return Admission(known) }
             return (try? admission(credentials, secret, lists, now, time)) ?? Admission(known)
         }
         return try admission(credentials, secret, lists, now, time)
     }
 
-    /// Decides whether a connected client may continue, before each upload.
+    /// Decides whether a connected client may continue. Called before each upload.
     ///
-    /// - Returns: its present rights, which may have changed.
+    /// - Returns: the client's present rights, which may have changed.
     package func recheck(_ grant: Grant, at now: UTCTime) throws(Refusal) -> Grant {
-        // Reads only the list that can contain the client, because that is a system call for each upload.
+        // Reads only the list that can contain the client, because reading a list is a system call, made for each
+        // upload.
         let present: Grant? =
             switch grant.source {
             case .key(let key): keys.list[key].map(Grant.init)
             case .token(let id):
                 tokens.list[id].flatMap { [.token, .session].contains($0.kind) ? Grant($0) : nil }
-            // If the owner's key is in the list, the list determines its rights.
+            // If the owner's key is also in the list, its line determines the rights.
             case .owner(let key): keys.list[key].map(Grant.init) ?? (owner == key ? grant : nil)
             case .listener: grant
             case .everyone: isOpen ? grant : nil
@@ -98,7 +100,7 @@ package final class Authenticator: Sendable {
             || lists.tokens.entries.contains { $0.kind == .token && !$0.options.hasExpired(at: now) }
     }
 
-    /// Returns sentences to log, each once: about unreadable lines and lists.
+    /// Returns sentences about unreadable lines and lists, to be logged. Each sentence is returned once.
     package func takeFaults() -> [String] {
         state.withLock { state in
             defer { state.faults = [] }
@@ -109,22 +111,22 @@ package final class Authenticator: Sendable {
     /// Both lists as they are now.
     func present() -> (keys: AuthorizedKeys, tokens: AccessTokens) { (keys.list, tokens.list) }
 
-    /// The present list of keys. Its faults will be logged.
+    /// The present list of keys. If it has faults, they are recorded for the log.
     var keys: CurrentList<AuthorizedKey> {
         let keys = lists.keys
         if !keys.isComplete { state.withLock { $0.note(keys) } }
         return keys
     }
 
-    /// The present list of tokens, in the same way.
+    /// The present list of tokens. If it has faults, they are recorded for the log.
     var tokens: CurrentList<AccessToken> {
         let tokens = lists.tokens
         if !tokens.isComplete { state.withLock { $0.note(tokens) } }
         return tokens
     }
 
-    /// Reserves names so that clients with a pairing code cannot choose them: names of people who have or had
-    /// deliveries here and are in no list.
+    /// Reserves names, so that clients with a pairing code cannot take them: those of people who have or had deliveries
+    /// on this server and are in no list.
     package func reserve(_ isReserved: @escaping @Sendable (String) -> Bool) {
         state.withLock { $0.isReserved = isReserved }
     }
@@ -165,7 +167,7 @@ extension Grant {
 package struct Admission: Sendable {
     package let grant: Grant
 
-    /// Line that was just added to the list of keys, with a pairing code.
+    /// The line that a pairing code has just added to the list of keys; nil otherwise.
     package let enrolled: AuthorizedKey?
 
     init(_ grant: Grant, enrolled: AuthorizedKey? = nil) {

@@ -19,7 +19,7 @@ package struct ClientKey: Sendable {
             + "new' and have the old one removed from the servers that know it.",
         repair: "Put the file back from a backup, or make another key with 'transfer key new'.")
 
-    /// - Parameter folder: folder of the user's configuration; created with the key.
+    /// - Parameter folder: folder of the user's configuration. It is created when a key is created.
     package init(in folder: String) {
         self.folder = folder
         path = "\(folder)/\(Self.fileName)"
@@ -34,10 +34,10 @@ package struct ClientKey: Sendable {
         return try KeyPair.open(path, Self.wording)
     }
 
-    /// Replaces the key pair. The old file stays beside the new one, with the time in its name: it may be needed to get
-    /// the new key admitted.
+    /// Replaces the key pair. The old file is kept beside the new one, with the time in its name, because the old key
+    /// may be needed to have a server admit the new one.
     ///
-    /// - Returns: the new pair, and the path of the old one.
+    /// - Returns: the new pair, and the path of the old file; nil if there was no old file.
     package func replace(at now: UTCTime) throws(KeyPair.Fault) -> (pair: KeyPair, old: String?) {
         try makeFolder()
         let pair = KeyPair()

@@ -1,15 +1,15 @@
 package import TransferKeys
 package import TransferSystem
 
-/// What a client shows when it asks for admission.
+/// The credentials of a client that wants to be admitted.
 package struct Credentials: Sendable {
-    /// Network for which its attempts are counted; nil for this machine.
+    /// Network for which failed attempts are counted; nil for clients on this machine.
     package let network: PeerNetwork?
 
     /// Whether the client is on this machine.
     package let isLocal: Bool
 
-    /// The key that it has proven to own.
+    /// The public key whose private key the client has, as it has proven.
     package var key: PublicKey?
 
     /// The token as it was sent, unchecked.
@@ -18,7 +18,7 @@ package struct Credentials: Sendable {
     /// The secret of a browser's session as it was sent, unchecked. Ignored if there is a token.
     package var session: String?
 
-    /// The client's name for its machine, unchecked.
+    /// The name that the client gives its machine, unchecked.
     package var hostName: String?
 
     package init(

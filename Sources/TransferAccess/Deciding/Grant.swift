@@ -1,9 +1,9 @@
 package import TransferKeys
 package import TransferModel
 
-/// The rights of a client, as the authentication has found them; checked again at each upload.
+/// The rights of a client, determined when it was authenticated and checked again before each upload.
 package struct Grant: Hashable, Sendable {
-    /// The reason why it was granted.
+    /// The reason why the client was admitted.
     package enum Source: Hashable, Sendable {
         /// A key that `authorized_keys` lists.
         case key(PublicKey)
@@ -11,13 +11,14 @@ package struct Grant: Hashable, Sendable {
         case token(String)
         /// The key of the user who runs the server, from this machine.
         case owner(PublicKey)
-        /// A listener with this name, for clients that cannot authenticate: any client that reaches it has its rights.
+        /// A listener with this name, for clients that cannot authenticate: each client that connects to it has its
+        /// rights.
         case listener(String)
-        /// No reason: the server admits every client.
+        /// The server admits every client.
         case everyone
     }
 
-    /// Names of clients without a line in a list.
+    /// Names of clients that have no line in a list.
     package static let ownersName = "the server's user"
     package static let everyonesName = "anybody"
 
@@ -32,7 +33,8 @@ package struct Grant: Hashable, Sendable {
         (self.source, self.name, self.options) = (source, name, options)
     }
 
-    /// The name of the client's mailbox; nil for clients in no list, because any other client could have the same name.
+    /// The name of the client's mailbox. Nil for a client that is in no list, because other clients could have the same
+    /// name.
     package var person: String? {
         switch source {
         case .key, .token: name
@@ -40,17 +42,17 @@ package struct Grant: Hashable, Sendable {
         }
     }
 
-    /// Path on the server for a path of this client.
+    /// The path in the server's directory for a path that this client names.
     ///
-    /// - Throws: `RelativePath.Fault` if it becomes too long or too deep.
+    /// - Throws: `RelativePath.Fault` if the result is too long or too deep.
     package func stored(_ path: RelativePath) throws(RelativePath.Fault) -> RelativePath {
         guard let folder = options.folder else { return path }
         return try RelativePath("\(folder.string)/\(path.string)")
     }
 
-    /// Path for this client of a path on the server.
+    /// The path by which this client names a path in the server's directory.
     ///
-    /// - Returns: nil for a path outside its folder.
+    /// - Returns: nil for a path outside the client's folder.
     package func shown(_ path: RelativePath) -> RelativePath? {
         guard let folder = options.folder else { return path }
         let prefix = folder.string + "/"
@@ -58,6 +60,6 @@ package struct Grant: Hashable, Sendable {
         return try? RelativePath(String(Substring(path.string.utf8.dropFirst(prefix.utf8.count))))
     }
 
-    /// Largest upload of the client in bytes, on a server with this limit.
+    /// Largest upload of the client in bytes, if `limit` is the server's limit.
     package func maximumUpload(of limit: UInt64) -> UInt64 { min(limit, options.maximumUpload ?? .max) }
 }

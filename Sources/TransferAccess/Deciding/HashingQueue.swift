@@ -1,17 +1,17 @@
 import TransferModel
 import TransferSystem
 
-/// Hashes secrets, few at once, because each takes a core for 70 ms, and 32 MiB.
+/// Hashes secrets, but only two at a time, because each takes 70 ms of a core and 32 MiB.
 ///
-/// A client opens many connections at the same moment with one secret. It is hashed once, and every connection gets
-/// that result. Other secrets wait in a short queue. One network may occupy half of it, so that wrong secrets from one
-/// address leave the other half to other clients; secrets for one token may occupy a quarter, so that wrong ones from
-/// many addresses leave the rest to clients with other tokens.
+/// If a client opens many connections with one secret at the same moment, the secret is hashed once, and every
+/// connection gets that result. Other secrets wait in a short queue. Secrets from one network may occupy half of the
+/// queue, so that wrong secrets from one address leave the other half to other clients. Secrets for one token may
+/// occupy a quarter, so that wrong secrets from many addresses leave the rest to clients with other tokens.
 final class HashingQueue: Sendable {
     /// Most secrets that are hashed at once.
     static let mostRunning = 2
 
-    /// Most waiting secrets, each on a thread of the pool for authentication: 0.3 s for all of them.
+    /// Most waiting secrets, each of which occupies a thread of the pool for authentication. All of them take 0.3 s.
     static let mostWaiting = 8
 
     /// Most waiting secrets of one network.
@@ -20,12 +20,12 @@ final class HashingQueue: Sendable {
     /// Most waiting secrets for one token.
     static let mostOfToken = 2
 
-    /// Most connections that wait for a result that another one computes: as many lanes as a push may have.
+    /// Most connections that wait for the result of another connection's hash: as many as a push may have lanes.
     static let mostJoined = 16
 
-    /// A secret that is being hashed, or waits for that.
+    /// A secret that is being hashed, or waits to be.
     private final class Job {
-        /// Result; nil until it is hashed.
+        /// Whether the secret is right; nil until it is hashed.
         var isRight: Bool?
     }
 
@@ -34,7 +34,7 @@ final class HashingQueue: Sendable {
         var joined = 0
         /// Jobs by the text that is hashed.
         var jobs: [String: Job] = [:]
-        /// Waiting secrets with the numbers of their turns; the first is next.
+        /// Waiting secrets with their turns, in order; the first is next.
         var waiting: [(turn: Int, network: PeerNetwork?, token: String)] = []
         var turns = 0
 
@@ -55,13 +55,13 @@ final class HashingQueue: Sendable {
         monitor.withLock { monitor.state.isFull(for: network, token) }
     }
 
-    /// Hashes and compares a secret, or waits for a thread that does so already.
+    /// Hashes a secret and compares it, or waits for another thread that is doing this.
     ///
     /// - Parameters:
-    ///   - subject: the secret and what it is compared with.
-    ///   - token: ID of the token that it is compared with.
+    ///   - subject: text of the secret and of the entry with which it is compared; equal texts are hashed once.
+    ///   - token: ID of the entry with which the secret is compared.
     ///   - network: network of the client.
-    /// - Returns: whether it is right; nil if too many are being hashed.
+    /// - Returns: whether the secret is right; nil if too many secrets, or connections with this secret, are waiting.
     func isRight(_ subject: String, of token: String, from network: PeerNetwork?, _ compare: () -> Bool) -> Bool? {
         monitor.lock()
         defer { monitor.unlock() }
@@ -88,7 +88,7 @@ final class HashingQueue: Sendable {
         return isRight
     }
 
-    /// Waits for this job's turn in order. Called with the lock held.
+    /// Waits for this job's turn. Called with the lock held.
     private func takeTurn(_ network: PeerNetwork?, _ token: String) {
         monitor.state.turns += 1
         let turn = monitor.state.turns
@@ -96,7 +96,7 @@ final class HashingQueue: Sendable {
         while monitor.state.running >= Self.mostRunning || monitor.state.waiting.first?.turn != turn { monitor.wait() }
         monitor.state.waiting.removeFirst()
         monitor.state.running += 1
-        // The next job may also run now.
+        // The next job may be able to run at the same time.
         monitor.wakeAll()
     }
 }

@@ -1,14 +1,15 @@
 internal import COpenSSL
 
-/// Secrets that were verified: a keyed hash recognises them in a microsecond, where scrypt takes 70 ms. The key is
-/// random in each process, so that these hashes are worthless elsewhere.
+/// Secrets that were verified. A keyed hash recognises them in a microsecond, where scrypt takes 70 ms. The key is
+/// random in each process, so these hashes are worthless outside of it.
 struct ProvenTokens: Sendable {
     private let key = randomBytes(32)
 
-    /// Hashes by the ID of the entry.
+    /// Keyed hashes of the verified secrets, by the IDs of their entries.
     private var codes: [String: [UInt8]] = [:]
 
-    /// Most entries; beyond them all are dropped and hashed again when needed.
+    /// Most hashes. When one more is added, all are dropped, and their secrets are verified again when they are next
+    /// used.
     private static let most = 1024
 
     /// Whether exactly this secret was verified for exactly this entry.
@@ -24,7 +25,7 @@ struct ProvenTokens: Sendable {
 
     /// HMAC-SHA-256 over secret and entry, whose fixed lengths make the text unambiguous.
     ///
-    /// - Returns: nil if OpenSSL fails; the secret is hashed again then.
+    /// - Returns: nil if OpenSSL fails. The secret then counts as not verified.
     private func code(_ secret: AccessSecret, _ entry: AccessToken) -> [UInt8]? {
         let text = Array("\(secret.text) \(entry.id) \(entry.hash)".utf8)
         let code = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in

@@ -1,17 +1,17 @@
 import TransferKeys
 package import TransferModel
 
-/// The reason why a client is refused, or no longer admitted.
+/// The reason why a client is refused, or is no longer admitted.
 package struct Refusal: Error, Equatable, Sendable {
     package let code: ResultCode
 
-    /// A sentence for the client that says what to do and reveals nothing about others.
+    /// A sentence for the client. It says what to do, and reveals nothing about other clients.
     package let message: String
 
-    /// Time of the answer, from the beginning of the attempt.
+    /// Time from the beginning of the attempt until the server answers.
     package let delay: Interval
 
-    /// Time after which a retry can succeed; nil if none can.
+    /// Time after which a retry can succeed; nil if no retry can.
     package let retryAfter: Interval?
 
     init(

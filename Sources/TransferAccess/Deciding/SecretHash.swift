@@ -1,12 +1,12 @@
 internal import COpenSSL
 import TransferKeys
 
-/// The stored hash of a secret: scrypt (RFC 7914) with its parameters, so that they can grow, in the PHC string format:
-/// `$scrypt$ln=15,r=8,p=1$SALT$HASH`.
+/// The stored hash of a secret: scrypt (RFC 7914) in the PHC string format, `$scrypt$ln=15,r=8,p=1$SALT$HASH`. It
+/// contains the parameters, so that later versions can increase them.
 package struct SecretHash: Equatable, Sendable {
     /// The binary logarithm of N, the cost in time and memory.
     private let logN: UInt64
-    /// The block size; 128 × N × r bytes of memory.
+    /// The block size r. Hashing needs 128 × N × r bytes of memory.
     private let blockSize: UInt64
     private let parallelism: UInt64
     private let salt: [UInt8]
@@ -34,7 +34,7 @@ package struct SecretHash: Equatable, Sendable {
         self = hash
     }
 
-    /// The same for a server, which must not trap.
+    /// Hashes a new secret in a server, which must not trap.
     ///
     /// - Returns: nil if there is not enough memory.
     init?(hashing secret: AccessSecret) {
@@ -44,8 +44,8 @@ package struct SecretHash: Equatable, Sendable {
         self.hash = hash
     }
 
-    /// Whether this is the hash of the secret. Takes as long as hashing; the comparison takes the same time for every
-    /// result.
+    /// Whether this is the hash of the secret. This takes as long as hashing a secret. The comparison takes the same
+    /// time for every result.
     package func matches(_ secret: AccessSecret) -> Bool {
         guard let hash = Self.scrypt(secret.secret, salt, logN, blockSize, parallelism) else { return false }
         return isEqualInConstantTime(hash, self.hash)
@@ -57,7 +57,7 @@ package struct SecretHash: Equatable, Sendable {
         let secret = Array(secret.utf8).map { CChar(bitPattern: $0) }
         var isDone = false
         let hash = [UInt8](unsafeUninitializedCapacity: hashSize) { buffer, count in
-            // Twice what is needed, because smaller buffers count as well.
+            // The limit is twice the permitted memory, because OpenSSL counts smaller buffers as well.
             let status = EVP_PBE_scrypt(
                 secret, secret.count, salt, salt.count, 1 << logN, r, p, 2 * mostMemory, buffer.baseAddress, hashSize)
             isDone = status == 1

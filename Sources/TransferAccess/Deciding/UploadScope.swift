@@ -2,13 +2,13 @@ internal import COpenSSL
 package import TransferKeys
 package import TransferModel
 
-/// Separates the uploads of clients: the client's ID of an upload is translated, where frames arrive, to one that no
-/// other client can name, and back where frames leave. Everything in between (parts to resume, known uploads, the
-/// catalog) knows only the translated ID, so that no code needs to check whose upload it is.
+/// Separates the uploads of clients. Where frames arrive, the client's ID of an upload is translated to one that no
+/// other client can name, and where frames leave, it is translated back. All code in between (parts to resume, known
+/// uploads, the catalog) knows only the translated ID, and need not check to which client an upload belongs.
 ///
-/// The translation is AES-128 of the ID, which is one block, under a key made of the client's identity and a secret of
-/// the server. So different IDs of one client stay different, the way back needs no table, and no client can compute or
-/// aim at another one's translated IDs.
+/// The translation encrypts the ID, which is one block, with AES-128 under a key made of the client's identity and a
+/// secret of the server. So different IDs of one client stay different, translating back needs no table, and no client
+/// can compute, or choose, the translated ID of another client's upload.
 ///
 /// `@unchecked Sendable`: only one thread at a time uses it.
 package final class UploadScope: @unchecked Sendable {
@@ -23,11 +23,12 @@ package final class UploadScope: @unchecked Sendable {
         (inward, outward) = (nil, nil)
     }
 
-    /// Translates IDs of one client, in the same way on every connection. A key that is admitted both as the owner's
-    /// and in the list is one client.
+    /// Translates the IDs of one client, in the same way on every connection. A key that is admitted as the owner's and
+    /// also by the list belongs to one client.
     ///
-    /// - Parameter secret: the server's secret, unchanged as long as unfinished uploads should be found again.
-    /// - Throws: `Refusal` if OpenSSL fails, because clients could not be separated then.
+    /// - Parameter secret: the server's secret. It must stay the same as long as unfinished uploads should be found
+    ///   again.
+    /// - Throws: `Refusal` if OpenSSL fails, because clients could then not be separated.
     package init(_ source: Grant.Source, secret: Bytes32) throws(Refusal) {
         let text: [UInt8]
         switch source {

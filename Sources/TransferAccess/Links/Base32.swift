@@ -5,7 +5,7 @@ enum Base32 {
 
     /// - Parameter bytes: their number must be a multiple of five.
     static func encode(_ bytes: [UInt8]) -> String {
-        // Trap: ids and secrets have a fixed number of random bytes.
+        // Trap: ids and secrets have a fixed number of random bytes, which is a multiple of five.
         precondition(bytes.count.isMultiple(of: 5), "five bytes are eight digits")
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 5) {
@@ -15,6 +15,6 @@ enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Whether the text is nothing but digits of the alphabet.
+    /// Whether the text consists only of digits of the alphabet.
     static func isEncoded(_ text: some StringProtocol) -> Bool { text.utf8.allSatisfy(digits.contains) }
 }

@@ -11,16 +11,17 @@ package enum HostAddress {
         fileprivate var number: Int32 { self == .ipv4 ? AF_INET : AF_INET6 }
     }
 
-    /// The machine's address in the first family in which others can reach it, without brackets.
+    /// This machine's address in the first of the families that has one for other machines, without brackets.
     ///
     /// - Returns: nil for a machine without a network.
     package static func best(among families: [Family] = [.ipv4, .ipv6]) -> String? {
         families.lazy.map(\.number).compactMap { source(towards: $0) ?? firstOfInterfaces($0) }.first
     }
 
-    /// The source address of packets to the internet. Connecting a datagram socket sends no packet.
+    /// The source address of packets to the internet. Connecting a datagram socket determines it without sending a
+    /// packet.
     private static func source(towards family: Int32) -> String? {
-        // Addresses for documentation (RFC 5737, RFC 3849), which need no resolver and belong to no host.
+        // Addresses from documentation (RFC 5737, RFC 3849), which need no resolver and belong to no host.
         let target = family == AF_INET ? "192.0.2.1" : "2001:db8::1"
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
@@ -73,8 +74,8 @@ package enum HostAddress {
         }
     }
 
-    /// Whether an address in network byte order can be used from elsewhere: not loopback, unspecified, link-local or
-    /// multicast (RFC 6890).
+    /// Whether other machines can use an address in network byte order: it is not a loopback, unspecified, link-local
+    /// or multicast address (RFC 6890).
     static func isReachable(_ bytes: [UInt8]) -> Bool {
         switch bytes.count {
         case 4: ![0, 127].contains(bytes[0]) && bytes[0] < 224 && !bytes.starts(with: [169, 254])

@@ -6,15 +6,15 @@ package struct QRCode: Equatable, Sendable {
     /// Whether each module is dark, row by row.
     private let modules: [Bool]
 
-    /// Light modules that a camera needs around the code: four (ISO/IEC 18004, section 6.3.8).
+    /// Number of light modules around the code that a camera needs: four (ISO/IEC 18004, section 6.3.8).
     private static let quietZone = 4
 
-    /// Black on white, whatever the terminal's colours are, because cameras cannot read inverted codes. These are from
-    /// the palette of 256 colours, of which themes change only the first 16.
+    /// Black on white, whatever the terminal's colours are, because cameras cannot read inverted codes. Both colours
+    /// are from the palette of 256 colours; themes change only the first 16 of them.
     private static let colours = "\u{1B}[38;5;16;48;5;231m"
     private static let reset = "\u{1B}[0m"
 
-    /// - Returns: nil unless it is a square.
+    /// - Returns: nil if the modules are not a square of this width.
     init?(width: Int, modules: [Bool]) {
         guard width > 0, modules.count == width * width else { return nil }
         (self.width, self.modules) = (width, modules)
@@ -29,7 +29,7 @@ package struct QRCode: Equatable, Sendable {
     /// Number of terminal columns that the code needs.
     package var columns: Int { width + 2 * Self.quietZone }
 
-    /// The lines that draw the code, each with two rows of modules as half blocks.
+    /// The lines that draw the code. Each draws two rows of modules as half blocks.
     package var lines: [String] {
         stride(from: -Self.quietZone, to: width + Self.quietZone, by: 2).map { row in
             let cells = (-Self.quietZone..<width + Self.quietZone).map { column -> String in
@@ -56,7 +56,8 @@ package struct QRCode: Equatable, Sendable {
         }
     }
 
-    /// Whether the timing patterns alternate between the corners, in a row and in a column (section 6.3.5).
+    /// Whether dark and light modules alternate in the timing patterns, which connect the corners in a row and in a
+    /// column (section 6.3.5).
     var hasTiming: Bool {
         (8..<max(8, width - 8)).allSatisfy { isDark(6, $0) == ($0 % 2 == 0) && isDark($0, 6) == ($0 % 2 == 0) }
     }

@@ -3,7 +3,7 @@ internal import TransferSystem
 
 /// libqrencode, a shared library that is opened at run time.
 struct QRLibrary: Sendable {
-    /// The required version, since a code must have the layout in that version's header.
+    /// The required version: the layout of a code must be that of this version's header.
     private static let version: Int32 = 4
 
     /// Modules of the largest code: version 40 has 177 in a row (ISO/IEC 18004, section 6.3.1).
@@ -11,8 +11,8 @@ struct QRLibrary: Sendable {
 
     private let functions: cqrencode_library
 
-    /// The installed library, opened and tested when a code is first drawn; nil if none is usable, and then users have
-    /// only the text.
+    /// The installed library, opened and tested when a code is first drawn. Nil if no usable library is installed;
+    /// users then see only the text.
     static let installed = try? QRLibrary(path: "libqrencode.so.4")
 
     /// Opens the library at `path`, found as dlopen(3) does.

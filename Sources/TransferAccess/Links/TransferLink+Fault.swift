@@ -15,7 +15,7 @@ extension TransferLink.Fault: CustomStringConvertible {
         }
     }
 
-    /// Other texts are not displayed, because one could be a secret in the wrong place.
+    /// Other texts are not displayed, because one of them could be a secret that was put in the wrong place.
     private static func isWord(_ name: String) -> Bool {
         name.utf8.count <= 16 && name.utf8.allSatisfy((UInt8(ascii: "a")...UInt8(ascii: "z")).contains)
     }

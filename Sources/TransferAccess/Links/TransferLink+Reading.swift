@@ -7,14 +7,14 @@ extension TransferLink {
         case noHost
         case badPort
         case badFolder(String)
-        /// An access token, which is no longer secret after it was in an argument.
+        /// The link contains an access token, which is no longer secret because it was in an argument.
         case token
         case badCode
         case badKey
         case unknownField(String)
     }
 
-    /// Reads a link. Unknown fields are faults, because ignoring a condition could be unsafe.
+    /// Reads a link. An unknown field is a fault, because ignoring a condition could be unsafe.
     ///
     /// - Parameter text: must begin with `scheme`.
     package init(_ text: String) throws(Fault) {
@@ -90,7 +90,7 @@ extension TransferLink {
         switch digit {
         case UInt8(ascii: "-"): UInt8(ascii: "+")
         case UInt8(ascii: "_"): UInt8(ascii: "/")
-        // Neither is a digit of base64url.
+        // In this form, neither digit is valid: base64url has others in their place.
         case UInt8(ascii: "+"), UInt8(ascii: "/"): UInt8(ascii: "!")
         default: digit
         }

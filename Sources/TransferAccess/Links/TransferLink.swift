@@ -7,17 +7,17 @@ package import TransferModel
 /// It consists of letters, digits and `-._~:/[]%#=,`, which have no meaning for a shell inside single quotes. The part
 /// after `#` is secret and, as in a browser's link, never sent.
 package struct TransferLink: Equatable, Sendable {
-    /// A name, an IPv4 address, or an IPv6 address without its brackets.
+    /// A host name, an IPv4 address, or an IPv6 address without its brackets.
     package let host: String
 
     package let port: UInt16
 
     package let folder: RelativePath?
 
-    /// Pairing code that enrols the client's key; nil without one.
+    /// Pairing code that enrols the client's key; nil if the link has none.
     package let code: AccessSecret?
 
-    /// Fingerprint of the server's key, by which the client recognises the server; nil without one.
+    /// Fingerprint of the server's key, by which the client recognises the server; nil if the link has none.
     package let fingerprint: KeyFingerprint?
 
     package static let scheme = "transfer://"
@@ -25,7 +25,7 @@ package struct TransferLink: Equatable, Sendable {
     /// Port if the link has none.
     package static let defaultPort = ServerPort.usual
 
-    /// Most bytes of a link: a path with every byte escaped, and room for the rest.
+    /// Most bytes of a link: a folder of which every byte is escaped, and room for the other parts.
     static let longest = 3 * Limits.path + 1024
 
     /// Most bytes of a host name (RFC 1035, section 2.3.4).
@@ -46,7 +46,7 @@ extension TransferLink: CustomStringConvertible {
     /// The link without its secret, for messages.
     package var description: String { address + (code == nil && fingerprint == nil ? "" : "#...") }
 
-    /// The whole link, secret included, for the user who may use it.
+    /// The whole link, including the secret, for the user who may use it.
     package var text: String {
         var fields: [String] = []
         if let code { fields.append("code=\(code.text)") }
@@ -70,7 +70,7 @@ extension TransferLink: CustomStringConvertible {
         }
     }
 
-    /// Percent-encoding (RFC 3986, section 2.1) of all but unreserved characters and slashes.
+    /// Encodes all bytes but unreserved characters and slashes (RFC 3986, section 2.1).
     private static func escaped(_ path: String) -> String {
         var escaped = ""
         for byte in path.utf8 {

@@ -2,10 +2,10 @@
 package protocol AccessEntry: Equatable, Sendable {
     associatedtype ID: Hashable & Sendable
 
-    /// Kinds of entries with the number of fields that follow.
+    /// For each kind of entry, the number of fields that follow it.
     static var kinds: [String: Int] { get }
 
-    /// ID by which the entry is found.
+    /// ID by which the list finds the entry.
     var id: ID { get }
 
     var options: AccessOptions { get }

@@ -2,12 +2,12 @@ package import TransferKeys
 import TransferModel
 import TransferSystem
 
-/// The key that the server shows: with a certificate it is not the key of the identity, and links must contain the
-/// right one.
+/// The key that the server shows to clients. With a certificate it differs from the key of the server's identity, and
+/// links must contain the shown key.
 extension AccessFolder {
     private static let shownKeyName = "shown_key"
 
-    /// Most bytes of the file; a fingerprint has 50, with a line feed after it.
+    /// Most bytes of the file; a fingerprint has 50, and a line feed follows it.
     private static let longestShownKey = 64
 
     /// Stores the fingerprint of the key that the server shows from now on.
@@ -25,7 +25,7 @@ extension AccessFolder {
     /// The fingerprint that the server stored at its latest start.
     ///
     /// - Returns: nil if no server has stored one.
-    /// - Throws: a sentence if it cannot be read or trusted.
+    /// - Throws: a sentence if the file cannot be read or trusted.
     package func shownKey() throws(AccessFault) -> KeyFingerprint? {
         let shown = path(Self.shownKeyName).escapedForDisplay
         let file: OwnFile?

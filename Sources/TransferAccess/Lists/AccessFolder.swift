@@ -20,8 +20,9 @@ package final class AccessFolder: Sendable {
     package static let tokensName = "tokens"
     private static let lockName = "access.lock"
 
-    /// Creates the folder, as a server does at its first start, only in an empty directory, which may become a
-    /// server's. In any other it would hide that the wrong directory was given.
+    /// Creates the folder if it does not exist, as a server does at its first start. It is created only in an empty
+    /// directory, which can become a server's: in another one, the folder would hide that the wrong directory was
+    /// given.
     ///
     /// - Throws: a sentence for the operator.
     package func make() throws(AccessFault) {
@@ -32,7 +33,7 @@ package final class AccessFolder: Sendable {
         throw AccessFault("'\(path.escapedForDisplay)' cannot be created: \(reason). Is that a server's directory?")
     }
 
-    /// - Throws: a sentence unless a server has used the directory.
+    /// - Throws: a sentence if no server has used the directory.
     package func requireUsed() throws(AccessFault) {
         guard access(path, F_OK) != 0 else { return }
         throw notUsed
@@ -46,7 +47,7 @@ package final class AccessFolder: Sendable {
                 + "one there first: transfer serve --dir DIR.")
     }
 
-    /// True also if the directory cannot be read: creating the folder reports the reason.
+    /// True also if the directory cannot be read, because creating the folder then reports the reason.
     private var isDirectoryEmpty: Bool {
         guard let stream = opendir(directory) else { return true }
         defer { closedir(stream) }
@@ -119,7 +120,7 @@ extension AccessFolder: AccessLists {
         return try body(Editing(folder: self))
     }
 
-    /// The files while they are locked.
+    /// The lists' files during an edit, while they are locked.
     private struct Editing: AccessEditing {
         let folder: AccessFolder
 
@@ -131,8 +132,8 @@ extension AccessFolder: AccessLists {
             tokens body: (inout AccessTokens) throws(AccessFault) -> Result
         ) throws(AccessFault) -> Result { try change(AccessFolder.tokensName, body) }
 
-        /// The file is replaced atomically, so that a server reads the old or the new one. If the list is unchanged, so
-        /// is the file.
+        /// Changes one list. The file is replaced atomically, so that a server reads the old or the new one. If `body`
+        /// does not change the list, the file is not written.
         private func change<Entry, Result>(
             _ name: String, _ body: (inout AccessList<Entry>) throws(AccessFault) -> Result
         ) throws(AccessFault) -> Result {

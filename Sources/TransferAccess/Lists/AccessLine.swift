@@ -8,7 +8,7 @@ package struct AccessLine: Sendable {
     let kind: String
     let fields: [String]
 
-    /// The rest of the line, for users; it may contain spaces.
+    /// The rest of the line: a name for users, which may contain spaces.
     let name: String
 
     /// Most bytes of a name, which must fit into a receipt and a line of a terminal.
@@ -21,7 +21,7 @@ package struct AccessLine: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: the line without its end.
-    ///   - kinds: the number of fields after each kind.
+    ///   - kinds: for each kind, the number of fields that follow it.
     /// - Throws: a phrase about the fault.
     init(_ bytes: some Collection<UInt8>, kinds: [String: Int]) throws(AccessFault) {
         guard bytes.count <= Self.longest else { throw AccessFault("it is longer than \(Self.longest) bytes") }
@@ -52,8 +52,8 @@ package struct AccessLine: Sendable {
     package static func check(_ name: String) throws(AccessFault) {
         guard !name.isEmpty else { throw AccessFault("it has no name") }
         guard name.utf8.count <= longestName else { throw AccessFault("its name is longer than \(longestName) bytes") }
-        // Bytes, because a space and a combining mark form another character in Swift, but the space is removed all the
-        // same.
+        // The name is examined by bytes: in Swift a space and a combining mark after it are one other character, but
+        // the space is removed all the same.
         let (first, last) = (name.utf8.first, name.utf8.last)
         guard name.escapedForDisplay == name, first != UInt8(ascii: " "), last != UInt8(ascii: " ") else {
             throw AccessFault("its name contains characters that cannot be shown")
@@ -63,7 +63,7 @@ package struct AccessLine: Sendable {
 
 /// The reason why an access list cannot be read or changed.
 package struct AccessFault: Error, Equatable, Sendable {
-    /// A phrase for a line of a file, otherwise a sentence.
+    /// A phrase if a line is invalid, and otherwise a sentence.
     package let message: String
 
     package init(_ message: String) {

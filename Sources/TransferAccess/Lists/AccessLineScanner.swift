@@ -13,7 +13,7 @@ struct AccessLineScanner {
         rest = rest.drop(while: Self.isBlank)
     }
 
-    /// Returns the text before the next blank; empty at the end.
+    /// Returns the next word without taking it; empty at the end.
     func peekWord() -> String { String(Substring(rest.prefix { !Self.isBlank($0) })) }
 
     /// Takes the next word and the blanks after it.
@@ -24,7 +24,7 @@ struct AccessLineScanner {
         return String(Substring(word))
     }
 
-    /// Takes the rest without blanks at its end.
+    /// Takes the rest of the line without the blanks at its end.
     mutating func remainder() -> String {
         defer { rest = rest[rest.endIndex...] }
         guard let last = rest.lastIndex(where: { !Self.isBlank($0) }) else { return "" }
@@ -52,7 +52,7 @@ struct AccessLineScanner {
         return options
     }
 
-    /// - Returns: nil if there is no value.
+    /// - Returns: nil if the option has no value.
     private mutating func value() throws(AccessFault) -> String? {
         guard rest.first == UInt8(ascii: "=") else { return nil }
         rest = rest.dropFirst()

@@ -1,5 +1,5 @@
-/// An access list with one entry a line, comments (`#`) and empty lines. Reading cannot fail: an unreadable line admits
-/// no client and does not affect the others.
+/// An access list. A line is an entry, a comment (`#`) or empty. Reading cannot fail: an unreadable line admits no
+/// client and does not affect the other lines.
 package struct AccessList<Entry: AccessEntry>: Sendable {
     /// The fault of a line.
     package struct Fault: Equatable, Sendable {
@@ -11,16 +11,16 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
 
     private struct Line: Sendable {
         let bytes: [UInt8]
-        /// Nil for a comment and for an unreadable line.
+        /// The entry of the line; nil for a comment, an empty line and an unreadable line.
         let entry: Entry?
     }
 
-    /// Most bytes of a file: thousands of entries. A longer one is not read at all.
+    /// Most bytes of a file, enough for thousands of entries. A longer file is not read at all.
     package static var longest: Int { 1 << 20 }
 
     private var lines: [Line] = []
 
-    /// Line of each entry; the first one with an ID counts.
+    /// Index of each entry's line. If several lines have the same ID, the first one is used.
     private var index: [Entry.ID: Int] = [:]
 
     package private(set) var faults: [Fault] = []
@@ -40,13 +40,13 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
 
     package subscript(id: Entry.ID) -> Entry? { index[id].flatMap { lines[$0].entry } }
 
-    /// The whole file. Unchanged lines are as they were.
+    /// The content of the file. Lines that were not changed are the same bytes as before.
     package var content: [UInt8] { lines.flatMap { $0.bytes + [UInt8(ascii: "\n")] } }
 
     /// Adds an entry at the end.
     ///
-    /// - Throws: a sentence if the ID is in the list, the line would not be read back equally, or the file would be too
-    ///   long.
+    /// - Throws: a sentence if the list has an entry with this ID, the line would not be read back as this entry, or
+    ///   the file would be too long.
     package mutating func append(_ entry: Entry) throws(AccessFault) {
         if let present = self[entry.id] { throw AccessFault("The list contains it already, as '\(present.name)'.") }
         let bytes = Array(entry.line.utf8)
@@ -58,8 +58,8 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
         lines.append(Line(bytes: bytes, entry: entry))
     }
 
-    /// Checks that the line reads back as it is: an unreadable one admits no client, and another one might admit
-    /// another client.
+    /// Checks that reading the line gives the same entry: an unreadable line admits no client, and a different entry
+    /// might admit another client.
     private static func check(_ bytes: [UInt8]) throws(AccessFault) {
         let read: Entry
         do throws(AccessFault) {
@@ -72,10 +72,10 @@ package struct AccessList<Entry: AccessEntry>: Sendable {
         }
     }
 
-    /// Removes all matching lines, also ineffective ones with the ID of an earlier line, which would otherwise become
-    /// effective.
+    /// Removes all matching lines. This includes lines that are not used because an earlier line has their ID: they
+    /// would be used once that line is removed.
     ///
-    /// - Returns: their entries.
+    /// - Returns: the removed entries.
     package mutating func remove(where condition: (Entry) -> Bool) -> [Entry] {
         let removed = lines.compactMap(\.entry).filter(condition)
         if !removed.isEmpty {

@@ -6,7 +6,7 @@ package import TransferModel
 extension AccessLists {
     /// Admits a client by its key.
     ///
-    /// - Throws: a sentence, also if the key is in the list already.
+    /// - Throws: a sentence, for example if the key is already in the list.
     package func admit(_ key: AuthorizedKey) throws(AccessFault) {
         try edit { (editing) throws(AccessFault) in
             try editing.change { (keys: inout AuthorizedKeys) throws(AccessFault) in try keys.append(key) }
@@ -20,7 +20,7 @@ extension AccessLists {
         try edit { (editing) throws(AccessFault) in try editing.change(keys: { $0.remove(where: condition) }) }
     }
 
-    /// Makes a token or a pairing code. Expired codes, links and sessions are removed.
+    /// Makes a token or a pairing code. Also removes expired codes, links and sessions from the list.
     ///
     /// - Returns: the secret, which is displayed to its owner once.
     package func issue(
@@ -58,13 +58,14 @@ extension AccessLists {
 extension AccessLists {
     /// Uses a pairing code, and admits the key with the code's options.
     ///
-    /// The code is removed first: a crash in between can lose a code, but never make it usable twice.
+    /// The code is removed first, so that a crash between the two changes can lose the code but never makes it usable
+    /// twice.
     ///
     /// - Parameters:
     ///   - code: the code whose secret the client has sent.
-    ///   - name: the client's name for itself; a number is added if another client has the name.
-    ///   - isReserved: whether a name that is in no list belongs to a person.
-    /// - Returns: the entry; nil if the code was used, removed or replaced meanwhile.
+    ///   - name: the name that the client gives itself. If another client has it, a number is added.
+    ///   - isReserved: whether a name that is in no list is reserved for a person.
+    /// - Returns: the new entry; nil if the code was used, removed or replaced in the meantime.
     func enrol(
         _ key: PublicKey, named name: String, with code: AccessToken, isReserved: (String) -> Bool = { _ in false }
     ) throws(AccessFault) -> AuthorizedKey? {
@@ -76,9 +77,10 @@ extension AccessLists {
             var options = code.options
             options.expires = nil
             return try editing.change { (keys: inout AuthorizedKeys) throws(AccessFault) in
-                // The key can be in the list only if its access has expired.
+                // If the key is in the list, its access has expired: a client with a valid key would not have used the
+                // code.
                 _ = keys.remove { $0.key == key }
-                // Names of tokens are taken, too.
+                // Names of tokens cannot be used either.
                 let names = keys.entries.map(\.name) + tokens + [Grant.ownersName, Grant.everyonesName]
                 let taken = Set(names.map { PathKey($0) })
                 let unused = Self.unused(name) { !taken.contains(PathKey($0)) && !isReserved($0) }
@@ -89,7 +91,8 @@ extension AccessLists {
         }
     }
 
-    /// The name or, if it is taken, the first free one with a number. One is free, because no list is so long.
+    /// The name or, if another entry has it, the name with the first number that makes it free. Such a number exists,
+    /// because no list is that long.
     private static func unused(_ name: String, _ isFree: (String) -> Bool) -> String {
         (1...99_999).lazy.map { $0 == 1 ? name : "\(name) \($0)" }.first(where: isFree) ?? name
     }
@@ -98,10 +101,11 @@ extension AccessLists {
 // MARK: Sessions of browsers, and the links that begin them
 
 extension AccessLists {
-    /// Makes a link for a browser, which is valid as long as a pairing code and begins one session.
+    /// Makes a link for a browser. The link is valid as long as a pairing code, and begins one session.
     ///
     /// - Parameters:
-    ///   - options: options of the link, with its expiry; the session has the same ones.
+    ///   - options: options of the link, including its expiry. The session gets the same options with `sessionEnds` as
+    ///     expiry.
     ///   - sessionEnds: expiry of the session.
     /// - Returns: the secret, which is displayed to its owner once.
     package func issueLink(
@@ -112,13 +116,13 @@ extension AccessLists {
         return secret
     }
 
-    /// Uses a link and begins a session. Both are one change of one list, so that a crash leaves either the link, or a
-    /// session whose secret has reached no browser.
+    /// Uses a link and begins a session. Both happen in one change of one list, so that a crash leaves either the link,
+    /// or a session whose secret no browser has received.
     ///
     /// - Parameters:
     ///   - secret: secret of the session.
     ///   - link: the link whose secret the browser has sent.
-    /// - Returns: nil if the link was used or removed meanwhile.
+    /// - Returns: the session; nil if the link was used or removed in the meantime.
     func beginSession(
         _ secret: AccessSecret, _ hash: SecretHash, with link: AccessToken, at now: UTCTime
     ) throws(AccessFault) -> AccessToken? {

@@ -1,56 +1,57 @@
-/// The access lists, wherever they are stored: clients with their keys, and secrets that admit a client or a browser.
-/// The server and the commands for access use them. Synchronous, and safe to call from any thread of a pool.
+/// The access lists, wherever they are stored. They contain clients with their keys, and secrets that admit a client or
+/// a browser. The server uses them, and so do the commands for access. Synchronous, and safe to call from any thread of
+/// a pool.
 ///
-/// An implementation stores two lists and runs one edit at a time. It decides nothing: `Authenticator` reads the
+/// An implementation stores the two lists and runs one edit at a time. It makes no decisions: `Authenticator` reads the
 /// entries, and `admit`, `issue`, `enrol` and other extensions of this protocol change them.
 package protocol AccessLists: Sendable {
-    /// The present list of clients admitted by their keys. The server reads it before each upload, so that it must be
-    /// cheap if the list has not changed.
+    /// The present list of clients that are admitted by their keys. The server reads it before each upload, so reading
+    /// must be cheap if the list has not changed.
     ///
-    /// An edit through this object is visible as soon as it has returned; one by another server or command at once, or
-    /// within a second if the implementation must wait for a notification.
+    /// An edit through this object is visible as soon as `edit` has returned. An edit by another server or command is
+    /// visible at once, or within a second if the implementation has to wait for a notification.
     var keys: CurrentList<AuthorizedKey> { get }
 
-    /// Tokens, pairing codes, links and sessions, in the same way.
+    /// Tokens, pairing codes, links and sessions, with the same rules as for `keys`.
     var tokens: CurrentList<AccessToken> { get }
 
-    /// Changes lists. Edits of all servers and commands run one after another.
+    /// Changes lists. Edits of all servers and commands are made one after another.
     ///
-    /// The changes survive a crash once this returns, and each only together with those that `body` made before. If
-    /// `body` throws, they may remain or not. `keys` and `tokens` do not wait for an edit, so that `body` may read
-    /// them.
+    /// When this returns, the changes survive a crash. A change that survives an earlier crash does so together with
+    /// all that `body` made before it. If `body` throws, its changes may or may not remain. `keys` and `tokens` do not
+    /// wait for an edit, so `body` may read them.
     ///
-    /// - Throws: errors of `body`, or a sentence for the operator.
+    /// - Throws: the error of `body`, or a sentence for the operator.
     func edit<Result>(_ body: (any AccessEditing) throws(AccessFault) -> Result) throws(AccessFault) -> Result
 }
 
-/// The lists during one edit; invalid afterwards.
+/// The lists during one edit. Must not be used after the edit.
 package protocol AccessEditing {
     /// Changes the list of keys, unless `body` throws.
     ///
-    /// - Throws: errors of `body`, or a sentence: an unreadable list is not changed.
+    /// - Throws: the error of `body`, or a sentence if the list is unreadable; such a list is not changed.
     func change<Result>(
         keys body: (inout AuthorizedKeys) throws(AccessFault) -> Result
     ) throws(AccessFault) -> Result
 
-    /// Changes the list of tokens in the same way.
+    /// Changes the list of tokens, unless `body` throws.
     func change<Result>(
         tokens body: (inout AccessTokens) throws(AccessFault) -> Result
     ) throws(AccessFault) -> Result
 }
 
-/// A list as it was when it was read.
+/// A list, as it was when it was read.
 package struct CurrentList<Entry: AccessEntry>: Sendable {
     /// The list's name for the operator.
     package let name: String
 
-    /// The entries; empty if the list cannot be read, and then all its clients are refused.
+    /// The entries. Empty if the list cannot be read; all clients in the list are then refused.
     package let list: AccessList<Entry>
 
     /// A number that grows when the list changes.
     package let revision: Int
 
-    /// The reason why it cannot be read, as a sentence; nil if it can.
+    /// A sentence with the reason why the list cannot be read; nil if it can be read.
     package let fault: AccessFault?
 
     /// Makes a list without entries.
@@ -63,7 +64,7 @@ package struct CurrentList<Entry: AccessEntry>: Sendable {
     /// Whether the whole list could be read.
     package var isComplete: Bool { fault == nil && list.faults.isEmpty }
 
-    /// Sentences for the log, about ignored lines or the whole list.
+    /// Sentences for the log, about the lines that are ignored, or about the whole list.
     package var sentences: [String] {
         if let fault { return [fault.message] }
         return list.faults.map { "Line \($0.line) of '\(name)' admits no client: \($0.message)." }
@@ -71,7 +72,7 @@ package struct CurrentList<Entry: AccessEntry>: Sendable {
 
     /// The entries, unless the list cannot be read.
     ///
-    /// - Throws: the reason why it cannot be read.
+    /// - Throws: the reason why the list cannot be read.
     package func get() throws(AccessFault) -> AccessList<Entry> {
         if let fault { throw fault }
         return list

@@ -1,8 +1,8 @@
 import TransferModel
 
 extension AccessOptions {
-    /// Reads the options of a line. If one is unknown, repeated or has an invalid value, all are refused: ignoring it
-    /// could give more access than was meant.
+    /// Reads the options of a line. If one of them is unknown, repeated or has an invalid value, the line is refused:
+    /// ignoring an option could give more access than was intended.
     ///
     /// - Throws: a phrase about the invalid option.
     package init(_ options: [(name: String, value: String?)]) throws(AccessFault) {
@@ -50,23 +50,23 @@ extension AccessOptions {
         }
     }
 
-    /// Checks a folder for a list. Lists are displayed unchanged, and a tab in quotes is the one control character that
-    /// a line can contain.
+    /// Checks whether a list may contain a folder. Lists are displayed unchanged, and the only control character that a
+    /// line can contain is a tab in quotes.
     ///
     /// - Throws: a phrase about the fault.
     package static func check(folder text: String) throws(AccessFault) {
-        // A backslash is only doubled for display.
+        // `escapedForDisplay` doubles backslashes, which is no reason to refuse the folder.
         let plain = String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\\" }))
         guard plain.escapedForDisplay == plain else {
             throw AccessFault("'\(text.escapedForDisplay)' contains characters that cannot be shown")
         }
     }
 
-    /// Reads a list of names; an empty one is valid, for a mailbox that accepts no uploads.
+    /// Reads a list of names. The list may be empty, for a mailbox that accepts no uploads.
     private static func names(_ name: String, _ value: String?) throws(AccessFault) -> [String] {
         guard let value else { throw AccessFault("'\(name)' needs a value") }
-        // Bytes, because a combining mark at the beginning of a name and the comma before it form another character in
-        // Swift.
+        // The value is split by bytes, because in Swift a comma and a combining mark at the beginning of the next name
+        // are one other character.
         let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") }
         let names = value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { piece in
             String(decoding: piece.drop(while: isSpace).reversed().drop(while: isSpace).reversed(), as: UTF8.self)

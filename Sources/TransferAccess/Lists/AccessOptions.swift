@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// Limits of one client's access: the first word of a line, such as `folder="camera",quota=20G,write-only`.
+/// Options that limit one client's access: the first word of a line, such as `folder="camera",quota=20G,write-only`.
 package struct AccessOptions: Hashable, Sendable {
     /// Folder that contains all paths of the client; nil for the server's whole directory.
     package var folder: RelativePath?
@@ -16,7 +16,7 @@ package struct AccessOptions: Hashable, Sendable {
 
     package var rights = AccessRights.readWrite
 
-    /// Names of people whose uploads its mailbox accepts; nil for everyone's.
+    /// Names of people whose uploads the client's mailbox accepts; nil if it accepts everyone's.
     package var mailFrom: [String]?
 
     /// Time at which the access expires; nil for never.
@@ -29,7 +29,7 @@ package struct AccessOptions: Hashable, Sendable {
 }
 
 extension AccessOptions: CustomStringConvertible {
-    /// The options as in a line; empty without limits.
+    /// The options as a line has them; empty if there are no limits.
     package var description: String {
         var options: [String] = []
         if let folder { options.append("folder=" + Self.quoted(folder.string)) }

@@ -1,8 +1,8 @@
 /// Rights of a client in its part of the server's directory.
 package enum AccessRights: Hashable, Sendable {
-    /// Upload, list, fetch, remove and replace.
+    /// Upload, list, fetch, remove and replace files.
     case readWrite
-    /// Upload, list and fetch, but neither remove files nor replace those of others.
+    /// Upload, list and fetch files, but neither remove files nor replace those of other clients.
     case noRemove
     case readOnly
     case writeOnly
@@ -13,6 +13,6 @@ package enum AccessRights: Hashable, Sendable {
     /// Whether the client may list and fetch stored files.
     package var mayRead: Bool { self != .writeOnly }
 
-    /// Whether the client may remove stored files, and replace those of others.
+    /// Whether the client may remove stored files, and replace files of other clients.
     package var mayRemove: Bool { self == .readWrite }
 }

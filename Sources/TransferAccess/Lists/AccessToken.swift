@@ -1,7 +1,7 @@
 package import TransferModel
 
-/// The server's entry for a secret that admits a client: `[OPTIONS] token ID HASH NAME`, or `pairing` for a code that
-/// enrols the key of one client. `[OPTIONS] web ID HASH TIME NAME` begins the session of one browser, which expires at
+/// The server's entry for a secret. `[OPTIONS] token ID HASH NAME` admits a client, and `pairing` in place of `token`
+/// enrols the key of one client. `[OPTIONS] web ID HASH TIME NAME` begins the session of one browser, which ends at
 /// that time, and `[OPTIONS] session ID HASH TIME NAME` is a session that began at that time.
 package struct AccessToken: AccessEntry {
     package static let kinds = Dictionary(
@@ -15,7 +15,7 @@ package struct AccessToken: AccessEntry {
     package let options: AccessOptions
     private let time: UTCTime?
 
-    /// Hashes a new secret, which takes some 70 ms.
+    /// Makes an entry with the hash of a new secret, which takes some 70 ms.
     package init(_ secret: AccessSecret, name: String, options: AccessOptions) {
         self.init(secret, SecretHash(of: secret), name: name, options: options, nil)
     }
@@ -25,7 +25,7 @@ package struct AccessToken: AccessEntry {
         self.init(secret, SecretHash(of: secret), name: name, options: options, sessionEnds)
     }
 
-    /// Makes the entry of a browser's session that begins now.
+    /// Makes the entry of a browser's session that begins at the time `made`.
     init(session secret: AccessSecret, _ hash: SecretHash, name: String, options: AccessOptions, made: UTCTime) {
         self.init(secret, hash, name: name, options: options, made)
     }
@@ -58,7 +58,7 @@ package struct AccessToken: AccessEntry {
 }
 
 extension AccessSecret.Kind {
-    /// The kind as in a line.
+    /// The word for this kind in a line.
     fileprivate var word: String {
         switch self {
         case .token: "token"

@@ -1,6 +1,6 @@
 import TransferSystem
 
-/// A list from a file, read again when the file has changed.
+/// A list that is read from a file, and read again when the file has changed.
 struct WatchedList<Entry: AccessEntry>: Sendable {
     private(set) var current: CurrentList<Entry>
 
@@ -8,21 +8,21 @@ struct WatchedList<Entry: AccessEntry>: Sendable {
     private var hasBeenRead = false
     private var isSettled = false
 
-    /// Nanoseconds after a change within which the file is read again: file systems use a clock that ticks at least
-    /// every 10 ms, and two changes within one tick look like one.
+    /// Nanoseconds after a change of the file during which it is read at each call: file systems use a clock that may
+    /// tick only every 10 ms, and two changes within one tick look like one.
     private static var tick: Int64 { 100_000_000 }
 
     init(_ name: String) {
         current = CurrentList(name)
     }
 
-    /// Returns the present list, with one system call if the file is unchanged.
+    /// Returns the present list. This takes one system call if the file is unchanged.
     mutating func refresh(from folder: AccessFolder) -> CurrentList<Entry> {
         let path = folder.path(current.name)
         let present = OwnFile.identity(of: path)
         guard !hasBeenRead || !isSettled || present != identity else { return current }
         hasBeenRead = true
-        // Taken before the file is read, so that a later change is noticed next time.
+        // The identity is taken before the file is read, so that a change during the reading is noticed next time.
         identity = present
         isSettled = present.map { utcNanoseconds() &- $0.changed > Self.tick } ?? true
         let read = folder.read(current.name, of: Entry.self, revision: current.revision + 1)
