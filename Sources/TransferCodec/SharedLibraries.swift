@@ -1,8 +1,8 @@
 package import TransferSystem
 
-/// Optional shared libraries that make work faster, and lookups that happen at first use.
+/// Optional shared libraries that make work faster, and methods that are looked up at their first use.
 package enum SharedLibraries {
-    /// Opens and looks up everything now, for a process that will soon confine itself.
+    /// Opens all libraries and looks up all methods now, for a process that will soon confine itself.
     ///
     /// - Returns: the libraries that are not used, by file name.
     package static func open() -> [(file: String, refusal: LibraryRefusal)] {

@@ -1,9 +1,9 @@
-/// A library that deflates and inflates. All read and write the same streams (RFC 1950), so either side of a transfer
-/// may use any.
+/// A library that deflates and inflates. All of them read and write the same streams (RFC 1950), so the two sides of a
+/// transfer may use different libraries.
 package enum CompressionEngine: CaseIterable, Sendable {
-    /// The reference, which is always present.
+    /// The reference, which is always available.
     case zlib
-    /// ISA-L, if it is installed: docs/PERFORMANCE.md says how much faster it is.
+    /// ISA-L, if it is installed. docs/PERFORMANCE.md says how much faster it is.
     case isal
 
     /// The fastest of the available libraries.

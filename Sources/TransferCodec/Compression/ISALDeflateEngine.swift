@@ -1,6 +1,6 @@
 internal import CISAL
 
-/// Deflates with ISA-L; holds 356 KiB at level 1, up to 421 KiB at the others.
+/// Deflates with ISA-L. Holds 356 KiB at level 1, and up to 421 KiB at the other levels.
 final class ISALDeflateEngine: DeflateEngine {
     /// On log text, ISA-L's output at levels 1 to 3 is no larger than zlib's (docs/PERFORMANCE.md). It has no
     /// equivalent of zlib's higher levels, and its level 0 compresses, while zlib's stores.

@@ -2,8 +2,8 @@ internal import CISAL
 
 /// Inflates with ISA-L; holds 85 KiB.
 ///
-/// Two differences to zlib remain. It inflates ahead of the available room, so damage may be reported earlier. And it
-/// accepts streams with incomplete Huffman codes, which zlib calls damaged; the checksum is verified in any case.
+/// Two differences from zlib remain. ISA-L inflates beyond the available room, so damage may be reported earlier. And
+/// it accepts streams with incomplete Huffman codes, which zlib calls damaged; the checksum is verified in any case.
 final class ISALInflateEngine: InflateEngine {
     private let library: ISALibrary
     private let memory: UnsafeMutableRawPointer
@@ -28,7 +28,7 @@ final class ISALInflateEngine: InflateEngine {
     }
 
     func inflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> InflateStep {
-        // An empty buffer may have no address, but ISA-L computes with it.
+        // An empty buffer may have no address, but ISA-L needs one for its computations.
         let start = input.baseAddress ?? UnsafeRawPointer(memory)
         let step = cisal_inflate(
             library.functions, memory, start.assumingMemoryBound(to: UInt8.self), UInt32(input.count),

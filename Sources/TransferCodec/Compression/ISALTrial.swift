@@ -1,9 +1,11 @@
 internal import TransferSystem
 
-/// Compares ISA-L with zlib before it is used: each reads the other's output, damage is detected, and no byte is
-/// written outside the available memory, as would happen if a structure had another layout than in the header.
+/// Compares ISA-L with zlib before ISA-L is used: each must read the output of the other, ISA-L must detect damage, and
+/// it must write no byte outside the available memory, as it would if a structure had another layout than in the
+/// header.
 struct ISALTrial {
-    /// Sizes of content in bytes; small, because zlib is slow and a client waits for this when it first compresses.
+    /// Sizes of content in bytes. They are small, because zlib is slow and a client waits for the trial when it first
+    /// compresses.
     private static let counts = [0, 1, 300, 4097]
 
     private let library: ISALibrary
@@ -58,12 +60,12 @@ struct ISALTrial {
     /// More bytes than any stream of this content needs.
     private static func room(_ content: [UInt8]) -> Int { content.count + content.count / 8 + 64 }
 
-    /// - Returns: nil if it doesn't fit, or if more bytes were written.
+    /// - Returns: nil if the stream doesn't fit, or if bytes were written beyond the room.
     private func deflated(_ content: [UInt8], _ engine: some DeflateEngine, room: Int) -> [UInt8]? {
         Self.filled(room) { output in content.withUnsafeBytes { engine.deflate($0, into: output) } }
     }
 
-    /// - Returns: nil unless it is one whole stream of so many bytes of content.
+    /// - Returns: nil unless `stream` is one whole stream with `count` bytes of content.
     private func inflated(_ stream: [UInt8], _ engine: some InflateEngine, _ count: Int) -> [UInt8]? {
         engine.begin()
         // One spare byte, so that excess output is detected.
@@ -74,7 +76,7 @@ struct ISALTrial {
         return content?.count == count ? content : nil
     }
 
-    /// - Returns: nil if `body` returns nil, or has written outside its room.
+    /// - Returns: nil if `body` returns nil or has written beyond the room.
     private static func filled(_ room: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int?) -> [UInt8]? {
         let spare = 64
         var memory = [UInt8](repeating: 0xA5, count: room + spare)

@@ -21,7 +21,7 @@ package struct ISALibrary: Sendable {
         try self.init(functions)
     }
 
-    /// Accepts functions only if they behave as zlib does, since the library has no version number.
+    /// Accepts the functions only if they behave as zlib's do, because the library has no version number.
     init(_ functions: cisal_library) throws(LibraryRefusal) {
         self.functions = functions
         try ISALTrial(self).run()

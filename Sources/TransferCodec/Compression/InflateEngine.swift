@@ -5,14 +5,14 @@ protocol InflateEngine: AnyObject {
 
     /// Expands `input`, the next piece of the stream, into `output`, which is not empty. Both are shorter than 4 GiB.
     ///
-    /// Not called again once the stream was complete or corrupt, until the next `begin`.
+    /// Must not be called again after the stream was complete or corrupt, until `begin` is called.
     func inflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> InflateStep
 }
 
 /// Result of one piece of a stream.
 struct InflateStep {
     enum Outcome {
-        /// The input or the room was used up before the end of the stream.
+        /// The input or the room was used up before the stream ended.
         case more
         /// The stream has ended, with the right checksum.
         case complete

@@ -1,7 +1,7 @@
 /// Expands frames, each of which holds one zlib stream (RFC 1950), piece by piece and never beyond a limit.
 ///
-/// It belongs to one task at a time and holds up to 85 KiB, so make few and reuse them. For each frame: `begin`,
-/// `inflate` as input comes, `finish`. After an error every call throws it again until the next `begin`.
+/// One task at a time may use it. It holds up to 85 KiB, so make few and reuse them. For each frame, call `begin`,
+/// `inflate` for each piece of input, and `finish`. After an error, every call throws it again until the next `begin`.
 package final class Inflater {
     private enum State {
         case idle
@@ -15,11 +15,11 @@ package final class Inflater {
     /// Bytes that the frame may still produce.
     private var allowance = 0
 
-    /// An inflater that awaits `begin`; `engine` must be available.
+    /// Makes an inflater that waits for `begin`. `engine` must be available.
     package init(engine: CompressionEngine = .automatic) {
         switch engine {
         case .isal:
-            // Trap: callers have asked `isAvailable`, which never changes in a process.
+            // Trap: callers have asked `isAvailable`, whose answer never changes in a process.
             guard let library = ISALibrary.installed else { preconditionFailure("ISA-L is not there") }
             self.engine = ISALInflateEngine(library)
         case .zlib:
@@ -29,7 +29,7 @@ package final class Inflater {
 
     /// Starts a frame that may inflate to at most `limit` bytes, and drops all earlier state.
     package func begin(limit: Int) {
-        // Trap: limits are differences that were checked at the beginning of the frame.
+        // Trap: a limit is a difference of sizes that were compared at the beginning of the frame.
         precondition(limit >= 0, "a limit of \(limit) bytes")
         engine.begin()
         allowance = limit
@@ -38,15 +38,16 @@ package final class Inflater {
 
     /// Expands `input` from `consumed` on into `output`, advances `consumed`, and returns the bytes written.
     ///
-    /// Call it until `consumed` is `input.count` and less than `output.count` came out: then nothing is pending. Only
-    /// once the frame has produced its limit may `output` be empty, and then one call takes all the input.
+    /// Call it until `consumed` is `input.count` and fewer than `output.count` bytes were written: then no output is
+    /// pending. `output` may be empty only when the frame has produced its limit, and then one call consumes all input.
     ///
-    /// Throws `corrupt` if the stream is damaged, needs a preset dictionary or ends before the input, `tooLarge` if it
-    /// exceeds the limit. After an error, `output` has no valid content. Both buffers are shorter than 4 GiB.
+    /// Throws `corrupt` if the stream is damaged, needs a preset dictionary or ends before the input does, and
+    /// `tooLarge` if it exceeds the limit. After an error, `output` has no valid content. Both buffers are shorter than
+    /// 4 GiB.
     package func inflate(
         _ input: UnsafeRawBufferPointer, consumed: inout Int, into output: UnsafeMutableRawBufferPointer
     ) throws(CodecError) -> Int {
-        // Trap: only this type advances the count, by what the engines report within bounds.
+        // Trap: only this type advances the count, by numbers that the engines report and that are within bounds.
         precondition((0...input.count).contains(consumed), "\(consumed) of \(input.count) bytes consumed")
         // Trap: only a programming error causes this.
         precondition(!output.isEmpty || allowance == 0, "nowhere to write to")
@@ -69,7 +70,7 @@ package final class Inflater {
         }
     }
 
-    /// At the limit only the end of the stream may follow; a single byte of room shows whether there is more.
+    /// After the limit, only the end of the stream may follow. One byte of room shows whether there is more content.
     private func expectEnd(_ input: UnsafeRawBufferPointer, _ consumed: inout Int) throws(CodecError) {
         var excess: UInt8 = 0
         let written = try withUnsafeMutableBytes(of: &excess) { byte throws(CodecError) in
@@ -106,7 +107,8 @@ package final class Inflater {
 
 /// The reason why a compressed frame is refused.
 package enum CodecError: Error, Equatable {
-    /// Not exactly one whole stream or frame: damaged, cut short, followed by other bytes, or with a dictionary.
+    /// The bytes are not exactly one whole stream or frame: they are damaged, cut short or followed by other bytes, or
+    /// need a dictionary.
     case corrupt
     /// The content is larger than the frame may hold.
     case tooLarge

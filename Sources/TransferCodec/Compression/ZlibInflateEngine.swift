@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// Inflates with zlib; holds some 40 KB once used.
+/// Inflates with zlib. Holds some 40 KB after its first use.
 final class ZlibInflateEngine: InflateEngine {
     private let stream = ZlibStream()
 
@@ -23,7 +23,7 @@ final class ZlibInflateEngine: InflateEngine {
         case Z_OK, Z_BUF_ERROR: .more
         case Z_STREAM_END: .complete
         case Z_DATA_ERROR, Z_NEED_DICT: .corrupt
-        // zlib allocates memory at first use (Z_MEM_ERROR); if that fails, so does only this frame.
+        // zlib allocates memory at its first use (Z_MEM_ERROR). If that fails, only this frame fails.
         default: .corrupt
         }
     }

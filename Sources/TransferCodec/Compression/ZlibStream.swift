@@ -1,10 +1,11 @@
 internal import CZlib
 
-/// A `z_stream` at a fixed address, which zlib requires because its state points back at it. The owner must `free` it.
+/// A `z_stream` at a fixed address, which zlib requires because its internal state points to the stream. The owner must
+/// call `free`.
 struct ZlibStream {
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// A deflating stream; `level` is 0...9, or -1 for zlib's default.
+    /// Makes a stream that deflates; `level` is 0...9, or -1 for zlib's default.
     init(deflatingAt level: Int) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -31,7 +32,7 @@ struct ZlibStream {
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: Bytef.self)
         stream.pointee.avail_out = UInt32(output.count)
         let status = operation(stream)
-        // Trap: zlib advances both counts by what it has used, and no more.
+        // Trap: zlib advances both counts by the bytes that it has used, and no further.
         return (status, input.count - Int(stream.pointee.avail_in), output.count - Int(stream.pointee.avail_out))
     }
 
@@ -44,7 +45,7 @@ struct ZlibStream {
 
     /// Ends the stream with zlib's `end` and frees its memory.
     func free(_ end: (UnsafeMutablePointer<z_stream>) -> Int32) {
-        // deflateEnd returns Z_DATA_ERROR for an unfinished stream, which is no fault.
+        // deflateEnd returns Z_DATA_ERROR for an unfinished stream, which is not an error here.
         _ = end(stream)
         stream.deallocate()
     }

@@ -2,9 +2,9 @@ internal import COpenSSL
 internal import CXXHash
 package import TransferModel
 
-/// A hash over bytes that arrive piece by piece, reusable for one block after another.
+/// A hash over bytes that arrive piece by piece. It can be used for one block after another.
 ///
-/// It belongs to one task at a time and holds about 0.6 KB, whatever the content.
+/// One task at a time may use it. It holds about 0.6 KB, whatever the content.
 package final class BlockHasher {
     /// The hash function, which never changes.
     package let function: DigestFunction
@@ -31,22 +31,22 @@ package final class BlockHasher {
         state.update(bytes)
     }
 
-    /// The digest of everything since the last reset, 16 or 32 bytes in the order in which `xxhsum -H2` and `sha256sum`
-    /// print them. The hasher is reset and ready for the next block.
+    /// The digest of all bytes since the last reset, 16 or 32 bytes in the order in which `xxhsum -H2` and `sha256sum`
+    /// print them. Also resets the hasher, for the next block.
     package func finish() -> [UInt8] {
         let digest = state.digest()
         state.reset()
         return digest
     }
 
-    /// The digest of everything since the last reset; more may follow.
+    /// The digest of all bytes since the last reset; more bytes may follow.
     package var current: [UInt8] {
-        // Trap: only a programming error causes this; reading SHA-256's state ends it.
+        // Trap: only a programming error causes this. With SHA-256, reading the state would end it.
         precondition(function == .xxh128, "the state of this function cannot be read")
         return state.digest()
     }
 
-    /// The digest of `bytes`, as from `finish()`; faster than a new hasher.
+    /// The digest of `bytes`, as `finish()` returns it, but faster than with a new hasher.
     package static func digest(_ function: DigestFunction, _ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         switch function {
         case .xxh128: XXH3_128bits(bytes.baseAddress, bytes.count).canonicalBytes

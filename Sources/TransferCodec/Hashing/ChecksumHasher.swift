@@ -51,8 +51,7 @@ package final class ChecksumHasher {
         if case .sha1(let context) = state { EVP_MD_CTX_free(context) }
     }
 
-    /// Never changed or freed after initialisation, and OpenSSL lets threads share it (EVP_MD_fetch(3)), hence the
-    /// `unsafe`.
+    /// The method is never changed or freed, and OpenSSL lets threads share it (EVP_MD_fetch(3)), hence the `unsafe`.
     nonisolated(unsafe) private static let sha1: OpaquePointer = {
         guard let method = EVP_MD_fetch(nil, "SHA1", nil) else {
             // Trap: OpenSSL is linked in with it, and its configuration is not read.

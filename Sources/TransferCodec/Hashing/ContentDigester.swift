@@ -1,19 +1,19 @@
 package import TransferModel
 
-/// Computes the digest of content that arrives in pieces, and of each 4 MiB block on the way.
+/// Computes the digest of content that arrives in pieces, and that of each 4 MiB block in it.
 ///
-/// Content of up to one block has the plain digest of the bytes; longer content has the tree digest, which is the
-/// digest of all block digests in order. Block digests go into a second hash at once, so that memory is constant: some
-/// 1.3 KB.
+/// Content of up to one block has the plain digest, over the bytes themselves. Longer content has the tree digest,
+/// which is the digest of all block digests in order. Each block digest is added to a second hash at once, so that
+/// memory is constant: some 1.3 KB.
 ///
-/// It belongs to one task at a time. After `finish()` it accepts no bytes until `reset()`.
+/// One task at a time may use it. After `finish()` it accepts no bytes until `reset()`.
 package final class ContentDigester {
     /// Bytes of content since the last reset; still valid after `finish()`.
     package private(set) var size: UInt64 = 0
 
     private var block: BlockHasher
     private var tree: BlockHasher
-    /// Digest of the first block, which is that of the content if nothing follows.
+    /// Digest of the first block, which is also the digest of the content if no more bytes follow.
     private var firstBlock: [UInt8] = []
     private var isFinished = false
 
@@ -23,10 +23,10 @@ package final class ContentDigester {
         tree = BlockHasher(function)
     }
 
-    /// Appends `bytes`, any number of them, and calls `blockFinished` for each block that they fill, in order.
+    /// Appends any number of bytes, and calls `blockFinished` for each block that is complete with them, in order.
     ///
-    /// A block is finished as soon as it is full, before it is known whether more follows. So block 0 is also reported
-    /// for content of exactly one block, whose plain digest it is.
+    /// A block is reported as soon as it is full, before it is known whether more bytes follow. So block 0 is also
+    /// reported if the content is exactly one block; its digest is then the plain digest of the content.
     package func update(
         _ bytes: UnsafeRawBufferPointer, blockFinished: (_ index: UInt64, _ digest: [UInt8]) -> Void
     ) {
@@ -42,10 +42,10 @@ package final class ContentDigester {
         }
     }
 
-    /// The digest of the content, and index and digest of the last block if that is partial and not the only one.
+    /// The digest of the content, and the last block's index and digest if that block is partial and not the only one.
     ///
-    /// `lastBlock` is nil for content of up to one block, whose digest is `digest`, and for content of whole blocks,
-    /// all of which `update` has reported.
+    /// `lastBlock` is nil for content of up to one block, whose digest is `digest`. It is also nil for content that
+    /// consists of whole blocks, because `update` has reported all of them.
     package func finish() -> (digest: Digest, lastBlock: (index: UInt64, digest: [UInt8])?) {
         // Trap: only a programming error causes this.
         precondition(!isFinished, "finish twice, without reset")
@@ -60,14 +60,14 @@ package final class ContentDigester {
 
     /// Computes the digest of content from those of all its blocks.
     ///
-    /// - Parameter digests: all digests concatenated, including that of a partial last block.
+    /// - Parameter digests: all digests, concatenated, including the digest of a partial last block.
     package static func digest(_ function: DigestFunction, size: UInt64, ofBlocks digests: [UInt8]) -> Digest {
         let algorithm = function.algorithm(forSize: size)
         guard digests.count != function.size else { return Digest(algorithm, digests) }
         return Digest(algorithm, digests.withUnsafeBytes { BlockHasher.digest(function, $0) })
     }
 
-    /// Continues content whose first blocks were digested before.
+    /// Begins with content whose first blocks were digested before; their bytes are not passed again.
     ///
     /// - Parameter digests: digests of these blocks, concatenated.
     package func reset(after digests: [UInt8]) {
@@ -78,7 +78,8 @@ package final class ContentDigester {
         self.size = UInt64(digests.count / size) * UInt64(Limits.blockSize)
     }
 
-    /// The digest of the partial block so far; empty if it has no bytes. More may follow.
+    /// The digest of the bytes so far in a block that is not full; empty if there are no such bytes. More bytes may
+    /// follow.
     ///
     /// Only for XXH3-128, whose state can be read at any time.
     package var tail: [UInt8] { bytesInBlock == 0 ? [] : block.current }

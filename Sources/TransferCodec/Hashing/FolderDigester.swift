@@ -1,8 +1,8 @@
 internal import CXXHash
 package import TransferModel
 
-/// Computes the digest of a folder's contents: the sum of the XXH3-128 of each item, modulo 2^128, so that order does
-/// not matter and no side needs to sort. It belongs to one task at a time.
+/// Computes the digest of a folder's contents: the sum of the XXH3-128 of each item, modulo 2^128. The order of the
+/// items does not matter, so neither side has to sort them. One task at a time may use it.
 package struct FolderDigester {
     private var high: UInt64 = 0
     private var low: UInt64 = 0
@@ -13,8 +13,8 @@ package struct FolderDigester {
 
     package init() {}
 
-    /// Adds a file: 0, its size (8 bytes), its time of modification (8 bytes of seconds and 4 of nanoseconds), all in network byte
-    /// order, and its name.
+    /// Adds a file. Its item consists of 0, its size (8 bytes), its time of modification (8 bytes of seconds and 4 of
+    /// nanoseconds), all in network byte order, and its name.
     package mutating func add(file name: String, size: UInt64, modified: Timestamp) {
         record.removeAll(keepingCapacity: true)
         record.append(0)
@@ -24,7 +24,7 @@ package struct FolderDigester {
         addRecord(name)
     }
 
-    /// Adds a folder by its name only: 1 and its name.
+    /// Adds a folder. Its item consists of 1 and its name.
     package mutating func add(folder name: String) {
         record.removeAll(keepingCapacity: true)
         record.append(1)
@@ -49,7 +49,7 @@ package struct FolderDigester {
         let (sum, carries) = low.addingReportingOverflow(hash.low64)
         low = sum
         high = high &+ hash.high64 &+ (carries ? 1 : 0)
-        // Saturates: no folder has so many items.
+        // The count stops at the maximum, which no folder reaches.
         if count < .max { count += 1 }
     }
 }

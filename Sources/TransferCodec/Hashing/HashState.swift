@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import CXXHash
 internal import TransferModel
 
-/// The C library's state of one streaming hash; its owner must `free` it.
+/// The C library's state of one streaming hash. Its owner must call `free`.
 enum HashState {
     case xxh128(OpaquePointer)
     case sha256(OpaquePointer)

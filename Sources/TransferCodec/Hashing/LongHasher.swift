@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// SHA-512 (FIPS 180-4) of bytes that arrive in pieces, only for HTTP clients that request it.
 ///
-/// It belongs to one task at a time.
+/// One task at a time may use it.
 package final class LongHasher {
     /// Size of a digest in bytes.
     private static let size = 64
@@ -27,7 +27,7 @@ package final class LongHasher {
         precondition(status == 1, "EVP_DigestUpdate failed")
     }
 
-    /// The digest of all bytes so far, in the order in which `sha512sum` prints it. The hasher begins again.
+    /// The digest of all bytes so far, in the order in which `sha512sum` prints it. Also resets the hasher.
     package func finish() -> [UInt8] {
         defer { begin() }
         return [UInt8](unsafeUninitializedCapacity: Self.size) { buffer, count in

@@ -2,8 +2,8 @@ internal import CXXHash
 internal import TransferModel
 internal import TransferSystem
 
-/// The functions of xxHash for digests in pieces: those of the shared library if it is installed and supports this CPU,
-/// otherwise the linked ones.
+/// The functions of xxHash for digests of pieces. They are from the shared library if it is installed and supports this
+/// CPU, and otherwise from the linked archive.
 enum XXHash {
     /// File name of the library.
     static let fileName = "libxxhash.so.0"
@@ -20,14 +20,15 @@ enum XXHash {
         return functions
     }
 
-    /// Versions with the same XXH3 digests, from 0.8.0 on; XXH_VERSION_NUMBER has two decimal digits for each part.
+    /// Versions whose XXH3 digests are equal: all from 0.8.0 on. XXH_VERSION_NUMBER has two decimal digits for each
+    /// part.
     private static let versions = 800..<10_000
 
-    /// Sizes around those at which its code changes: 16, 128, 240, and stripes and blocks of 64 and 1,024 bytes.
+    /// Sizes around those at which xxHash uses other code: 16, 128, 240, and stripes and blocks of 64 and 1,024 bytes.
     private static let counts =
         [0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097]
 
-    /// Compares the functions with the linked ones, at once and in pieces.
+    /// Compares the functions, which get the content in pieces, with the linked ones, which get it at once.
     static func examine(_ functions: cxxhash_functions) throws(LibraryRefusal) {
         guard versions.contains(Int(functions.version)) else {
             throw .unfit("its version is number \(functions.version), not from 800 on")

@@ -10,26 +10,26 @@ package struct CompressionFigures: Equatable, Sendable {
         (self.method, self.rate, self.ratio) = (method, rate, ratio)
     }
 
-    /// Figures for so many compressors at once.
+    /// The figures of this many compressors that work at the same time.
     package func times(_ compressors: Int) -> CompressionFigures {
         CompressionFigures(method: method, rate: rate * Double(compressors), ratio: ratio)
     }
 
-    /// Factor by which a codec's rate is reduced: one that is only just as fast as the link leaves no processor for
-    /// anything else.
+    /// Factor by which a codec's rate is reduced: a codec that is only as fast as the link would leave no processor
+    /// time for other work.
     private static let headroom = 1.5
 
-    /// Bytes of content per second over a link of so many bytes per second.
+    /// Bytes of content per second over a link that carries `link` bytes per second.
     func content(over link: Double) -> Double {
         min(rate / Self.headroom, link / max(ratio, 1e-6))
     }
 }
 
 extension [CompressionFigures] {
-    /// Factor by which a slower method must be better.
+    /// Factor by which a slower method must be better than a faster one.
     private static var advantage: Double { 1.02 }
 
-    /// The method that sends content fastest; of equal ones, the first.
+    /// The method that sends content fastest; if several are equally fast, the first.
     ///
     /// - Parameter link: bandwidth in bytes per second.
     func best(over link: Double) -> CompressionFigures? {

@@ -9,16 +9,17 @@ package enum CompressionFormat: CaseIterable, Sendable {
 /// Format and level of compression.
 package struct CompressionMethod: Hashable, Sendable {
     package let format: CompressionFormat
-    /// 1 (fast) to 9 (small), on the scale of the format's library.
+    /// 1 (fast) to 9 (small), on the scale of the library for the format.
     package let level: Int
 
     package init(_ format: CompressionFormat, level: Int = 1) {
         (self.format, self.level) = (format, min(max(1, level), 9))
     }
 
-    /// Twice as fast as `small`, and 12 % larger, on log text (docs/PERFORMANCE.md).
+    /// A method that is twice as fast as `small`, with 12 % larger output on log text (docs/PERFORMANCE.md).
     package static let fast = CompressionMethod(.zstd, level: 1)
 
-    /// The level beyond which zstd takes longer without making frames of 256 KiB smaller (docs/PERFORMANCE.md).
+    /// A method with the highest useful level: above it, zstd takes longer without making frames of 256 KiB smaller
+    /// (docs/PERFORMANCE.md).
     package static let small = CompressionMethod(.zstd, level: 4)
 }

@@ -1,15 +1,15 @@
 package import TransferModel
 
 /// Decides for each chunk whether and how to compress it, from measurements of the link, the methods and the content.
-/// No clock; the time is an argument.
+/// It reads no clock; the time is an argument.
 ///
-/// It starts with plain chunks. If the link limits them, and the fastest method that the peer accepts is faster than
-/// the link, all methods are measured with some content. The one that would send it fastest over that link is tried:
-/// the fastest method if the processor would be the limit, the one with the smallest output if the link is. If content
-/// really is sent faster, the method stays; otherwise plain chunks return, and the next trial comes later each time.
-/// Once compression has won, the governor tests from time to time whether plain chunks would be faster by now, and
-/// measures the methods again: less often if the link limited compressed chunks, because longer ones cannot be faster
-/// there.
+/// It starts with plain chunks. If the link limits their rate, and the fastest method that the peer accepts is faster
+/// than the link, all methods are measured with some content. The method that would send content fastest over that link
+/// is tried: the fastest method if the processor would be the limit, the method with the smallest output if the link
+/// is. If content really is sent faster, the method stays in use. If not, plain chunks return, and the next trial comes
+/// later each time. While a method is in use, the governor tests from time to time whether plain chunks would be faster
+/// by now, and measures the methods again. It tests less often if the link limited compressed chunks, because plain
+/// chunks, which are longer, cannot be faster on that link.
 ///
 /// ```
 ///     ┌───────────────────no better──────────────┐
@@ -22,9 +22,9 @@ package struct CompressionGovernor: Sendable {
     /// Compression that the user wants.
     package enum Mode: Hashable, Sendable {
         case none
-        /// This method, or zlib until the peer is known to accept its format.
+        /// The given method, or zlib until the peer is known to accept the method's format.
         case fixed(CompressionMethod)
-        /// The method that sends content fastest; zlib with that level.
+        /// The method that sends content fastest; zlib is used with this level.
         case auto(zlibLevel: Int)
 
         /// `auto` with zlib's fastest level.
@@ -35,7 +35,7 @@ package struct CompressionGovernor: Sendable {
     package enum Choice: Hashable, Sendable {
         case plain
         case compress(CompressionMethod)
-        /// Send it plain, and measure these methods with so many bytes of it.
+        /// Send the chunk plain, and measure these methods with its first `bytes` bytes.
         case plainMeasuring([CompressionMethod], bytes: Int)
     }
 
@@ -48,33 +48,33 @@ package struct CompressionGovernor: Sendable {
         case probing(until: MonotonicTime)
     }
 
-    /// Shortest measurement, so that the kernel's buffers do not distort the rate.
+    /// Shortest time of a measurement, so that the kernel's buffers do not distort the rate.
     private static let window = Interval.milliseconds(150)
 
-    /// Duration of a trial, after which its rate counts.
+    /// Duration of a trial, after which its rate is compared.
     private static let trial = Interval.milliseconds(300)
 
-    /// Longest test of plain chunks: if the link has not blocked by then, it is not the limit.
+    /// Longest test of plain chunks: if the link has not blocked by then, the link is not the limit.
     private static let probe = Interval.milliseconds(250)
 
-    /// Waits before the next trial or test; doubled each time.
+    /// Times to wait before the next trial or test; the time is doubled after each.
     private static let waits = (first: Interval.seconds(5), longest: Interval.seconds(240))
 
-    /// Factor of the wait before the next test if the link limited compressed chunks. A test of plain chunks costs a
-    /// quarter of a second of compression's gain.
+    /// Factor by which the next test is delayed if the link limited compressed chunks, because a test loses what
+    /// compression saves in a quarter of a second.
     private static let patience: Int64 = 4
 
-    /// Factor by which compression must be faster.
+    /// Factor by which compressed chunks must be faster than plain ones.
     private static let advantage = 1.03
 
-    /// Most chunks that are sent plain after content that did not shrink, before it is tried again.
+    /// Most chunks that are sent plain after content did not shrink, before compression is tried again.
     private static let mostSkipped = 32
 
-    /// Bytes that show the speed of a method; only a whole frame shows the ratio.
+    /// Bytes that are enough to measure the speed of a method. The ratio can only be measured with a whole frame.
     private static let firstSample = 64 << 10
 
-    /// Fewest bytes for a rate: the kernel accepts bytes in pieces, and on a slow link one piece takes longer than
-    /// these times.
+    /// Fewest bytes from which a rate is computed: the kernel accepts bytes in portions, and on a slow link one portion
+    /// takes longer than the times above.
     private static let fewestBytes = 128 << 10
 
     private struct Measurement {
@@ -88,7 +88,8 @@ package struct CompressionGovernor: Sendable {
         }
     }
 
-    /// Number of decisions so far. Chunks carry it, so that those still queued do not count for a later decision.
+    /// Number of changes of state so far. A chunk carries the number at which its choice was made, so that chunks that
+    /// are still queued do not count for a later state.
     package private(set) var epoch = 0
 
     /// Formats that the peer is known to accept. A change invalidates all measurements.
@@ -103,13 +104,13 @@ package struct CompressionGovernor: Sendable {
     private var state = State.plain { didSet { epoch += 1 } }
     private var wait = Self.waits.first
     private var nextTrial = MonotonicTime(nanoseconds: .min)
-    /// Measurements of the methods, the fastest first: of that one alone, or of all.
+    /// Measurements of the methods, the fastest first: of the fastest method alone, or of all.
     private var figures: [CompressionFigures] = []
-    /// Number of methods to measure, from the fastest on.
+    /// How many methods have to be measured, from the fastest on.
     private var wanted = 0
-    /// Rate of plain chunks that makes a trial worthwhile once all methods are measured.
+    /// Measured rate of plain chunks. A trial against this rate begins as soon as all methods are measured.
     private var rateToBeat: Double?
-    /// The current measurement, since sending began without a pause.
+    /// The current measurement of the rate. It ends when there is nothing to send.
     private var measured: Measurement?
     /// Whether the link has blocked a compressed chunk since the trial began.
     private var isHeldUp = false
@@ -145,8 +146,7 @@ package struct CompressionGovernor: Sendable {
         }
     }
 
-    /// The method for chunks that are not yet decided about, if it applies until further notice, so that queued chunks
-    /// may use it too.
+    /// The method in use, for chunks that are queued uncompressed; nil unless it is to be used until further notice.
     package var method: CompressionMethod? {
         switch (state, toSkip) {
         case (.trying(let method, _), 0), (.compressing(let method, _), 0): method
@@ -160,9 +160,9 @@ package struct CompressionGovernor: Sendable {
         return .plain
     }
 
-    /// Records measurements; rates are those of all compressors together.
+    /// Records measurements. The rates are those of all compressors together.
     package mutating func measured(_ figures: [CompressionFigures]) {
-        // Measurements requested before the peer has announced its formats are of other methods.
+        // Measurements that were requested before the peer announced its formats may be of other methods.
         guard figures.map(\.method) == Array(methods.prefix(figures.count)) else { return }
         self.figures = figures
     }
@@ -177,13 +177,13 @@ package struct CompressionGovernor: Sendable {
         toSkip = skipped
     }
 
-    /// Forgets properties of the content, because another upload's follows.
+    /// Forgets what is known of the content, because the content of another upload follows.
     package mutating func contentChanged() {
         skipped = 0
         toSkip = 0
     }
 
-    /// Records that the kernel has accepted content of a chunk with that epoch.
+    /// Records that the kernel has accepted content of a chunk that has this epoch.
     package mutating func sent(content: Int, epoch: Int, now: MonotonicTime) {
         guard isAuto, epoch == self.epoch else { return }
         measured?.content += content
@@ -198,14 +198,14 @@ package struct CompressionGovernor: Sendable {
             measured = nil
         case .compressing: break
         case .probing(let until) where now >= until && measured == nil:
-            // The link never blocked: compression has nothing to gain.
+            // The link never blocked, so compression has no advantage.
             state = .plain
             wait = Self.waits.first
         case .probing: break
         }
     }
 
-    /// Records that bytes wait to be sent and the kernel accepts none now.
+    /// Records that bytes wait to be sent, and that the kernel accepts none of them now.
     package mutating func blocked(now: MonotonicTime) {
         guard isAuto else { return }
         guard isPlain else {
@@ -223,9 +223,9 @@ package struct CompressionGovernor: Sendable {
         measuredPlain(rate, now)
     }
 
-    /// Records that there is nothing to send: the link is not the limit.
+    /// Records that there are no bytes to send, so that the link is not the limit.
     package mutating func starved() {
-        // A compressor that is too slow also leaves the link idle, and that counts.
+        // If a compressor is too slow, the link is idle as well, and that time must count against the compressor.
         if isPlain { (measured, rateToBeat) = (nil, nil) }
     }
 
@@ -238,7 +238,7 @@ package struct CompressionGovernor: Sendable {
         }
     }
 
-    /// Uses the measured rate of plain chunks, which the link limits.
+    /// Uses a measured rate of plain chunks that was limited by the link.
     private mutating func measuredPlain(_ rate: Double, _ now: MonotonicTime) {
         if case .plain = state {
             guard now >= nextTrial, figures.first?.rate ?? .infinity > rate else { return }

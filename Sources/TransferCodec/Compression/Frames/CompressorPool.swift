@@ -1,15 +1,16 @@
 import TransferSystem
 
-/// Shared compressors. Each is lent for one chunk's content, so that there are no more than compressing threads.
+/// Shared compressors. Each is lent for the content of one chunk, so there are never more of them than threads that
+/// compress.
 package final class CompressorPool: Sendable {
-    /// Most idle compressors of all methods together: at most some 20 MB with those of `auto`.
+    /// Most idle compressors of all methods together. They take at most some 20 MB with the methods of `auto`.
     private static let mostIdle = 12
 
     private let idle = Locked<[(method: CompressionMethod, compressor: FrameCompressor)]>([])
 
     package init() {}
 
-    /// - Parameter body: must not keep the compressor afterwards.
+    /// - Parameter body: must not keep the compressor after it returns.
     package func lend<T, E: Error>(
         _ method: CompressionMethod, _ body: (FrameCompressor) throws(E) -> T
     ) throws(E) -> T {
@@ -26,7 +27,8 @@ package final class CompressorPool: Sendable {
 
     /// Measures methods with the same content, on the calling thread.
     ///
-    /// - Parameter bytes: bytes to use from the beginning; at most `FrameCompressor.mostContent`.
+    /// - Parameter bytes: how many bytes of the content to use, from the beginning; at most
+    ///   `FrameCompressor.mostContent`.
     package func measure(
         _ methods: [CompressionMethod], with content: UnsafeRawBufferPointer, bytes: Int
     ) -> [CompressionFigures] {

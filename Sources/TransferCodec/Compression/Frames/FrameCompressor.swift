@@ -7,11 +7,11 @@ package final class FrameCompressor: @unchecked Sendable {
     /// Most bytes of content in a compressed frame.
     package static let mostContent = 256 << 10
 
-    /// Content shorter than this cannot save more than the frame costs.
+    /// Bytes of the shortest content that is compressed; shorter content cannot save more than the frame costs.
     private static let shortest = 64
 
-    /// Content from this size on is tried with its first bytes: what doesn't shrink there rarely does later, and this
-    /// costs a sixteenth.
+    /// Bytes from which on content is first tried with a sample, its first bytes. Content whose sample doesn't shrink
+    /// rarely shrinks later, and the sample costs at most a quarter of the time.
     private static let sampledSize = 64 << 10
     private static let sampleSize = 16 << 10
 
@@ -49,8 +49,8 @@ package final class FrameCompressor: @unchecked Sendable {
         return engine.deflate(content, into: output).map { UnsafeRawBufferPointer(rebasing: output[..<$0]) }
     }
 
-    /// Compresses content only to measure speed and ratio. The time is that of the thread: it takes a few milliseconds,
-    /// and one time slice of another program would make a codec look half as fast.
+    /// Compresses content only to measure speed and ratio. The time is the processor time of the thread: compressing
+    /// takes a few milliseconds, and one time slice of another program would make a codec look half as fast.
     func measure(_ content: UnsafeRawBufferPointer) -> (nanoseconds: Int64, after: Int) {
         let start = threadNanoseconds()
         let after = compress(content)?.count ?? content.count

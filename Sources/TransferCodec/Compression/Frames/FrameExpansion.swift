@@ -1,10 +1,11 @@
-/// Expands compressed frames that arrive in pieces. One for each connection.
+/// Expands compressed frames that arrive in pieces. Each connection has one.
 ///
-/// zlib streams are inflated as they arrive, a bounded buffer at a time. A zstd frame is kept until it is complete, and
-/// then decoded by one of a few shared decoders: its window may be as large as the content, and one for each connection
-/// would let a header of six bytes allocate that memory. What is kept was actually sent.
+/// A zlib stream is inflated as it arrives, through a buffer of fixed size. A zstd frame is kept until it is complete,
+/// and then decoded by one of a few shared decoders. A decoder's window may be as large as the content: if each
+/// connection had a decoder, a header of six bytes would be enough to allocate that memory. A kept frame takes only as
+/// much memory as the peer has really sent.
 ///
-/// It holds no memory before the first frame, and none for zstd between frames.
+/// No memory is held before the first frame, and between frames none for zstd.
 ///
 /// `@unchecked Sendable`: its connection passes it one batch at a time, so that no two threads use it at once.
 package final class FrameExpansion: @unchecked Sendable {
@@ -28,7 +29,7 @@ package final class FrameExpansion: @unchecked Sendable {
     /// Size of the buffer for inflating.
     private static let outputSize = 128 << 10
 
-    /// - Parameter limit: most bytes of content in a frame, the same in the whole process.
+    /// - Parameter limit: most bytes of content in a frame; the limit is the same in the whole process.
     package init(limit: Int) {
         self.limit = limit
     }
@@ -40,9 +41,9 @@ package final class FrameExpansion: @unchecked Sendable {
     /// Expands the next piece of a frame.
     ///
     /// - Parameters:
-    ///   - fault: converts a codec error to the caller's.
+    ///   - fault: converts a codec error to an error of the caller's type.
     ///   - sink: receives content that is valid only during the call.
-    /// - Throws: errors from `fault` and from the sink. The rest of the frame must not follow then.
+    /// - Throws: errors from `fault` and from the sink. The caller must not pass the rest of the frame after an error.
     package func expand<E: Error>(
         _ piece: UnsafeRawBufferPointer, _ place: Place, _ format: CompressionFormat, fault: (CodecError) -> E,
         into sink: (UnsafeRawBufferPointer) throws(E) -> Void

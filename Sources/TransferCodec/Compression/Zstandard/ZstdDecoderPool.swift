@@ -1,9 +1,9 @@
 import TransferSystem
 
-/// The decoders of a process. Each is lent for a single complete frame, so that there are no more than decoding
-/// threads, however many connections there are and whatever they send.
+/// The decoders of a process. Each is lent for a single complete frame, so there are never more of them than threads
+/// that decode, however many connections there are and whatever they send.
 enum ZstdDecoderPool {
-    /// Most idle decoders: at most some 9 MB, with frames of 1 MiB.
+    /// Most idle decoders. They take at most some 9 MB, with frames of 1 MiB.
     private static let mostIdle = 8
 
     private static let idle = Locked<[ZstdDecoder]>([])

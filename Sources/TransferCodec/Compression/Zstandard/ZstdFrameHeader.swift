@@ -1,4 +1,4 @@
-/// The header of a zstd frame (RFC 8878, section 3.1.1.1), as far as it determines the memory for the rest.
+/// The header of a zstd frame (RFC 8878, section 3.1.1.1), as far as it determines how much memory decoding needs.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -10,7 +10,7 @@ struct ZstdFrameHeader: Equatable {
     /// Size of the content in bytes; nil if the frame doesn't say.
     let contentSize: UInt64?
 
-    /// Bytes that a decoder must keep; those of the content in a single segment.
+    /// Bytes that a decoder must keep; in a single segment, these are all bytes of the content.
     let windowSize: UInt64
 
     private static let magic: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd]
@@ -27,7 +27,7 @@ struct ZstdFrameHeader: Equatable {
         guard bytes.count >= start + length else { throw .corrupt }
         var size: UInt64 = 0
         for (index, byte) in bytes[start..<start + length].enumerated() { size |= UInt64(byte) << (8 * index) }
-        // Values of two bytes begin after those of one.
+        // The values of a field of two bytes begin after those of a field of one byte, at 256.
         if length == 2 { size += 256 }
         contentSize = length == 0 ? nil : size
         windowSize = isSingle ? size : Self.windowSize(bytes[5])
@@ -42,7 +42,7 @@ struct ZstdFrameHeader: Equatable {
         }
     }
 
-    /// Window size from 1 KiB on, in eighths of a power of two; at most some 3.75 TiB.
+    /// Window size: a power of two from 1 KiB on, plus up to seven eighths of it; at most some 3.75 TiB.
     private static func windowSize(_ byte: UInt8) -> UInt64 {
         let base: UInt64 = 1 << (10 + UInt64(byte >> 3))
         return base + base / 8 * UInt64(byte & 7)
