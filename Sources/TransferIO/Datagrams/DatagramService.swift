@@ -2,12 +2,12 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// A thread that receives datagrams of several sockets. A flood of them keeps only this thread busy.
+/// A thread that receives the datagrams of several sockets. If clients flood them, only this thread is busy.
 package final class DatagramService: Sendable {
     /// Most datagrams received from one socket before the next one gets a turn.
     private static let mostAtOnce = 64
 
-    /// Pause after a socket has failed, in milliseconds.
+    /// Milliseconds for which the thread pauses after a socket has failed.
     private static let pauseAfterFailure: Int32 = 100
 
     package let sockets: [DatagramSocket]
@@ -33,7 +33,8 @@ package final class DatagramService: Sendable {
         do throws(SystemError) {
             try startThread(name: name) { [self] in
                 loop(handle)
-                // Only this thread closes the sockets, so that it never polls a number that another file has got.
+                // Only this thread closes the sockets, so that it never polls a number that now belongs to another
+                // file.
                 for socket in sockets { socket.close() }
                 isRunning.withLock { isRunning.state = false }
                 isRunning.wakeAll()
@@ -47,7 +48,7 @@ package final class DatagramService: Sendable {
     /// Asks the thread to end, without waiting.
     package func stop() {
         var one: UInt64 = 1
-        // Fails only if the counter is full, and then the thread is already notified.
+        // Writing fails only if the counter is full, and then the thread is already notified.
         _ = write(wakeup.number, &one, 8)
     }
 

@@ -7,7 +7,7 @@ package final class DatagramSocket: Sendable {
     /// At least the longest datagram of IPv4 (RFC 768: 16 bits of length, including a header of 8 bytes).
     package static let longest = 65_535
 
-    /// The actual address, with the port that the kernel has chosen if 0 was wanted.
+    /// The actual address. If port 0 was requested, it has the port that the kernel has chosen.
     package let address: SocketAddress
 
     /// The descriptor; valid until `close`.
@@ -15,8 +15,8 @@ package final class DatagramSocket: Sendable {
 
     private let isOpen = Locked(true)
 
-    /// Binds a socket. Each address has its own, so that `[::]` and `0.0.0.0` can be bound side by side and no two
-    /// sockets share one.
+    /// Binds a socket. Each address has a separate socket, so that `[::]` and `0.0.0.0` can be bound side by side, and
+    /// no two sockets share an address.
     ///
     /// - Parameter broadcasts: whether it may send broadcasts.
     /// - Throws: errors of socket(2), setsockopt(2) and bind(2), such as EADDRINUSE if another program has the address.
@@ -40,7 +40,7 @@ package final class DatagramSocket: Sendable {
         close()
     }
 
-    /// Closes the socket. No other thread may use it any more.
+    /// Closes the socket. No other thread may use it afterwards.
     package func close() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }
@@ -67,11 +67,11 @@ package final class DatagramSocket: Sendable {
     /// - Parameter milliseconds: timeout.
     package static func wait(for sockets: [DatagramSocket], milliseconds: Int32) {
         var waiting = sockets.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
-        // A signal may shorten the wait.
+        // A signal can end the wait early.
         _ = poll(&waiting, nfds_t(waiting.count), milliseconds)
     }
 
-    /// Sends one datagram. It is lost if the kernel has no memory for it, as any datagram can be.
+    /// Sends one datagram. If the kernel has no memory for it, it is lost, as any datagram can be.
     ///
     /// - Parameters:
     ///   - from: local source address; nil to let the kernel choose.
@@ -130,7 +130,7 @@ package struct DatagramArrival: Sendable {
         self.count = count
     }
 
-    /// Whether it was sent by broadcast or multicast, or the kernel doesn't report the destination.
+    /// Whether the datagram was sent by broadcast or multicast, or the kernel doesn't report its destination.
     package var isForMany: Bool {
         guard let destination else { return true }
         // For a broadcast, the local address differs from the destination (ip(7), IP_PKTINFO).

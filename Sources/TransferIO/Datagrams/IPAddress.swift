@@ -82,10 +82,10 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether it stands for all local addresses: 0.0.0.0 or ::.
+    /// Whether the address stands for all local addresses: 0.0.0.0 or ::.
     package var isUnspecified: Bool { self == .ipv4(0) || self == .ipv6(high: 0, low: 0) }
 
-    /// Whether it is in 127.0.0.0/8 or ::1.
+    /// Whether the address is in 127.0.0.0/8 or ::1.
     package var isLoopback: Bool {
         switch self {
         case .ipv4(let number): number >> 24 == 127
@@ -93,7 +93,7 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether it is in 224.0.0.0/4 or ff00::/8.
+    /// Whether the address is in 224.0.0.0/4 or ff00::/8.
     package var isMulticast: Bool {
         switch self {
         case .ipv4(let number): number >> 28 == 0xE
@@ -101,7 +101,7 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether it is in 169.254.0.0/16 or fe80::/10, which routers do not forward (RFC 3927, RFC 4291).
+    /// Whether the address is in 169.254.0.0/16 or fe80::/10, which routers do not forward (RFC 3927, RFC 4291).
     package var isLinkLocal: Bool {
         switch self {
         case .ipv4(let number): number >> 16 == 0xA9FE

@@ -31,7 +31,7 @@ package struct NetworkInterface: Hashable, Sendable {
 
     /// All addresses of all interfaces that are up (getifaddrs(3)).
     ///
-    /// - Throws: if the process may not open netlink sockets, as under systemd's `RestrictAddressFamilies=`.
+    /// - Throws: an error if the process may not open netlink sockets, as under systemd's `RestrictAddressFamilies=`.
     package static func all() throws(SystemError) -> [NetworkInterface] {
         var list: UnsafeMutablePointer<ifaddrs>?
         try system("getifaddrs") { getifaddrs(&list) }
@@ -60,7 +60,7 @@ package struct NetworkInterface: Hashable, Sendable {
         return .ipv4(number | ~mask)
     }
 
-    /// - Parameter family: family of the interface's address, since a netmask may have none.
+    /// - Parameter family: family of the interface's address, because a netmask may have no family.
     private static func address(_ pointer: UnsafeMutablePointer<sockaddr>?, family: Int32? = nil) -> IPAddress? {
         guard let pointer else { return nil }
         switch family ?? Int32(pointer.pointee.sa_family) {

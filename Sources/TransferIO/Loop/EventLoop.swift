@@ -6,17 +6,17 @@ package import TransferSystem
 /// An event loop: one thread, one epoll instance, one job queue. Actors that use it as executor, tasks that prefer it,
 /// readiness callbacks and timers run on its thread. Nothing that can block may run here.
 ///
-/// A task of an actor on the loop should also prefer the loop, `Task(executorPreference: loop)`. The runtime resumes
-/// other tasks on the global pool first and then moves them to the actor, so that each wait costs two changes of
-/// thread.
+/// A task of an actor on the loop should also prefer the loop, `Task(executorPreference: loop)`. Without this
+/// preference, the runtime first resumes the task on the global pool and then moves it to the actor, so that each wait
+/// costs two changes of thread.
 ///
-/// `@unchecked Sendable`: `inbox` is locked; everything marked "loop only" is used only on the loop's thread, which
+/// `@unchecked Sendable`: `inbox` is locked. Everything marked "loop only" is used only on the loop's thread, which
 /// `assertOnLoop` checks.
 package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private struct Inbox {
         var jobs: [UnownedJob] = []
-        /// Whether the loop is in epoll_wait, or about to enter it, and must be woken for a new job. Set under the lock
-        /// under which the queue was empty, so that no job is missed in between.
+        /// Whether the loop is in epoll_wait, or about to enter it, and must be woken for a new job. It is set while
+        /// the lock is held under which the queue was found empty, so that no job is missed.
         var isAsleep = false
         var isStopping = false
     }
@@ -43,7 +43,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     /// Creates the loop and starts its thread.
     ///
-    /// - Throws: if the process has no descriptors or threads left.
+    /// - Throws: an error if the process has no descriptors or threads left.
     package init(name: String) throws(SystemError) {
         epoll = Descriptor(try system("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) })
         wakeup = Descriptor(try system("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) })
@@ -77,13 +77,14 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
-    /// Ends the loop when its queue is empty. All users must be closed before: jobs that are queued later never run.
+    /// Ends the loop when its queue is empty. All users of the loop must be closed before, because jobs that are queued
+    /// later never run.
     package func stop() {
         inbox.withLock { $0.isStopping = true }
         wake()
     }
 
-    // MARK: For those on the loop
+    // MARK: For code on the loop
 
     /// Calls `action` once on the loop, at or after `deadline` (nanoseconds of the monotonic clock).
     package func schedule(at deadline: Int64, _ action: @escaping () -> Void) -> Timer {
@@ -102,7 +103,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     }
 
     /// Suspends the calling task, which must be isolated to this loop, until a time in nanoseconds of the monotonic
-    /// clock, or until the loop's next turn if that has passed.
+    /// clock. If that time has passed, the task continues in the loop's next turn.
     package func wait(until moment: Int64) async {
         await withCheckedContinuation { continuation in
             _ = schedule(at: moment) { continuation.resume() }
@@ -124,7 +125,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         return registration
     }
 
-    /// Changes which events of a registered descriptor are reported. Events that apply already are reported at once.
+    /// Changes which events of a registered descriptor are reported. Events that have already happened are reported at
+    /// once.
     func watch(_ descriptor: Int32, _ registration: Registration, for interest: Interest) {
         assertOnLoop()
         // Changing a registration has no reason to fail (epoll_ctl(2)).
@@ -139,8 +141,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    /// Stops watching; the generation invalidates events that were already taken from the kernel. The caller closes the
-    /// descriptor, which removes it from epoll.
+    /// Stops watching. The changed generation invalidates events that were already taken from the kernel. The caller
+    /// closes the descriptor, which removes it from epoll.
     func deregister(_ registration: Registration) {
         assertOnLoop()
         registrations.remove(registration)
@@ -157,7 +159,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     private func run() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
-        // Another thread may get this number after the loop's has ended.
+        // After the loop's thread has ended, another thread may get its number.
         defer { thread.store(0, ordering: .relaxed) }
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventBatch) { events in
             repeat {
@@ -167,8 +169,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    /// Runs the queued jobs. Jobs that these add wait until descriptors and timers were served, so that a chain of jobs
-    /// cannot block them.
+    /// Runs the queued jobs. Jobs that are added by them wait until descriptors and timers were served, so that a chain
+    /// of jobs cannot block these.
     private func runJobs() {
         inbox.withLock { swap(&$0.jobs, &running) }
         for job in running {
@@ -177,7 +179,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         running.removeAll(keepingCapacity: true)
     }
 
-    /// Calls the handlers of ready descriptors; waits for one, or for the next timer, if no job is queued.
+    /// Calls the handlers of ready descriptors. If no job is queued, first waits for a ready descriptor or the next
+    /// timer.
     ///
     /// - Returns: false if the loop must end.
     private func poll(_ events: UnsafeMutableBufferPointer<epoll_event>) -> Bool {
@@ -194,7 +197,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         return true
     }
 
-    /// Timeout for epoll_wait in milliseconds, rounded up so that a timer is due when it returns.
+    /// Timeout for epoll_wait in milliseconds, rounded up so that the timer is due when the call returns.
     private func timeout() -> Int32 {
         guard let deadline = timers.nextDeadline() else { return -1 }
         let now = monotonicNanoseconds()
@@ -213,15 +216,16 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    /// Fires timers that were due at the latest epoll_wait, after the jobs of the handlers called then. After a pause
-    /// of the process all timeouts have passed, and arrived answers must be processed before peers are disconnected.
+    /// Fires timers that were due at the latest epoll_wait. This happens after the jobs that the handlers have queued
+    /// since: after a pause of the process all timeouts have passed, and answers that have arrived must be processed
+    /// before peers are disconnected.
     private func fireTimers() {
         while let action = timers.popDue(now: lastLook) { action() }
     }
 
     private func wake() {
         var one: UInt64 = 1
-        // Fails only if the counter is full, and then the loop is already awake.
+        // Writing fails only if the counter is full, and then the loop is already awake.
         _ = write(wakeup.number, &one, 8)
     }
 

@@ -5,7 +5,7 @@ struct Readiness: OptionSet {
     let rawValue: UInt8
     static let readable = Readiness(rawValue: 1)
     static let writable = Readiness(rawValue: 2)
-    /// An error or a hang-up; reading and writing show which.
+    /// An error or a hang-up; the next call that reads or writes shows which.
     static let failed = Readiness(rawValue: 4)
 }
 

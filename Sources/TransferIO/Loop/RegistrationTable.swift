@@ -1,4 +1,4 @@
-/// Handles readiness of one descriptor, on the loop.
+/// Handles events of one descriptor, on the loop.
 protocol ReadinessHandler: AnyObject {
     func ready(_ readiness: Readiness)
 }
@@ -12,8 +12,8 @@ struct Registration {
     var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }
 
-/// Finds the handler for an event. A slot's generation changes when it is freed, so that an event taken from the kernel
-/// before a descriptor was closed never reaches the next user of the number or slot.
+/// Finds the handler for an event. A slot's generation changes when the slot is freed. So an event that was taken from
+/// the kernel before a descriptor was closed never reaches the next user of its number or slot.
 struct RegistrationTable {
     private struct Slot {
         var generation: UInt32 = 0

@@ -1,9 +1,9 @@
-/// Lets one task wait for an event, or calls a handler then. Used only on one loop. A signal that fires while no task
-/// waits is remembered; several count as one.
+/// Lets one task wait for an event, or calls a handler at the event. Used only on one loop. If a signal fires while no
+/// task waits, this is remembered; firing several times counts as once.
 package final class Signal {
     private var waiter: CheckedContinuation<Void, Never>?
     private var isFired = false
-    /// Called instead of resuming a task.
+    /// Called when the signal fires; then no task is resumed.
     private var handler: (() -> Void)?
 
     package init() {}
@@ -12,10 +12,10 @@ package final class Signal {
     package func wait() async {
         if takeFired() { return }
         await withCheckedContinuation { continuation in
-            // Entering this closure can suspend: the runtime queues a task again if it is on its actor but does not
-            // prefer the loop. If the signal fired meanwhile, waiting would miss it.
+            // The task can be suspended before it enters this closure: the runtime queues it again if it is on its
+            // actor but does not prefer the loop. The signal may have fired meanwhile.
             guard !takeFired() else { return continuation.resume() }
-            // Trap: each signal has only one task of this program that waits for it.
+            // Trap: for each signal, only one task of this program waits.
             precondition(waiter == nil, "two tasks wait for one signal")
             waiter = continuation
         }
@@ -26,8 +26,8 @@ package final class Signal {
         return isFired
     }
 
-    /// Calls a handler each time that the signal fires, inside `fire`; at once if it has fired already. Unlike a task,
-    /// a handler takes no memory while it waits.
+    /// Makes the signal call a handler, inside `fire`, each time that it fires; at once if it has fired already. Unlike
+    /// a task, a handler takes no memory while it waits.
     ///
     /// - Parameter handler: nil to let tasks wait again.
     package func call(_ handler: (() -> Void)?) {
@@ -35,7 +35,7 @@ package final class Signal {
         if let handler, takeFired() { handler() }
     }
 
-    /// Calls the handler, or wakes the task that waits now or next.
+    /// Calls the handler. If there is no handler, wakes the task that waits, or the next task that will wait.
     package func fire() {
         if let handler { return handler() }
         guard let waiting = waiter else {

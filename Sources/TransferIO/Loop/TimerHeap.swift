@@ -1,5 +1,5 @@
-/// Timers ordered by deadline. A cancelled one stays in the heap until it is due, or until cancelled ones outnumber the
-/// others.
+/// Timers ordered by deadline. A cancelled timer stays in the heap until it is due, or until there are more cancelled
+/// timers than others.
 struct TimerHeap {
     private struct Entry {
         let deadline: Int64

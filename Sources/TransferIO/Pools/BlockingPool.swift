@@ -5,16 +5,18 @@ import TransferSystem
 /// A bounded number of threads for work that can block: disk, name resolution, digests of large blocks. Threads start
 /// when there is work for them and live until the pool is closed.
 ///
-/// A caller that works for several clients gives each an account: accounts share the threads by the time that each has
-/// used, and none ever has all of them. Other work belongs to the pool's own account, which has no such limit.
+/// A caller that works for several clients gives each client an account. Accounts share the threads according to the
+/// time that each has used, and no account ever has all threads. Other work belongs to the pool's own account, which
+/// has no such limit.
 ///
 /// Threads with lower priority do work that gives way to other clients (`FairQueue.Turn.givesWay`). A thread that takes
-/// such work lowers its priority, and the pool starts another one with the usual priority.
+/// such work lowers its priority, and the pool starts another thread with the usual priority.
 package final class BlockingPool: TaskExecutor {
     /// The threads of one priority.
     private struct Crew {
         var threads = 0
-        /// Sleeping threads, the one that worked last at the end, because its memory is still in the cache.
+        /// Sleeping threads. The thread that worked last is at the end and is woken first, because its memory is still
+        /// in the cache.
         var idle: [ParkedThread] = []
         /// Threads that were woken and have not looked for work yet.
         var waking = 0
@@ -43,7 +45,7 @@ package final class BlockingPool: TaskExecutor {
         let mostLowered: Int
         var usual = Crew()
         var lowered = Crew()
-        /// Thread IDs of `lowered`, by which a thread recognises itself.
+        /// IDs of the threads with lower priority, by which a thread finds out whether it is one of them.
         var loweredThreads: Set<pthread_t> = []
         var isClosed = false
 
@@ -70,11 +72,11 @@ package final class BlockingPool: TaskExecutor {
         }
     }
 
-    /// What to do after work was added.
+    /// What has to be done after work was added.
     private enum Reaction {
         case wake(ParkedThread)
         case start
-        /// Awake threads will take it.
+        /// Threads that are awake will take the work.
         case nothing
     }
 
@@ -82,10 +84,10 @@ package final class BlockingPool: TaskExecutor {
     package let limit: Int
     private let state: Locked<State>
     private let own = PoolAccount(isLimited: false)
-    /// Number of waiting tasks, readable without the lock.
+    /// Number of waiting tasks, which can be read without the lock.
     private let waiting = Atomic(0)
-    /// Counts finished work. It shows Thread Sanitizer an order that it misses if a continuation is resumed before its
-    /// task waits: all of `body` happens before what follows it.
+    /// Counts finished work. This shows Thread Sanitizer that all of `body` happens before the code after it, which the
+    /// sanitizer misses if a continuation is resumed before its task waits.
     private let finished = Atomic(0)
 
     /// - Parameter threads: most threads of usual priority; at least 1.
@@ -96,7 +98,7 @@ package final class BlockingPool: TaskExecutor {
         state = Locked(State(queue: FairQueue(threads: limit, processors: processors), mostLowered: processors))
     }
 
-    /// Numbers of threads, of idle ones, and of waiting tasks.
+    /// The number of threads, of idle threads, and of waiting tasks.
     package var figures: (threads: Int, idle: Int, waiting: Int) {
         state.withLock { state in
             (
@@ -115,12 +117,12 @@ package final class BlockingPool: TaskExecutor {
 
     /// Runs `body` on a thread of the pool, after all earlier work of the account.
     ///
-    /// - Parameter account: pays for the work; nil for the pool's own account.
+    /// - Parameter account: the account that pays for the work; nil for the pool's own account.
     package func submit(for account: PoolAccount? = nil, _ body: @escaping @Sendable () -> Void) {
         add(.body(body), for: account)
     }
 
-    /// The same, and returns the result of `body`.
+    /// Runs `body` as `submit` does, and returns its result.
     package func run<T: Sendable>(
         for account: PoolAccount? = nil, _ body: @escaping @Sendable () -> T
     ) async -> T {
@@ -135,7 +137,8 @@ package final class BlockingPool: TaskExecutor {
         return result
     }
 
-    /// Lets the threads end as soon as they have no work; each retains the pool until then. Work may still be added.
+    /// Lets the threads end as soon as they have no work. Each thread retains the pool until it ends. Work may still be
+    /// added.
     package func close() {
         let sleepers = state.withLock { state in
             state.isClosed = true
@@ -166,8 +169,8 @@ package final class BlockingPool: TaskExecutor {
         }
     }
 
-    /// Starts a thread. If none can be started and there is no other, queued work would never run, so this thread does
-    /// it: slowly, but at all.
+    /// Starts a thread. If that fails and there is no other thread, this thread does the work: slowly, but otherwise
+    /// the work would never be done.
     private func startWorker() {
         do throws(SystemError) {
             try startThread(name: name) { [self] in work() }
@@ -196,7 +199,7 @@ package final class BlockingPool: TaskExecutor {
 
     /// Lowers the priority of this thread and starts another one in its place.
     ///
-    /// - Returns: false if there are enough of lower priority, or no thread can be started.
+    /// - Returns: false if there are enough threads of lower priority, or no thread can be started.
     private func replace() -> Bool {
         let thread = pthread_self()
         let isNeeded = state.withLock { state in
@@ -227,14 +230,14 @@ package final class BlockingPool: TaskExecutor {
         }
     }
 
-    /// Finished work of a thread; times in nanoseconds, `computing` on a processor.
+    /// The work that a thread has finished. Times are in nanoseconds; `computing` is the time on a processor.
     private struct Done {
         let turn: FairQueue.Turn
         let duration: Int64
         let computing: Int64
     }
 
-    /// Result of a thread's search for work, with another thread to wake.
+    /// Result of a thread's search for work. `another` is another thread that has to be woken.
     private enum Found {
         case work(PoolWork, FairQueue.Turn, another: ParkedThread?)
         case sleep(another: ParkedThread?)
@@ -242,10 +245,10 @@ package final class BlockingPool: TaskExecutor {
     }
 
     /// - Parameters:
-    ///   - done: the thread's previous work.
+    ///   - done: the work that the thread has just finished.
     ///   - rank: priority of the thread.
     ///   - time: the present time; updated after a wait.
-    ///   - here: the thread's semaphore; nil if it must not sleep.
+    ///   - here: the place where the thread sleeps; nil if it must not sleep.
     private func next(
         after done: Done?, as rank: Rank, at time: inout Int64, _ here: ParkedThread?
     ) -> (work: PoolWork, turn: FairQueue.Turn)? {
@@ -275,7 +278,7 @@ package final class BlockingPool: TaskExecutor {
         let choice = here == nil ? .any : state.choice(of: rank)
         if let (work, turn) = state.queue.next(choice, at: time) {
             waiting.store(state.queue.count, ordering: .relaxed)
-            // The end of one task can let two others begin.
+            // When one task ends, two others may be allowed to begin.
             return .work(work, turn, another: state.takeSleeper(at: time))
         }
         guard let here else { return .end }
@@ -287,8 +290,8 @@ package final class BlockingPool: TaskExecutor {
             return .end
         }
         state[rank].idle.append(here)
-        // Work that this thread may not take may suit one of the other priority: an account can begin or stop giving
-        // way while its work waits.
+        // Threads of the other priority may be able to take work that this thread may not take: an account can begin or
+        // stop giving way while its work waits.
         return .sleep(another: state.takeSleeper(at: time))
     }
 }

@@ -1,8 +1,8 @@
-/// A client's account of buffers, between which a pool shares them.
+/// A client's account of buffers. A pool shares its buffers between accounts.
 ///
-/// `@unchecked Sendable`: only its one pool accesses the contents, with the pool's lock held.
+/// `@unchecked Sendable`: only the account's one pool accesses the contents, with the pool's lock held.
 package final class BufferAccount: @unchecked Sendable {
-    /// Whether it must leave as many buffers free as it has.
+    /// Whether the account must leave as many buffers free as it holds.
     let isLimited: Bool
 
     /// Buffers that the account holds.

@@ -3,10 +3,10 @@ import TransferSystem
 
 /// Page-aligned memory of a fixed size that returns to its pool when it is released.
 ///
-/// `@unchecked Sendable`: one owner at a time uses it; handing it over passes the right to use it.
+/// `@unchecked Sendable`: one owner at a time uses the buffer, and handing it over passes the right to use it.
 package final class BlockBuffer: @unchecked Sendable {
     package let bytes: UnsafeMutableRawBufferPointer
-    /// Nil for a buffer without a pool, which is freed.
+    /// The pool and the account; nil for a buffer that belongs to no pool and is freed when it is released.
     private let place: (pool: BufferPool, account: BufferAccount)?
 
     fileprivate init(bytes: UnsafeMutableRawBufferPointer, pool: BufferPool, account: BufferAccount) {
@@ -27,14 +27,14 @@ package final class BlockBuffer: @unchecked Sendable {
     }
 }
 
-/// A bounded number of equal buffers for all connections, which limits the memory of the process. A connection without
-/// a buffer waits its turn and meanwhile doesn't read from its socket.
+/// A bounded number of buffers of one size for all connections, which limits the memory of the process. A connection
+/// without a buffer waits for its turn and doesn't read from its socket meanwhile.
 ///
-/// A caller that works for several clients gives each an account. An account never holds more buffers than remain free,
-/// the last eighth is reserved for accounts without any, and waiting accounts take turns.
+/// A caller that works for several clients gives each client an account. An account never holds more buffers than
+/// remain free, the last eighth is reserved for accounts that hold none, and waiting accounts take turns.
 package final class BufferPool: Sendable {
     private struct State {
-        // Only the pool touches these while they are free.
+        // Only the pool uses these buffers while they are free.
         nonisolated(unsafe) var free: [UnsafeMutableRawBufferPointer] = []
         var used = 0
         /// Accounts with waiting tasks, in turn.
@@ -50,7 +50,7 @@ package final class BufferPool: Sendable {
 
     /// - Parameters:
     ///   - size: size of each buffer in bytes, a multiple of 4,096.
-    ///   - count: most buffers; each is allocated when it is first needed.
+    ///   - count: most buffers. Each is allocated when it is first needed.
     package init(size: Int, count: Int) {
         self.size = size
         limit = max(1, count)
@@ -65,13 +65,13 @@ package final class BufferPool: Sendable {
     /// Number of buffers in use.
     package var used: Int { state.withLock { $0.used } }
 
-    /// Whether more than half of the buffers are in use, or the account holds most of those that it may have: three
-    /// eighths of all.
+    /// Whether more than half of the buffers are in use, or the account holds more than three eighths of all buffers,
+    /// which is most of the share that it may have.
     package func isScarce(for account: BufferAccount? = nil) -> Bool {
         state.withLock { 2 * $0.used > limit || account.map { 8 * $0.held > 3 * limit } ?? false }
     }
 
-    /// Waits for a buffer for the account; nil for the pool's own account.
+    /// Waits for a buffer and takes it. Without an account, the pool's own account pays.
     package func take(for account: BufferAccount? = nil) async -> BlockBuffer {
         let account = account ?? own
         if let buffer = takeNow(for: account) { return buffer }
@@ -89,7 +89,7 @@ package final class BufferPool: Sendable {
         }
     }
 
-    /// Takes a buffer without waiting; nil if the account can have none now.
+    /// Takes a buffer without waiting; returns nil if the account can have none now.
     package func takeNow(for account: BufferAccount? = nil) -> BlockBuffer? {
         let account = account ?? own
         let isTaken = state.withLock { state in
@@ -111,7 +111,7 @@ package final class BufferPool: Sendable {
         account.held += 1
     }
 
-    /// Makes a buffer for an account that was charged for it.
+    /// Makes the buffer for which an account was charged.
     private func buffer(for account: BufferAccount) -> BlockBuffer {
         nonisolated(unsafe) let free = state.withLock { $0.free.popLast() }
         return BlockBuffer(
@@ -128,7 +128,7 @@ package final class BufferPool: Sendable {
         for (continuation, account) in next { continuation.resume(returning: buffer(for: account)) }
     }
 
-    /// Tasks that have waited and may have a buffer now.
+    /// Waiting tasks that may have a buffer now. Their accounts are charged.
     private func takeWaiting(_ state: inout State) -> [(CheckedContinuation<BlockBuffer, Never>, BufferAccount)] {
         var next: [(CheckedContinuation<BlockBuffer, Never>, BufferAccount)] = []
         while let index = state.waiting.firstIndex(where: { mayTake($0, state) }) {

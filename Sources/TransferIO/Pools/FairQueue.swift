@@ -1,22 +1,22 @@
-/// Decides which work a thread of a pool does next: start-time fair queueing over accounts, first in, first out within
-/// one. No I/O.
+/// Decides which work a thread of a pool does next, by start-time fair queueing over accounts. The work of one account
+/// is done in the order in which it was added. No I/O.
 ///
-/// Each account has a position in virtual time, which advances by the cost of the work done. The account that is
-/// furthest behind is next. One that was idle starts at the position of the others, so that accounts cannot save up
-/// turns, and occasional work does not wait for accounts that always have more.
+/// Each account has a position in virtual time, which advances by the cost of the work that was done for it. The
+/// account that is furthest behind is next. An account that was idle starts at the position of the others, so that
+/// accounts cannot save up turns, and occasional work does not wait for accounts that always have more.
 ///
-/// An account never has all threads: its work may be long, and others must find a thread. One thread in eight is for
-/// accounts that are behind, however many others there are.
+/// An account never has all threads: its work may take long, and other accounts must find a thread. One thread in eight
+/// is reserved for accounts that are behind, however many others there are.
 ///
-/// An account pays for the processor time that it uses, and for a part of the rest. Bytes that it has sent pay for most
-/// of the work that they cause: otherwise many clients that request much work with few bytes would leave almost no time
-/// for a client that sends content.
+/// An account pays for the processor time that it uses, and for a part of the time that it waits. Bytes that the client
+/// has sent pay for most of the work that they cause. Without that, many clients that request much work with few bytes
+/// would leave almost no time for a client that sends content.
 ///
-/// Computing work has at most as many threads as there are processors, unless bytes have paid for it. More would not be
-/// faster and would keep the threads of other clients and of connections from the processors. For the same reason its
-/// threads have a lower priority while other accounts are active (`BlockingPool`).
+/// Work that computes has at most as many threads as there are processors, unless bytes have paid for it. More threads
+/// would not be faster, and would keep the threads of other clients and of connections from the processors. For the
+/// same reason, the threads of such work have a lower priority while other accounts are active (`BlockingPool`).
 struct FairQueue {
-    /// A thread's work for an account, to be passed to `finished`.
+    /// A thread's work for an account, which the thread passes to `finished` afterwards.
     struct Turn {
         fileprivate let account: PoolAccount
         /// Nanoseconds that were charged in advance.
@@ -29,21 +29,21 @@ struct FairQueue {
     private(set) var count = 0
 
     private let threads: Int
-    /// Threads reserved for accounts that have used no more than others.
+    /// Threads that are reserved for accounts that have used no more time than others.
     private let kept: Int
     private let processors: Int
     private var running = 0
     /// Number of running tasks that compute.
     private var computing = 0
-    /// Accounts with waiting work; few, compared with a server's connections.
+    /// Accounts with waiting work. They are few, compared with a server's connections.
     private var ready: [PoolAccount] = []
-    /// The virtual time: the earliest position of all waiting accounts when a turn last began.
+    /// The virtual time: when a turn last began, the earliest position of all accounts with waiting work.
     private var now: Int64 = 0
     private var latest: PoolAccount?
-    /// Time of the latest turn whose account differed from the one before; nanoseconds of the monotonic clock.
+    /// Time of the latest turn for another account than the turn before, in nanoseconds of the monotonic clock.
     private var changed: Int64?
 
-    /// Nanoseconds after the last turn of another account until an account counts as alone.
+    /// An account counts as alone when other accounts have had no turn for this many nanoseconds.
     private static let memory: Int64 = 1_000_000_000
 
     /// - Parameters:
@@ -54,7 +54,7 @@ struct FairQueue {
         kept = threads / Self.keptPart
     }
 
-    /// One in so many threads is reserved.
+    /// One thread in this many is reserved.
     private static let keptPart = 8
 
     mutating func append(_ work: PoolWork, for account: PoolAccount) {
@@ -103,13 +103,13 @@ struct FairQueue {
     func hasNext(_ choice: Choice = .any, at time: Int64) -> Bool { nextIndex(choice, at: time) != nil }
 
     /// - Parameters:
-    ///   - duration: nanoseconds that the work took.
-    ///   - computing: nanoseconds in which it had a processor.
+    ///   - duration: nanoseconds from the beginning of the work to its end.
+    ///   - computing: nanoseconds during which the work had a processor.
     mutating func finished(_ turn: Turn, after duration: Int64, computing: Int64) {
         let account = turn.account
         let computing = min(computing, duration)
         account.takeCredit()
-        // Waiting, for a disk or for other threads, has occupied one thread and no processor.
+        // The time in which the work waited for a disk or for other threads occupied one thread, but no processor.
         let cost = computing + (duration - computing) / Int64(threads)
         let free = min(account.credit, cost - cost / Self.paidPart)
         account.credit -= free
@@ -118,7 +118,7 @@ struct FairQueue {
         account.usual = (3 * account.usual + charge) / 4
         account.usualDuration = (3 * account.usualDuration + duration) / 4
         account.usualComputing = (3 * account.usualComputing + computing) / 4
-        // Computing means at least half of a thread's share of the processors.
+        // An account computes if its work uses at least half of a thread's share of the processors.
         let crowd = Int64(max(running, processors))
         account.computes =
             account.isLimited && account.usualComputing >= Self.littleComputing
@@ -128,11 +128,11 @@ struct FairQueue {
         if turn.computes { self.computing -= 1 }
     }
 
-    /// Nanoseconds of processor time per turn below which an account does not count as computing.
+    /// Nanoseconds of processor time per turn. An account that uses less does not count as computing.
     private static let littleComputing: Int64 = 100_000
 
-    /// Credit covers at most 15/16 of the cost of a turn: an account that sends much still pays 1/16, so that others
-    /// get turns too.
+    /// The part of a turn's cost that credit cannot cover, one in 16: an account that sends many bytes still pays it,
+    /// so that other accounts get turns too.
     private static let paidPart: Int64 = 16
 
     private func nextIndex(_ choice: Choice, at time: Int64) -> Int? {
@@ -143,13 +143,14 @@ struct FairQueue {
         return found
     }
 
-    /// Decides whether an account may have one more thread. Beside others it leaves free three times as many threads as
-    /// it has, and alone a third of its own, so that another account finds one. Few at once, because accounts also
-    /// share disks: four writes of one client, or the removal of a large file, delay another's sync.
+    /// Decides whether an account may have one more thread. If other accounts are active, it must leave three times as
+    /// many threads free as it has, and if it is alone a third as many, so that another account finds a free thread. It
+    /// gets few threads because accounts also share disks: four writes of one client, or the removal of a large file,
+    /// delay the sync of another client.
     private func mayRun(_ account: PoolAccount, at time: Int64) -> Bool {
         guard running < threads, account.isLimited else { return running < threads }
-        // An account that was idle starts at the others' position; one with constant work is ahead of it, or its turn
-        // is next anyway.
+        // The last threads are for accounts that are behind. An account that was idle starts at the others' position.
+        // An account that always has work is ahead of that position, or it has the next turn anyway.
         if running >= threads - kept, account.start > now { return false }
         if account.isCrowding, computing >= processors { return false }
         guard account.running > 0 else { return true }

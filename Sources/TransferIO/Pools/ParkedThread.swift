@@ -1,7 +1,8 @@
 import Glibc
 
-/// A place where one thread sleeps until another wakes it. A condition variable wakes any waiter, which then must take
-/// its lock again; here the woken thread is chosen and needs no lock.
+/// A place where one thread sleeps until another thread wakes it. A condition variable would wake any thread that waits
+/// on it, and that thread must then take the lock again. Here the pool chooses the thread, and the thread needs no
+/// lock.
 ///
 /// `@unchecked Sendable`: any thread may use a semaphore (sem_overview(7)).
 final class ParkedThread: @unchecked Sendable {

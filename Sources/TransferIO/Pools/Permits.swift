@@ -1,6 +1,6 @@
 import TransferSystem
 
-/// A bounded number of permits; a task that finds none waits its turn.
+/// A bounded number of permits. A task that finds no free permit waits for its turn.
 package final class Permits: Sendable {
     private struct State {
         var available: Int

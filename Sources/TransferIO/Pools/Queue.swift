@@ -1,4 +1,4 @@
-/// A first-in, first-out queue. A removed element is released at once, even while others wait.
+/// A first-in, first-out queue. A removed element is released at once, even while other elements wait.
 struct Queue<Element> {
     private var slots: [Element?] = []
     private var head = 0
@@ -15,8 +15,8 @@ struct Queue<Element> {
         guard head < slots.count else { return nil }
         let element = slots[head].take()
         head += 1
-        // The rest is moved only after as many were removed, which takes constant time on average and limits the memory
-        // of a queue that is never empty.
+        // The remaining elements are moved only after as many were removed. This takes constant time on average, and
+        // limits the memory of a queue that is never empty.
         if head * 2 >= slots.count {
             slots.removeFirst(head)
             head = 0

@@ -5,7 +5,7 @@ package import TransferSystem
 /// Runs `body` on a new detached thread.
 ///
 /// - Parameter name: shown by tools such as `top -H`; at most 15 bytes (prctl(2), PR_SET_NAME).
-/// - Throws: if the system cannot start another thread.
+/// - Throws: an error if the system cannot start another thread.
 package func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     let context = Unmanaged.passRetained(ThreadBody(name: name, body: body))
     var thread = pthread_t()
@@ -37,8 +37,8 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
 
 /// Priorities of threads, in levels of nice(2).
 enum ThreadPriority {
-    /// Levels by which `lower` lowers a priority. If two threads share a processor and differ by ten levels, the lower
-    /// one gets about a tenth of the other's time (sched(7)).
+    /// Levels by which `lower` lowers the priority. If two threads share a processor and their priorities differ by ten
+    /// levels, the lower one gets about a tenth of the other's time (sched(7)).
     private static let levels: Int32 = 10
 
     /// The lowest priority (setpriority(2)).

@@ -2,20 +2,20 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// Receives SIGTERM and SIGINT, and SIGHUP on request, on a loop, so that they do not end the process.
+/// Receives SIGTERM and SIGINT, and SIGHUP on request, on a loop, so that these signals do not end the process.
 package final class ExitSignals: ReadinessHandler {
     /// Fires at each signal that asks the process to end.
     package let arrived = Signal()
 
-    /// Fires if a program has sent SIGHUP, by which services are asked to reload their files. SIGHUP from a closing
-    /// terminal asks the process to end, unless it is ignored as under nohup(1).
+    /// Fires if a program has sent SIGHUP, which asks a service to reload its files. SIGHUP from a closing terminal
+    /// asks the process to end, unless it is ignored, as under nohup(1).
     package let reload = Signal()
 
     private let loop: EventLoop
     private let number: Int32
     private var registration: Registration?
 
-    /// Blocks the signals. To be called first in `main`, because threads inherit the mask.
+    /// Blocks the signals. Must be called first in `main`, because threads inherit the mask.
     ///
     /// - Parameter hangUp: whether SIGHUP is included.
     package static func block(hangUp: Bool = false) {
@@ -24,7 +24,7 @@ package final class ExitSignals: ReadinessHandler {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Begins to receive the signals. The caller is isolated to the loop.
+    /// Begins to receive the signals. The caller must be isolated to the loop.
     ///
     /// - Parameter hangUp: whether SIGHUP is included.
     package init(loop: EventLoop, hangUp: Bool = false) throws(SystemError) {

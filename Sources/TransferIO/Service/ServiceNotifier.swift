@@ -2,24 +2,24 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// Reports the state of the process to the service manager (sd_notify(3)): one datagram for each message, to the socket
-/// named in the environment. It never blocks, and a message that cannot be sent is lost.
+/// Reports the state of the process to the service manager (sd_notify(3)). Each message is one datagram to the socket
+/// that the environment names. Sending never blocks, and a message that cannot be sent is lost.
 package final class ServiceNotifier: Sendable {
     /// The variables that a service manager sets.
     private static let socketVariable = "NOTIFY_SOCKET"
     private static let watchdogVariable = (microseconds: "WATCHDOG_USEC", process: "WATCHDOG_PID")
 
-    /// Nanoseconds between calls of `alive`: half of the manager's interval; nil without a watchdog
-    /// (sd_watchdog_enabled(3)).
+    /// Nanoseconds between calls of `alive`: half of the manager's interval; nil if the manager has no watchdog for
+    /// this process (sd_watchdog_enabled(3)).
     package let watchdogInterval: Int64?
 
     private let number: Int32
 
-    /// Connects to the manager's socket. To be done before the process confines itself.
+    /// Connects to the manager's socket. Must be called before the process confines itself.
     ///
     /// - Parameter variable: reads a variable of the environment.
-    /// - Returns: nil without a manager.
-    /// - Throws: if the socket cannot be reached.
+    /// - Returns: nil if there is no manager.
+    /// - Throws: an error if the socket cannot be reached.
     package convenience init?(_ variable: (String) -> String?) throws(SystemError) {
         guard let name = variable(Self.socketVariable) else { return nil }
         guard let address = SocketAddress(notificationSocket: name) else {
@@ -32,7 +32,7 @@ package final class ServiceNotifier: Sendable {
         self.init(socket.release(), watchdogInterval: Self.watchdogInterval(variable, process: getpid()))
     }
 
-    /// Sends all messages to a parent process, which relays them.
+    /// Sends all messages to a parent process, which passes them on to the manager.
     ///
     /// - Parameters:
     ///   - descriptor: socket to the parent; the notifier takes ownership.
@@ -83,9 +83,9 @@ package final class ServiceNotifier: Sendable {
 }
 
 extension SocketAddress {
-    /// Takes a path, or `@` and an abstract name.
+    /// Makes the address of a path, or of an abstract name after `@`.
     ///
-    /// - Returns: nil for any other text, or a too long one.
+    /// - Returns: nil for any other text, or for one that is too long.
     fileprivate init?(notificationSocket name: String) {
         guard name.utf8.count < Endpoint.longestUnixPath else { return nil }
         switch name.utf8.first {

@@ -4,7 +4,7 @@ package import TransferSystem
 
 /// A listening socket without a loop: connections wait in the kernel's queue until a `ListeningSocket` accepts them.
 package final class BoundSocket: Sendable {
-    /// The actual address, with the port that the kernel has chosen if 0 was wanted.
+    /// The actual address. If port 0 was requested, it has the port that the kernel has chosen.
     package let address: SocketAddress
 
     /// The descriptor; valid until `close`.
@@ -22,15 +22,15 @@ package final class BoundSocket: Sendable {
     /// Binds a socket and listens.
     ///
     /// - Parameters:
-    ///   - unixPath: path of a Unix socket, removed on close.
-    ///   - mode: permissions of that file; nil to use the umask.
+    ///   - unixPath: path of a Unix socket; the file is removed on close.
+    ///   - mode: permissions of the file at `unixPath`; nil to let the umask determine them.
     package init(_ wanted: SocketAddress, unixPath: String? = nil, mode: UInt32? = nil) throws(SystemError) {
         let descriptor = try makeSocket(family: wanted.family)
         let number = descriptor.number
         try Self.prepare(number, family: wanted.family)
         if let unixPath { Self.removeStaleSocket(unixPath) }
         try system("bind") { wanted.withPointer { bind(number, $0, $1) } }
-        // Before clients can connect.
+        // The permissions are set before clients can connect.
         if let unixPath, let mode { try Self.change(mode, of: unixPath) }
         try system("listen") { listen(number, Self.backlog) }
         address = try Self.address(of: number)
@@ -39,7 +39,7 @@ package final class BoundSocket: Sendable {
         ownsFile = true
     }
 
-    /// Takes over a listening socket from another process; a Unix socket's file stays.
+    /// Takes over a listening socket from another process. If it is a Unix socket, closing it leaves its file.
     ///
     /// - Throws: `EINVAL` for any other descriptor.
     package init(inherited number: Int32) throws(SystemError) {
@@ -62,7 +62,7 @@ package final class BoundSocket: Sendable {
         return Endpoint(address.description, defaultPort: 0) ?? .internet(host: "*", port: address.port ?? 0)
     }
 
-    /// Stops listening, unless another process has the socket too; the kernel then resets connections that were not
+    /// Stops listening, unless another process also has the socket. The kernel then resets connections that were not
     /// accepted.
     package func close() {
         let wasOpen = isOpen.withLock { isOpen in
@@ -70,7 +70,8 @@ package final class BoundSocket: Sendable {
             return isOpen
         }
         guard wasOpen else { return }
-        // The file is removed first: after the socket is closed, another server may replace the file with its own.
+        // The file is removed first: once the socket is closed, another server may put its own socket in the file's
+        // place.
         if ownsFile, let unixPath { unlink(unixPath) }
         Glibc.close(number)
     }
@@ -89,12 +90,12 @@ package final class BoundSocket: Sendable {
         var on: Int32 = 1
         let size = socklen_t(MemoryLayout<Int32>.size)
         try system("setsockopt") { setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, size) }
-        // Each address has its own socket, so that [::] and 0.0.0.0 can be used side by side.
+        // Each address has a separate socket, so that [::] and 0.0.0.0 can be used side by side.
         guard family == AF_INET6 else { return }
         try system("setsockopt") { setsockopt(number, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size) }
     }
 
-    /// Changes the permissions of the file itself, never of a symbolic link's target.
+    /// Changes the permissions of the file itself; if the path is a symbolic link, the link's target is not changed.
     private static func change(_ mode: UInt32, of path: String) throws(SystemError) {
         do throws(SystemError) {
             let flags = clinux_o_path | clinux_o_nofollow | O_CLOEXEC
@@ -110,7 +111,7 @@ package final class BoundSocket: Sendable {
         }
     }
 
-    /// Removes a socket file without a listener, which would make bind(2) fail for ever.
+    /// Removes the file of a socket on which no process listens. Such a file would make bind(2) fail for ever.
     private static func removeStaleSocket(_ path: String) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK,

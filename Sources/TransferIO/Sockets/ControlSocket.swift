@@ -2,13 +2,13 @@ internal import CLinux
 import Glibc
 package import TransferSystem
 
-/// A Unix socket in a directory that sends one text to each connecting program of the same user, and closes. It has its
-/// own thread and serves one connection after the other, so that its clients cannot disturb the server.
+/// A Unix socket in a directory. It sends one text to each program of the same user that connects, and closes the
+/// connection. A separate thread serves one connection after the other, so that its clients cannot disturb the server.
 package final class ControlSocket: Sendable {
-    /// Most nanoseconds to send a text, which mostly fits into the socket's buffer.
+    /// Most nanoseconds for sending a text, which mostly fits into the socket's buffer.
     private static let patience: Int64 = 2_000_000_000
 
-    /// Most connections that wait while one is served; more are refused.
+    /// Most connections that wait while one is served. Further connections are refused.
     private static let backlog: Int32 = 16
 
     private let folder: Int32
@@ -16,7 +16,7 @@ package final class ControlSocket: Sendable {
     private let name: String
     private let isClosed = Locked(false)
 
-    /// Binds the socket and replaces that of an earlier process. Only this user can connect.
+    /// Binds the socket in place of the socket of an earlier process. Only this user can connect.
     ///
     /// - Parameters:
     ///   - directory: a descriptor of any kind; it may be closed afterwards.
@@ -28,7 +28,8 @@ package final class ControlSocket: Sendable {
             try system("socket") { Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) })
         let (place, number) = (folder.number, socket.number)
         unlinkat(place, name, 0)
-        // Set before bind(2), which makes the file with these permissions on Linux (unix(7) mentions only the umask).
+        // The mode is set before bind(2), which on Linux creates the file with these permissions (unix(7) mentions only
+        // the umask).
         try system("fchmod") { fchmod(number, 0o600) }
         let address = SocketAddress(unixPath: Self.path(name, in: place))
         try system("bind") { address.withPointer { bind(number, $0, $1) } }
@@ -43,7 +44,7 @@ package final class ControlSocket: Sendable {
         Glibc.close(listener)
     }
 
-    /// A short path to the socket, however deep the directory is (unix(7): at most 107 bytes).
+    /// A path to the socket that is short even if the directory is deep (unix(7): at most 107 bytes).
     private static func path(_ name: String, in directory: Int32) -> String { "/proc/self/fd/\(directory)/\(name)" }
 
     /// Starts the thread that answers connections.
@@ -70,7 +71,7 @@ package final class ControlSocket: Sendable {
     private func answerOne(_ text: () -> String) {
         let number = accept(listener, nil, nil)
         guard number >= 0 else {
-            // Usually there are no descriptors left; the pause avoids a busy loop.
+            // accept(2) usually fails because no descriptors are left; the pause avoids a busy loop.
             if ![EINTR, ECONNABORTED].contains(errno), !isClosed.withLock({ $0 }) { usleep(100_000) }
             return
         }
@@ -110,7 +111,7 @@ extension ControlSocket {
     /// Most bytes of an answer that are read.
     private static var longestAnswer: Int { 16 << 20 }
 
-    /// Connects to the socket with this name in a directory and reads its text.
+    /// Connects to the socket of this name in a directory, and reads its text.
     ///
     /// - Returns: an empty text if this user may not read it.
     /// - Throws: ENOENT if the directory or socket does not exist, ECONNREFUSED if no process listens, ETIMEDOUT.
@@ -123,7 +124,7 @@ extension ControlSocket {
             try system("socket") { Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) })
         let number = socket.number
         let address = SocketAddress(unixPath: path(name, in: folder.number))
-        // If too many clients wait already, connecting may take as long as the answer.
+        // If too many clients already wait, connecting may take as long as getting an answer.
         var patience = timeval(tv_sec: Int(answerPatience / 1_000_000_000), tv_usec: 0)
         setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         try system("connect") { address.withPointer { connect(number, $0, $1) } }
@@ -144,7 +145,7 @@ extension ControlSocket {
         throw SystemError(errno: EMSGSIZE, call: "recv")
     }
 
-    /// - Returns: false if the time is over.
+    /// - Returns: false if the time has passed.
     private static func waitUntil(_ end: Int64, _ number: Int32, _ events: Int32) -> Bool {
         while true {
             let left = end - monotonicNanoseconds()

@@ -9,7 +9,7 @@ package enum Endpoint: Hashable, Sendable {
     private static let unixPrefix = "unix:"
     private static let colon = UInt8(ascii: ":")
 
-    /// Reads an endpoint, byte by byte, because in a Swift string some marks after a colon join it to one character.
+    /// Reads an endpoint byte by byte: in a Swift string, some marks after a colon would join with it to one character.
     ///
     /// - Parameter defaultPort: used if the text has no port.
     /// - Returns: nil for any other text.
@@ -21,7 +21,8 @@ package enum Endpoint: Hashable, Sendable {
             return
         }
         guard let (host, port) = Self.split(text), let number = Self.port(port, defaultPort) else { return nil }
-        // No host has brackets; a zone could, but could not be read again within brackets.
+        // No host contains brackets. A zone could contain them, but the endpoint could then not be read again from its
+        // text.
         guard !host.isEmpty, !host.utf8.contains(where: "[]\0".utf8.contains),
             !host.utf8.contains(Self.colon) || Self.isIPv6(host)
         else { return nil }
@@ -74,7 +75,7 @@ package enum Endpoint: Hashable, Sendable {
 extension Endpoint: CustomStringConvertible {
     package var description: String {
         switch self {
-        // Without brackets, a host named unix would look like the path of a socket.
+        // A host named unix gets brackets, because without them it would look like the path of a socket.
         case .internet(let host, let port):
             host.utf8.contains(Self.colon) || host == "unix" ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unix(let path): "unix:\(path)"

@@ -3,13 +3,15 @@ package struct LinkReading: Equatable, Sendable {
     /// The shortest round trip so far, in nanoseconds.
     package let leastRoundTrip: Int64
 
-    /// The smoothed round trip in nanoseconds; the excess over the shortest one is time in queues.
+    /// The smoothed round trip in nanoseconds. The difference from the shortest round trip is time in queues.
     package let roundTrip: Int64
 
-    /// Whether the congestion control sends at the measured bandwidth of the link, instead of until packets are lost.
+    /// Whether the congestion control measures the link's bandwidth and sends at that rate. Other congestion controls
+    /// send faster until packets are lost.
     package let measuresBandwidth: Bool
 
-    /// Share of the sending time in which the receiver's window or the local buffer limited it: 0 to about 1.
+    /// The share of the sending time during which the receiver's window or the local buffer limited sending: 0 to about
+    /// 1.
     package let heldByMemory: Double
 
     /// Bytes that the peer has acknowledged.

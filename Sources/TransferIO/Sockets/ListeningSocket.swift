@@ -8,7 +8,7 @@ package final class ListeningSocket: ReadinessHandler {
     package enum Accepted: ~Copyable {
         case connection(Descriptor, peer: SocketAddress)
         case wouldBlock
-        /// No descriptor or memory is left: wait a little.
+        /// No descriptor or memory is left: the caller should wait before the next attempt.
         case exhausted(SystemError)
     }
 
@@ -25,14 +25,15 @@ package final class ListeningSocket: ReadinessHandler {
     /// The address as clients write it.
     package var endpoint: Endpoint { socket.endpoint }
 
-    /// Binds and listens. The caller is isolated to the loop.
+    /// Binds a socket and listens. The caller must be isolated to the loop.
     ///
     /// - Parameter unixPath: path of a Unix socket, removed on close.
     package convenience init(_ wanted: SocketAddress, unixPath: String? = nil, loop: EventLoop) throws(SystemError) {
         try self.init(BoundSocket(wanted, unixPath: unixPath), loop: loop)
     }
 
-    /// Accepts connections of a socket, which it closes with itself. The caller is isolated to the loop.
+    /// Accepts the connections of a socket, and closes the socket when it is closed itself. The caller must be isolated
+    /// to the loop.
     package init(_ socket: BoundSocket, loop: EventLoop) throws(SystemError) {
         self.socket = socket
         self.loop = loop
@@ -60,7 +61,8 @@ package final class ListeningSocket: ReadinessHandler {
                 switch error.errno {
                 case EAGAIN: return .wouldBlock
                 case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(error)
-                // The connection was lost before it was accepted, or has a network error (accept(2)): try the next.
+                // The connection was lost before it was accepted, or has a network error (accept(2)): the next
+                // connection is tried.
                 case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
                     ENETUNREACH, EPERM:
                     continue

@@ -2,11 +2,11 @@ internal import CLinux
 import Glibc
 import TransferSystem
 
-/// Tells whether the peer has ended its direction of a connection, even if unread bytes remain. Usable on any thread,
-/// also after the connection is closed.
+/// Shows whether the peer has ended its direction of a connection, even if unread bytes remain. Can be used on any
+/// thread, and after the connection is closed.
 package final class PeerEnd: Sendable {
-    /// The descriptor; nil once it is closed. It is closed under the lock, so that no thread polls another file with
-    /// its number.
+    /// The descriptor; nil once it is closed. It is closed while the lock is held, so that no thread polls another file
+    /// that has got its number.
     private let number: Locked<Int32?>
 
     init(_ number: Int32) {

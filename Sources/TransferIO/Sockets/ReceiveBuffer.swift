@@ -1,4 +1,4 @@
-/// A buffer that a connection fills from the front, and the position up to which it was parsed.
+/// A buffer that a connection fills from the front, and the position up to which its bytes were parsed.
 package struct ReceiveBuffer {
     private let buffer: BlockBuffer
 
@@ -6,7 +6,7 @@ package struct ReceiveBuffer {
     private var filled = 0
     package private(set) var parsed = 0
 
-    /// - Parameter carry: bytes received before; no more than the buffer holds.
+    /// - Parameter carry: bytes that were received before; no more than fit into the buffer.
     package init(_ buffer: BlockBuffer, carry: [UInt8]) {
         self.buffer = buffer
         UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<carry.count]).copyBytes(from: carry)

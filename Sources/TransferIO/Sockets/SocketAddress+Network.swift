@@ -2,8 +2,8 @@ import Glibc
 package import TransferSystem
 
 extension SocketAddress {
-    /// - Returns: nil for local addresses and Unix sockets: many users and programs share these, as do programs that
-    ///   forward connections from elsewhere.
+    /// - Returns: nil for local addresses and Unix sockets, because many users and programs share these, for example
+    ///   programs that forward connections from elsewhere.
     package var network: PeerNetwork? {
         switch family {
         case AF_INET: ipv4.flatMap(Self.network(ipv4:))

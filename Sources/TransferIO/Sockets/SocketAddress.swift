@@ -128,8 +128,8 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension Endpoint {
-    /// Whether the endpoint may be local; false for a numeric address that others can reach, and for all addresses.
-    /// Names may be local, as far as this function knows.
+    /// Whether the endpoint may be on this machine. False for a numeric address of other machines and for the addresses
+    /// that stand for all interfaces. A name may be on this machine, because it is not resolved here.
     package var mayBeLocal: Bool {
         guard case .internet(let host, let port) = self else { return true }
         var hints = addrinfo()
@@ -155,7 +155,7 @@ extension Endpoint {
     private static func resolve(host: String, port: UInt16) throws(ResolutionError) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        // Without a name, this returns the wildcard addresses (getaddrinfo(3)).
+        // Without a host name, getaddrinfo(3) returns the wildcard addresses.
         hints.ai_flags = AI_PASSIVE
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host == "*" ? nil : host, String(port), &hints, &list)

@@ -7,10 +7,10 @@ package enum StreamError: Error, Equatable, Sendable {
     /// TLS failed, or one side did not trust the other.
     case tls(TLSFault)
 
-    /// The connection ended without TLS's closing alert, so that bytes may be missing.
+    /// The connection ended without TLS's closing alert, so bytes may be missing.
     case truncated
 
-    /// A description to be used after a colon.
+    /// A description that follows a colon.
     package var reason: String {
         switch self {
         case .system(let error): error.reason

@@ -3,7 +3,7 @@ import Glibc
 package import TransferSystem
 
 extension StreamSocket {
-    /// Makes a socket that is not yet connected. The caller is isolated to the loop.
+    /// Makes a socket that is not yet connected. The caller must be isolated to the loop.
     package convenience init(
         for address: SocketAddress, loop: EventLoop, readable: Signal = Signal()
     ) throws(SystemError) {
@@ -11,8 +11,8 @@ extension StreamSocket {
             try makeSocket(family: address.family), loop: loop, readable: readable, interest: [.input, .output])
     }
 
-    /// Connects to the address for which the socket was made. The caller is isolated to the loop, and closes the socket
-    /// if this fails. Closing it meanwhile cancels the attempt.
+    /// Connects to the address for which the socket was made. The caller must be isolated to the loop, and must close
+    /// the socket if this fails. Closing the socket during the attempt cancels it.
     ///
     /// - Parameter nanoseconds: timeout of the attempt.
     /// - Throws: errors of connect(2), and ETIMEDOUT and ECANCELED.
@@ -29,22 +29,24 @@ extension StreamSocket {
         if isLocal { tuneForLoopback() } else { tuneForNetwork() }
     }
 
-    /// Settings for a peer on this machine, where nothing can be congested or slow. No effect on Unix sockets.
+    /// Settings for a peer on this machine, where no part of the way can be congested or slow. They have no effect on
+    /// Unix sockets.
     ///
     /// Congestion control that paces packets (BBR) costs a timer for each segment: a sixth of the CPU time of a large
-    /// push. Reno has none, and every process may choose it (tcp(7)). Few unsent bytes may wait, because bytes for
-    /// which the receiver has no room leave the cache before they are sent.
+    /// push. Reno does not pace, and every process may choose it (tcp(7)). Only few unsent bytes may wait in the
+    /// kernel, because bytes for which the receiver has no room leave the processor's cache before they are sent.
     private func tuneForLoopback() {
         chooseCongestionControl("reno")
         bound(.little)
     }
 
-    /// Settings for a peer elsewhere. Reno and CUBIC take each loss for a full queue: half a per cent of loss leaves a
-    /// line of 100 Mbit/s and 80 ms nine tenths idle. BBR measures the bandwidth of the line. If the kernel has no BBR,
-    /// or does not permit it (`net.ipv4.tcp_allowed_congestion_control`, tcp(7)), its default stays.
+    /// Settings for a peer on another machine. Reno and CUBIC interpret each loss as a full queue: with a loss of half
+    /// a per cent, a line of 100 Mbit/s and 80 ms is idle for nine tenths of the time. BBR measures the bandwidth of
+    /// the line. If the kernel has no BBR, or does not permit it (`net.ipv4.tcp_allowed_congestion_control`, tcp(7)),
+    /// the kernel's default stays.
     ///
-    /// Unsent bytes are limited: on a slow connection the kernel would accept megabytes that another connection could
-    /// have sent long before.
+    /// Unsent bytes are limited: on a slow connection, the kernel would accept megabytes that another connection could
+    /// have sent much earlier.
     private func tuneForNetwork() {
         chooseCongestionControl(Self.bandwidthMeasuring)
         bound(.far)
@@ -52,7 +54,7 @@ extension StreamSocket {
 
     /// TCP's measurements of the connection.
     ///
-    /// - Returns: nil for a closed or other socket, and with kernels before 4.10.
+    /// - Returns: nil for a socket that is closed or is not a TCP socket, and with kernels before 4.10.
     package var link: LinkReading? {
         var link = clinux_link()
         guard !isClosed, clinux_read_link(number, &link) == 0 else { return nil }
@@ -74,7 +76,7 @@ extension StreamSocket {
         return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
     }
 
-    /// Limits the unsent bytes that wait in the kernel.
+    /// Limits how many unsent bytes wait in the kernel.
     package func bound(_ unsent: Unsent) {
         guard !isClosed else { return }
         var bytes = unsent.rawValue
@@ -87,10 +89,10 @@ extension StreamSocket {
 
     /// Limits for unsent bytes in the kernel.
     package enum Unsent: Int32, Sendable {
-        /// For a peer on this machine, where fewer are as good and four times as many are worse, and for a slow
-        /// connection.
+        /// For a peer on this machine, where a lower limit is as good and a limit four times as high is worse, and for
+        /// a slow connection.
         case little = 65536
-        /// For a peer elsewhere: enough until this process runs again.
+        /// For a peer on another machine: enough bytes until this process runs again.
         case far = 262144
     }
 
@@ -103,7 +105,8 @@ extension StreamSocket {
         }
         defer { loop.cancel(timer) }
         while true {
-            // The signal may remember an event from before the attempt: only a peer or an error ends the wait.
+            // The signal may have fired before the attempt, so the wait ends only when the socket has a peer or an
+            // error.
             await writable.wait()
             if isClosed { throw SystemError(errno: ECANCELED, call: "connect") }
             if let error = pendingError() { throw error }
@@ -112,11 +115,11 @@ extension StreamSocket {
         }
     }
 
-    /// - Returns: true if the connection was made at once.
+    /// - Returns: true if the connection was established at once.
     private func start(_ address: SocketAddress) throws(SystemError) -> Bool {
         let code = address.withPointer { Glibc.connect(number, $0, $1) }
         guard code != 0 else { return true }
-        // EINTR means that the attempt continues (connect(2)); EAGAIN that the queue of a Unix socket is full.
+        // EINTR means that the attempt continues (connect(2)). EAGAIN means that the queue of a Unix socket is full.
         guard errno == EINPROGRESS || errno == EINTR else { throw SystemError(errno: errno, call: "connect") }
         return false
     }

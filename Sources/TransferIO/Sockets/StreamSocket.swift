@@ -3,10 +3,10 @@ import Glibc
 package import TransferSystem
 
 /// A connected stream socket on a loop. It never blocks: reading and writing report when they would have to wait, and
-/// two signals fire when a retry may succeed.
+/// two signals fire when the call may succeed.
 ///
-/// Edge-triggered: the signal fires only after a call that would have to wait, so callers continue until then. Used
-/// only on its loop.
+/// Events are edge-triggered: the signal fires only after a call that would have had to wait, so callers must repeat
+/// the call until it reports that. Used only on its loop.
 package final class StreamSocket: ReadinessHandler {
     /// The result of one attempt to read.
     package enum Received: Equatable, Sendable {
@@ -19,19 +19,19 @@ package final class StreamSocket: ReadinessHandler {
     package let readable: Signal
     package let writable: Signal
 
-    /// Tells whether the peer has ended its direction.
+    /// Shows whether the peer has ended its direction.
     package let peerEnd: PeerEnd
 
     let loop: EventLoop
     let number: Int32
     private var registration: Registration?
-    /// TLS between this socket and its user; nil without TLS.
+    /// TLS between this socket and the code that uses it; nil without TLS.
     var layer: TLSLayer?
-    /// Events that the kernel reports. Output is watched only after the first write that would block: receivers seldom
-    /// need it.
+    /// Events that the kernel reports. Output is watched only after the first write that would block, because receivers
+    /// seldom need it.
     private var interest: Interest
     package private(set) var isReadingPaused = false
-    /// Whether sending ends once all ciphertext of the layer is sent.
+    /// Whether the sending direction has to be ended once all ciphertext of the layer is sent.
     private var endsSending = false
 
     /// Takes ownership of a non-blocking socket and watches it.
@@ -70,7 +70,7 @@ package final class StreamSocket: ReadinessHandler {
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Received {
         guard registration != nil else { return .end }
         if let layer {
-            // Received bytes may permit the layer to send again.
+            // After receiving, the layer may be able to send again.
             defer { if layer.sendingAwaitsInput { writable.fire() } }
             return try layer.receive(into: buffer)
         }
@@ -87,7 +87,7 @@ package final class StreamSocket: ReadinessHandler {
         return try streaming { () throws(SystemError) in try sendBare(bytes) }
     }
 
-    /// Receives and drops bytes as they are on the wire.
+    /// Receives bytes as they are on the wire, and drops them.
     package func discard(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Received {
         guard registration != nil else { return .end }
         return try received { () throws(SystemError) in try receiveBare(into: buffer) }
@@ -101,8 +101,8 @@ package final class StreamSocket: ReadinessHandler {
         if !isPaused, let layer, layer.mayReceive { readable.fire() }
     }
 
-    /// Watches input unless reading is stopped; but a TLS layer that cannot send before it has received needs it
-    /// always.
+    /// Watches input unless reading is stopped. If a TLS layer cannot send before it has received, input is watched in
+    /// any case.
     private func watchInput() {
         let isWanted = !isReadingPaused || layer?.sendingAwaitsInput == true
         watch(isWanted ? interest.union(.input) : interest.subtracting(.input))
@@ -114,7 +114,7 @@ package final class StreamSocket: ReadinessHandler {
         loop.watch(number, registration, for: wanted)
     }
 
-    /// Called after the layer has sent, or tried to.
+    /// Called after the layer has sent, or has tried to send.
     private func goOn(_ layer: TLSLayer) {
         if isReadingPaused { watchInput() } else if layer.mayReceive { readable.fire() }
     }
@@ -155,16 +155,16 @@ package final class StreamSocket: ReadinessHandler {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Sends small writes at once instead of waiting for a full segment (tcp(7)), since all writers here write whole
-    /// messages. No effect on Unix sockets.
+    /// Makes the kernel send small writes at once instead of waiting for a full segment (tcp(7)), because all code here
+    /// writes whole messages. Has no effect on Unix sockets.
     package func disableDelay() {
         guard registration != nil else { return }
         var on: Int32 = 1
         setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Bytes given to the kernel that the peer's system has not acknowledged; a Unix socket reports more than was sent.
-    /// Nil if it is unknown, as for a closed or encrypted socket.
+    /// Bytes given to the kernel that the peer's system has not acknowledged. A Unix socket reports more bytes than
+    /// were sent. Nil if the number is unknown, as for a closed or encrypted socket.
     package var unacknowledged: Int? {
         guard registration != nil, layer == nil else { return nil }
         var count: Int32 = 0
@@ -172,15 +172,16 @@ package final class StreamSocket: ReadinessHandler {
         return Int(count)
     }
 
-    /// Nanoseconds since data last arrived from the peer, even if it is unread: the peer was alive then. Nil if it is
-    /// unknown, as for a Unix socket.
+    /// Nanoseconds since data last arrived from the peer, even if it is not read yet: the peer was alive at that time.
+    /// Nil if this is unknown, as for a Unix socket.
     package var timeSinceData: Int64? {
         var milliseconds: UInt32 = 0
         guard registration != nil, clinux_since_data(number, &milliseconds) == 0 else { return nil }
         return Int64(milliseconds) * 1_000_000
     }
 
-    /// The error since the last call (SO_ERROR of socket(7)); for a connection attempt, its failure.
+    /// The error that occurred since the last call (SO_ERROR of socket(7)), such as the failure of a connection
+    /// attempt.
     package func pendingError() -> SystemError? {
         guard registration != nil else { return nil }
         var code: Int32 = 0
@@ -189,7 +190,8 @@ package final class StreamSocket: ReadinessHandler {
         return code == 0 ? nil : SystemError(errno: code, call: "connect")
     }
 
-    /// Closes the socket; later calls report the end. Both signals fire, so that no task waits for ever.
+    /// Closes the socket. Later calls report the end of the connection. Both signals fire, so that no task waits for
+    /// ever.
     package func close() {
         guard let registration else { return }
         layer?.close()
@@ -209,7 +211,8 @@ package final class StreamSocket: ReadinessHandler {
         if !readiness.isDisjoint(with: [.writable, .failed]) { flushed() }
     }
 
-    /// Sends waiting ciphertext, even if the user has no more to send. If that fails, the next `send` throws.
+    /// Sends waiting ciphertext, even if the code that uses the socket has no more to send. If this fails, the next
+    /// `send` throws.
     private func flushed() {
         if let layer {
             try? layer.flush()

@@ -1,13 +1,13 @@
 internal import COpenSSL
 
-/// A P-256 key and its certificate, for clients without Ed25519: browsers, Schannel, older Java. It is self-signed,
-/// because such clients could not verify a signature of the identity. An extension contains that signature, so that
-/// other clients can see to which identity it belongs.
+/// A P-256 key and its certificate, for clients that do not support Ed25519: browsers, Schannel, older Java. The
+/// certificate is self-signed, because such clients could not verify a signature of the server's identity. An extension
+/// contains that signature, so that other clients can see to which identity the certificate belongs.
 package struct BrowserCertificate: Equatable, Sendable {
     /// Key and certificate in PEM, for storage.
     package let pem: [UInt8]
 
-    /// SHA-256 of the certificate in DER, which browsers display as fingerprint.
+    /// SHA-256 of the certificate in DER, which browsers show as the certificate's fingerprint.
     package let fingerprint: [UInt8]
 
     /// The identity to which a certificate belongs.
@@ -15,7 +15,7 @@ package struct BrowserCertificate: Equatable, Sendable {
         /// Public Ed25519 key, 32 bytes.
         let key: [UInt8]
         let sign: @Sendable ([UInt8]) -> [UInt8]
-        /// Takes a signature and the signed bytes.
+        /// Verifies a signature of the owner: takes the signature and the signed bytes.
         let verifies: @Sendable ([UInt8], [UInt8]) -> Bool
 
         package init(
@@ -29,28 +29,28 @@ package struct BrowserCertificate: Equatable, Sendable {
     /// Validity in seconds: Apple's systems accept at most 825 days.
     package static let lifetime: Int64 = 800 * 86_400
 
-    /// Seconds before its end from which on it is replaced.
+    /// Seconds before the certificate expires from which on it is replaced.
     package static let renewal: Int64 = 30 * 86_400
 
-    /// Seconds by which clocks of clients may be slow.
+    /// Seconds by which the clocks of clients may be slow.
     static let leeway: Int64 = 86_400
 
     /// Most names in one certificate.
     package static let mostNames = 64
 
-    /// The prefix of what the identity signs; the key in DER follows.
+    /// The prefix of the bytes that the identity signs. The public key in DER follows.
     static let statement = Array("transfer browser certificate 1\0".utf8)
 
-    /// Identifier of the extension: one that anyone may make, from a random UUID in pieces of at most 24 bits, as
-    /// Microsoft's documentation of Active Directory describes. GnuTLS rejects certificates with a UUID in one piece
-    /// (2.25), because it limits the numbers to 64 bits.
+    /// Identifier of the extension, in an arc in which anyone may make identifiers from a random UUID, split into
+    /// numbers of at most 24 bits as Microsoft's documentation of Active Directory describes. GnuTLS rejects
+    /// certificates with an unsplit UUID (2.25), because it limits the numbers to 64 bits.
     static let extensionName = "1.2.840.113556.1.8000.2554.36735.54979.32249.24062.35149.12536280.11077137"
 
     /// Makes a certificate for a server.
     ///
     /// - Parameters:
-    ///   - names: host names and addresses of the server; invalid ones are left out.
-    ///   - earlier: certificate whose key is reused.
+    ///   - names: host names and addresses of the server. Invalid names are left out.
+    ///   - earlier: the certificate whose key is used again.
     ///   - now: seconds since 1970.
     package init(
         for names: [String], of owner: Owner, keyOf earlier: BrowserCertificate?, at now: Int64
@@ -82,7 +82,8 @@ package struct BrowserCertificate: Equatable, Sendable {
         return pair
     }
 
-    /// Whether it can be used: it has all these names, its owner has signed it, and it remains valid for a while.
+    /// Whether the certificate can be used: it has all these names, its owner has signed it, and it remains valid for
+    /// some time.
     package func fits(_ names: [String], of owner: Owner, at now: Int64) -> Bool {
         guard let pair = try? handles() else { return false }
         return pair.isValid(at: now, andFor: Self.renewal) && pair.isSigned(by: owner)
@@ -96,8 +97,8 @@ package struct BrowserCertificate: Equatable, Sendable {
 
     static func isAddress(_ text: String) -> Bool { IPAddress(text) != nil }
 
-    /// Whether the text is a DNS name (RFC 1123, section 2.1), or one with the underscores that some networks use.
-    /// OpenSSL would interpret other characters.
+    /// Whether the text is a DNS name (RFC 1123, section 2.1), or a name with the underscores that some networks use.
+    /// OpenSSL would give other characters a special meaning.
     private static func isName(_ text: String) -> Bool {
         (1...253).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -4,7 +4,7 @@ extension CertifiedKey {
     /// Makes another certificate for the key.
     ///
     /// - Parameter names: valid host names and addresses.
-    /// - Returns: false if it could not be made; the present certificate stays then.
+    /// - Returns: false if the certificate could not be made. The present certificate then stays.
     func certify(names: [String], _ owner: BrowserCertificate.Owner, at now: Int64) -> Bool {
         guard let made = X509_new() else { return false }
         let isMade = describe(made, at: now) && extend(made, names, owner) && X509_sign(made, key, EVP_sha256()) > 0
@@ -19,7 +19,8 @@ extension CertifiedKey {
     private func describe(_ made: OpaquePointer, at now: Int64) -> Bool {
         let name = X509_get_subject_name(made)
         let start = now - BrowserCertificate.leeway
-        // Browsers refuse two certificates of one issuer with one number (RFC 5280, section 4.1.2.2).
+        // Serial numbers are random: browsers refuse two certificates of one issuer with the same number (RFC 5280,
+        // section 4.1.2.2).
         return X509_set_version(made, Int(X509_VERSION_3)) == 1
             && ASN1_INTEGER_set_uint64(X509_get_serialNumber(made), .random(in: 1...UInt64(Int64.max))) == 1
             && ASN1_TIME_set(X509_getm_notBefore(made), time_t(start)) != nil

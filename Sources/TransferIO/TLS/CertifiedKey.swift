@@ -77,7 +77,7 @@ final class CertifiedKey {
         certificate = made
     }
 
-    // MARK: Looking at it
+    // MARK: Properties
 
     func isValid(at now: Int64, andFor seconds: Int64) -> Bool {
         var (now, end) = (time_t(now), time_t(now + seconds))
@@ -94,7 +94,7 @@ final class CertifiedKey {
             || X509_check_host(certificate, name, name.utf8.count, 0, nil) == 1
     }
 
-    /// Content of the extension in a certificate; nil without one.
+    /// Content of the extension in a certificate; nil if it has no extension.
     static func binding(in certificate: OpaquePointer) -> [UInt8]? {
         guard let kind = OBJ_txt2obj(BrowserCertificate.extensionName, 1) else { return nil }
         defer { ASN1_OBJECT_free(kind) }
@@ -118,7 +118,7 @@ final class CertifiedKey {
     /// Bytes of an Ed25519 signature.
     static let signatureSize = 64
 
-    /// Content of the extension: an OCTET STRING of 96 bytes, the identity's key and its signature.
+    /// Content of the extension: an OCTET STRING of 96 bytes with the identity's key and its signature.
     ///
     /// - Returns: everything before the signature.
     static func binding(_ key: [UInt8]) -> [UInt8] {

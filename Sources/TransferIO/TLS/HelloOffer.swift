@@ -14,8 +14,8 @@ struct HelloOffer {
     /// Whether the client can verify Ed25519 signatures. Browsers cannot.
     let knowsEd25519: Bool
 
-    /// Reads the contents of both extensions; empty if missing. A malformed one is read as far as possible, because
-    /// OpenSSL refuses such a hello.
+    /// Reads the contents of both extensions, which are empty if an extension is missing. A malformed extension is read
+    /// as far as possible, because OpenSSL refuses such a hello.
     init(protocols: [UInt8], algorithms: [UInt8]) {
         var names: [[UInt8]] = []
         var rest = protocols.dropFirst(2)
@@ -28,7 +28,7 @@ struct HelloOffer {
         knowsEd25519 = stride(from: 0, to: pairs.count, by: 2).contains { pairs[$0...].starts(with: Self.ed25519) }
     }
 
-    /// - Parameter session: valid only in the callback for client hellos.
+    /// - Parameter session: OpenSSL's session; valid only in the callback for client hellos.
     init(_ session: OpaquePointer) {
         self.init(
             protocols: Self.content(of: Self.kinds.protocols, session),

@@ -1,8 +1,8 @@
-/// Names of protocols above TLS, in the order of the server's preference, as in ALPN (RFC 7301, section 3.1): the
-/// length of the list in two bytes, then each name after its length.
+/// Names of protocols above TLS, in the order of the server's preference, encoded as in ALPN (RFC 7301, section 3.1):
+/// two bytes with the length of the list, then each name after a byte with its length.
 ///
-/// Never changed after initialisation. OpenSSL reads it as long as there are connections, so it lives as long as its
-/// `TLSContext`.
+/// The memory is never changed after initialisation. OpenSSL reads it as long as there are connections, so it lives as
+/// long as its `TLSContext`.
 final class ProtocolNames {
     private let bytes: UnsafeMutableBufferPointer<UInt8>
 

@@ -10,7 +10,7 @@ extension StreamSocket {
     package func beginTLS(
         _ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil
     ) throws(StreamError) {
-        // Trap: each of the two callers starts TLS once, before it sends anything.
+        // Trap: each of the two callers starts TLS once, before any bytes are sent.
         precondition(layer == nil, "TLS was begun twice")
         let session: TLSSession
         do throws(TLSFault) {
@@ -27,7 +27,7 @@ extension StreamSocket {
 
     /// Continues the handshake as far as possible.
     ///
-    /// - Returns: whether it is done. If not, call again after `readable` has fired.
+    /// - Returns: whether the handshake is done. If not, the caller calls again after `readable` has fired.
     package func handshake() throws(StreamError) -> Bool {
         guard !isClosed, let layer else { throw .system(SystemError(errno: ECANCELED, call: "handshake")) }
         return try layer.handshake()
@@ -58,7 +58,7 @@ extension StreamSocket {
 
     /// Properties of a TLS connection, once its handshake is done.
     package struct Security: Equatable, Sendable {
-        /// The key in the peer's certificate, if it has shown one.
+        /// The key in the peer's certificate; nil if the peer has shown none.
         package let peerKey: TLSKey?
 
         /// Whether the session was resumed.
@@ -77,10 +77,10 @@ extension StreamSocket {
     /// Whether the TLS handshake is done.
     package var isSecure: Bool { layer?.isEstablished ?? false }
 
-    /// As `TLSSession.peerIdentity`; nil without TLS or before the handshake is done.
+    /// See `TLSSession.peerIdentity`; nil without TLS or before the handshake is done.
     package var peerIdentity: TLSKey? { isSecure ? layer?.session.peerIdentity : nil }
 
-    /// As `TLSSession.channelBinding`; nil without TLS or before the handshake is done.
+    /// See `TLSSession.channelBinding`; nil without TLS or before the handshake is done.
     package var channelBinding: [UInt8]? { isSecure ? layer?.session.channelBinding : nil }
 
     /// Properties of TLS; nil without TLS or before the handshake is done.

@@ -2,11 +2,11 @@ internal import COpenSSL
 import Glibc
 package import TransferSystem
 
-/// TLS settings shared by the connections of one side: the profile, the identity, and on a client the latest session
-/// ticket. The first one in a process takes some milliseconds.
+/// TLS settings shared by the connections of one side: the profile, the identity and, on a client, the latest session
+/// ticket. Making the first context in a process takes some milliseconds.
 ///
-/// `@unchecked Sendable`: OpenSSL locks what connections on several threads share (openssl-threads(7)); the context is
-/// not changed after initialisation, and the ticket is locked.
+/// `@unchecked Sendable`: OpenSSL locks data that connections on several threads share (openssl-threads(7)). The
+/// context is not changed after initialisation, and the ticket is locked.
 package final class TLSContext: @unchecked Sendable {
     /// The side of a connection.
     enum Side {
@@ -24,19 +24,20 @@ package final class TLSContext: @unchecked Sendable {
     private let ticket = Locked<TLSTicket?>(nil)
     private let isTrustLoaded = Locked(false)
 
-    /// The public key that this side shows; nil for a client without one.
+    /// The public key that this side shows; nil for a client that shows none.
     package private(set) var key: TLSKey?
 
-    /// Makes the server's context. It requests a certificate from clients but does not demand one, and accepts any with
-    /// an Ed25519 key; callers decide to whom the key belongs.
+    /// Makes the server's context. The server requests a certificate from clients but does not demand one, and accepts
+    /// any certificate with an Ed25519 key. Callers decide to whom the key belongs.
     ///
     /// - Parameters:
     ///   - protocols: registered names of protocols above TLS; the first one that a client offers is chosen.
-    ///   - webProtocols: the protocols among these that browsers use. A client that offers only these and doesn't know
+    ///   - webProtocols: those of the protocols that browsers use. A client that offers only these and doesn't support
     ///     Ed25519 is not asked for a certificate.
-    ///   - browser: shown to clients that offer only web protocols, and to those without Ed25519.
-    ///   - usesWideAES: false in tests.
-    ///   - recordsPerKey: fewer only in tests.
+    ///   - browser: the certificate that is shown to clients that offer only web protocols, and to clients that do not
+    ///     support Ed25519.
+    ///   - usesWideAES: false only in tests.
+    ///   - recordsPerKey: a smaller number only in tests.
     /// - Throws: `TLSError` for unusable files.
     package static func server(
         _ identity: TLSIdentity, protocols: [String], webProtocols: [String] = [], browser: BrowserCertificate? = nil,
@@ -57,9 +58,9 @@ package final class TLSContext: @unchecked Sendable {
     /// Makes the client's context.
     ///
     /// - Parameters:
-    ///   - identity: shown to servers that request a certificate; nil to show none.
-    ///   - protocols: offered to servers, by their registered names.
-    ///   - recordsPerKey: fewer only in tests.
+    ///   - identity: the identity that is shown to servers that request a certificate; nil to show none.
+    ///   - protocols: registered names of the protocols that are offered to servers.
+    ///   - recordsPerKey: a smaller number only in tests.
     /// - Throws: `TLSError` for unusable files.
     package static func client(
         _ identity: TLSIdentity? = nil, protocols: [String], recordsPerKey: Int = recordsPerKey
@@ -77,7 +78,7 @@ package final class TLSContext: @unchecked Sendable {
         _ side: Side, _ protocols: ProtocolNames, _ web: Web, usesWideAES: Bool, recordsPerKey: Int
     ) throws(TLSError) {
         let method = side == .server ? TLS_server_method() : TLS_client_method()
-        // Preferred, not required, because the provider has only one cipher.
+        // The provider is preferred and not required, because it has only one cipher.
         guard let raw = SSL_CTX_new_ex(nil, usesWideAES ? "?provider=ipsec-mb" : nil, method) else {
             throw TLSError("TLS cannot be used: \(TLSFault.taken().reason).")
         }
@@ -96,10 +97,11 @@ package final class TLSContext: @unchecked Sendable {
     /// Whether AES-GCM uses the library for processors with wide AES instructions.
     package static var hasWideAES: Bool { wideAESRefusal == nil }
 
-    /// The reason why the library is not used; the first call in the process loads it and compares it with OpenSSL.
+    /// The reason why the library is not used; nil if it is used. The first call in the process loads the library and
+    /// compares it with OpenSSL.
     package static let wideAESRefusal: LibraryRefusal? = {
-        // OpenSSL's configuration files must not weaken the profile, and its exit handlers must not free what other
-        // threads use. If this fails, so does everything that follows.
+        // OpenSSL's configuration files must not weaken the profile, and its exit handlers must not free data that
+        // other threads use. If this call fails, all later ones fail too.
         OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG) | UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         return WideAES.refusal
     }()
@@ -112,7 +114,8 @@ package final class TLSContext: @unchecked Sendable {
         key = SSL_CTX_get0_certificate(raw).flatMap { TLSKey(certificate: $0) }
     }
 
-    /// Whether the certificate is valid for a name or an address; of two certificates, that for browsers.
+    /// Whether the certificate is valid for a name or an address. If there are two certificates, the one for browsers
+    /// is examined.
     package func covers(_ name: String) -> Bool {
         SSL_CTX_get0_certificate(raw).map { CertifiedKey.covers($0, name) } ?? false
     }
@@ -133,7 +136,7 @@ package final class TLSContext: @unchecked Sendable {
     }
 }
 
-/// The server's use of client hellos.
+/// How the server treats client hellos.
 extension TLSContext {
     /// Protocols and certificate for browsers.
     struct Web: Sendable {
@@ -147,8 +150,8 @@ extension TLSContext {
         let hasCertificate: Bool
     }
 
-    /// Clients of other protocols get the certificate of the identity if they know Ed25519, and clients of the web the
-    /// other one, which has names.
+    /// Signature algorithms in order of preference. Clients of other protocols get the certificate of the identity if
+    /// they support Ed25519. Clients of the web get the other certificate, which has names.
     private static let algorithms = (usual: "ed25519:ECDSA+SHA256", web: "ECDSA+SHA256:ed25519")
 
     /// - Returns: false if OpenSSL lacks a feature.
@@ -165,7 +168,7 @@ extension TLSContext {
 
     private func regard(_ offer: HelloOffer, of session: OpaquePointer) -> Bool {
         guard offer.offers(anyOf: web.protocols), !offer.offers(anyOf: web.others) else { return true }
-        // A browser that gets a certificate request shows it to its user, and has no Ed25519 key.
+        // A browser would ask its user for a certificate, and has no Ed25519 key.
         if !offer.knowsEd25519 { SSL_set_verify(session, SSL_VERIFY_NONE, nil) }
         return !web.hasCertificate || copenssl_prefer_algorithms(session, Self.algorithms.web) == 1
     }
@@ -187,8 +190,8 @@ extension TLSContext {
         }
     }
 
-    /// Makes a certificate that contains nothing but the key, because clients that know the key ignore the rest. It
-    /// never expires; dates before 2050 use the shorter of two forms (RFC 5280, section 4.1.2.5).
+    /// Makes a certificate that contains only the key, because clients that know the key ignore the rest. It never
+    /// expires. Dates before 2050 are encoded in the shorter of two forms (RFC 5280, section 4.1.2.5).
     private static func certificate(signedBy pair: OpaquePointer) -> OpaquePointer? {
         guard let certificate = X509_new() else { return nil }
         let name = X509_get_subject_name(certificate)
@@ -260,8 +263,8 @@ extension TLSContext {
 
     private static let groups = "X25519:P-256:P-384"
 
-    /// Most bytes of the peer's certificates: chains have some thousand, and memory is allocated before the peer is
-    /// authenticated.
+    /// Most bytes of the peer's certificates: a chain has some thousand bytes, and the memory is allocated before the
+    /// peer is authenticated.
     private static let longestCertificates = 32 << 10
 
     /// Seconds for which a session can be resumed.
@@ -283,8 +286,8 @@ extension TLSContext {
         switch side {
         case .server:
             if !protocols.list.isEmpty { copenssl_choose_protocols(raw, protocols.withLength) }
-            // Tickets contain all state, so that the server stores nothing. One for each connection is enough: clients
-            // use the latest one for all new connections.
+            // A ticket contains the whole state of a session, so the server stores none. One ticket for each connection
+            // is enough, because clients use the latest one for all new connections.
             copenssl_set_session_cache(raw, Int(SSL_SESS_CACHE_OFF))
             let scope = Array("transfer".utf8)
             return SSL_CTX_set_num_tickets(raw, 1) == 1
@@ -306,7 +309,7 @@ extension TLSContext {
             }, nil)
     }
 
-    /// Lets each connection's judge examine the server's certificate before anything else is sent.
+    /// Lets each connection's judge examine the server's certificate before the client sends anything else.
     func judgeServers() {
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
         SSL_CTX_set_cert_verify_callback(
@@ -317,7 +320,7 @@ extension TLSContext {
             }, nil)
     }
 
-    /// Keeps tickets. They arrive after the handshake, so only from trusted servers.
+    /// Keeps tickets. They arrive after the handshake, so they are only from trusted servers.
     func keepTickets() {
         copenssl_set_session_cache(raw, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
         SSL_CTX_sess_set_new_cb(raw) { session, ticket in
@@ -330,7 +333,8 @@ extension TLSContext {
 }
 
 extension TLSContext {
-    /// Files in which distributions keep trusted certificates. OpenSSL looks only in the places that were compiled in.
+    /// Files in which distributions keep trusted certificates. OpenSSL itself looks only in the places that were
+    /// compiled into it.
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
@@ -359,8 +363,8 @@ extension TLSContext {
         }
     }
 
-    /// Loads the trusted certificates only when they are needed: reading a file with all of them takes longer than the
-    /// handshake.
+    /// Loads the trusted certificates only when they are needed, because reading a file with all of them takes longer
+    /// than the handshake.
     private func loadTrust(_ store: OpaquePointer?) {
         guard let store, mustLoadTrust() else { return }
         X509_STORE_set_default_paths(store)

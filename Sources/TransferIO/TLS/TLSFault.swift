@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// The reason why TLS ended a connection, or never started.
 package enum TLSFault: Error, Equatable, Sendable {
-    /// The peer doesn't use TLS; with its first bytes, at least one.
+    /// The peer doesn't use TLS. The value has its first bytes, at least one.
     case notTLS(opening: [UInt8])
 
     /// This side's judge did not trust the peer's certificate.
@@ -11,10 +11,10 @@ package enum TLSFault: Error, Equatable, Sendable {
     /// The peer ended the connection with an alert.
     case alert(String)
 
-    /// Received bytes broke the protocol or were changed on the network; OpenSSL's description.
+    /// Received bytes violated the protocol or were changed on the network. The value is OpenSSL's description.
     case broken(String)
 
-    /// A description to be used after a colon.
+    /// A description that follows a colon.
     package var reason: String {
         switch self {
         case .notTLS: "the other side doesn't speak TLS"

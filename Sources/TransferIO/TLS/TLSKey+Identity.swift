@@ -1,8 +1,8 @@
 internal import COpenSSL
 
 extension TLSKey {
-    /// Takes the identity to which a certificate for browsers is bound. This verifies its signature: the owner of the
-    /// certificate's key has it from the identity.
+    /// Takes the identity to which a certificate for browsers is bound. This verifies the identity's signature: only
+    /// the identity can have bound the certificate's key.
     ///
     /// - Returns: nil for any other certificate.
     init?(identityOf certificate: OpaquePointer) {

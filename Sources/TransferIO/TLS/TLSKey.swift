@@ -5,7 +5,7 @@ package struct TLSKey: Hashable, Sendable {
     /// Bytes of an Ed25519 key (RFC 8032).
     static let ed25519Size = 32
 
-    /// The 32 bytes of an Ed25519 key; for any other key its SubjectPublicKeyInfo in DER (RFC 5280).
+    /// For an Ed25519 key, its 32 bytes; for any other key, its SubjectPublicKeyInfo in DER (RFC 5280).
     package let bytes: [UInt8]
 
     package let isEd25519: Bool

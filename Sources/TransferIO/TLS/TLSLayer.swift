@@ -1,12 +1,13 @@
 import Glibc
 package import TransferSystem
 
-/// TLS between a socket and its user: it takes and returns plaintext like a bare socket, and moves ciphertext with as
-/// few system calls. Ciphertext that the kernel doesn't accept at once waits here until it does. Loop only.
+/// TLS between a socket and the code that uses it. It takes and returns plaintext like a bare socket, and needs no more
+/// system calls for the ciphertext. Ciphertext that the kernel doesn't accept at once waits here until the kernel does.
+/// Loop only.
 package final class TLSLayer {
     /// One attempt to receive or send; nil if it would block.
     package struct Wire {
-        // Named, because the compiler overlooks that errors of closures use an import.
+        // The error type has a name because the compiler overlooks that errors of closures use an import.
         package typealias Failure = SystemError
 
         let receive: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int?
@@ -20,18 +21,18 @@ package final class TLSLayer {
         }
     }
 
-    /// Most bytes that are reported of a peer without TLS, enough to recognise its protocol.
+    /// Most bytes of a peer without TLS that are reported, enough to recognise its protocol.
     private static let openingSize = 64
 
-    /// Fewest bytes requested from the kernel at once, however little room the user has.
+    /// Fewest bytes that are requested from the kernel at once, however little room for plaintext there is.
     private static let leastReceived = 4 << 10
 
     let session: TLSSession
     private let buffers: CiphertextBuffers
     private let wire: Wire
-    /// Received ciphertext that is not decrypted; present only while the user has no room for its content.
+    /// Received ciphertext that is not decrypted yet. The buffer is held only while there is no room for the plaintext.
     private var incoming: UnsafeMutableRawBufferPointer?
-    /// Ciphertext that is not sent: the buffer and the range in it.
+    /// Ciphertext that is not sent yet: the buffer, and the range in it.
     private var outgoing: UnsafeMutableRawBufferPointer?
     private var unsent = 0..<0
     private var hasReceived = false
@@ -42,14 +43,14 @@ package final class TLSLayer {
 
     package private(set) var isEstablished = false
 
-    /// Whether sending must wait for input: the peer has sent an incomplete TLS message.
+    /// Whether sending must wait for input, because the peer has sent an incomplete TLS message.
     package private(set) var sendingAwaitsInput = false
 
-    /// Whether receiving must wait until ciphertext is sent: the peer has requested answers of TLS and does not read
-    /// them.
+    /// Whether receiving must wait until ciphertext is sent, because the peer has requested answers of TLS and does not
+    /// read them.
     private var receivingAwaitsRoom = false
 
-    /// Whether input was received in order to send.
+    /// Whether sending has received input, which `receive` can return.
     private var hasReceivedToSend = false
 
     package init(_ session: TLSSession, _ buffers: CiphertextBuffers, _ wire: Wire) {
@@ -66,8 +67,8 @@ package final class TLSLayer {
     /// Whether ciphertext waits to be sent.
     package var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Whether receiving may continue without an event of the kernel: there is room again, or sending has received
-    /// input.
+    /// Whether receiving may continue without an event of the kernel, because there is room again, or because sending
+    /// has received input.
     package var mayReceive: Bool { receivingAwaitsRoom ? !hasUnsent : hasReceivedToSend }
 }
 
@@ -76,7 +77,7 @@ package final class TLSLayer {
 extension TLSLayer {
     /// Continues the handshake as far as possible.
     ///
-    /// - Returns: whether it is done; otherwise more input is needed.
+    /// - Returns: whether the handshake is done. If not, more input is needed.
     package func handshake() throws(StreamError) -> Bool {
         while !isEstablished {
             let step = try encrypting { () throws(TLSFault) in try session.handshake() }
@@ -123,7 +124,8 @@ extension TLSLayer {
     private func receiveStep(into target: UnsafeMutableRawBufferPointer, _ count: inout Int) throws(StreamError) -> Bool
     {
         let step = try encrypting { () throws(TLSFault) in try session.read(into: target, &count) }
-        // For example an answer to a key update. If it cannot be sent, the received bytes are still valid.
+        // The session may have written ciphertext, for example an answer to a key update. If it cannot be sent, the
+        // received bytes are still valid.
         if hasUnsent, step != .needsRoom { try? flush() }
         // Received bytes are returned before more are read.
         guard count == 0 else { return true }
@@ -140,7 +142,7 @@ extension TLSLayer {
         }
     }
 
-    /// Receives about as much ciphertext as there is room for plaintext, so that almost none waits here.
+    /// Receives about as much ciphertext as there is room for plaintext, so that almost no ciphertext waits here.
     ///
     /// - Returns: false if there is no input now.
     private func fill(room: Int) throws(StreamError) -> Bool {
@@ -159,8 +161,8 @@ extension TLSLayer {
         return true
     }
 
-    /// The first record is a handshake (22), or an alert (21) of a peer that refuses one (RFC 8446, section 5.1).
-    /// OpenSSL would report a wrong version number instead.
+    /// Checks that the first record is a handshake (22), or an alert (21) of a peer that refuses a handshake (RFC 8446,
+    /// section 5.1). Without this check, OpenSSL would report a wrong version number.
     private func checkFirst(_ byte: UInt8, of received: Slice<UnsafeMutableRawBufferPointer>) throws(StreamError) {
         hasReceived = true
         guard byte == 22 || byte == 21 else {
@@ -168,7 +170,7 @@ extension TLSLayer {
         }
     }
 
-    /// Frees memory here and in OpenSSL, so that an idle connection has none; nor has one that is no longer read.
+    /// Frees memory here and in OpenSSL, so that a connection that is idle, or is no longer read, holds none.
     private func letGoOfInput() {
         if hasEnded { session.setInput(UnsafeRawBufferPointer(start: nil, count: 0)) }
         guard session.unread == 0 else { return }
@@ -182,7 +184,7 @@ extension TLSLayer {
 // MARK: Sending
 
 extension TLSLayer {
-    /// - Returns: the number of bytes that were taken and will be sent; nil while earlier ones wait.
+    /// - Returns: the number of bytes that were taken and will be sent; nil if earlier bytes still wait.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
         if let failure { throw failure }
         guard isEstablished else { throw .tls(.broken("the handshake is not done")) }
@@ -196,11 +198,11 @@ extension TLSLayer {
         return piece.count
     }
 
-    /// - Returns: false if the peer must first send more, or read what waits.
+    /// - Returns: false if the peer must first send more bytes, or read the bytes that wait for it.
     private func encrypt(_ piece: UnsafeRawBufferPointer) throws(StreamError) -> Bool {
         sendingAwaitsInput = false
         while try encrypting({ () throws(TLSFault) in try session.write(piece) }) == .needsInput {
-            // Each attempt may write, and needs all room.
+            // The next attempt may write ciphertext, and needs the whole buffer.
             try flush()
             guard !hasUnsent else { return false }
             guard !hasEnded else { throw .truncated }
@@ -235,8 +237,8 @@ extension TLSLayer {
         took(0)
     }
 
-    /// Runs a step of the session that may write ciphertext. What a failing step writes is sent too, because it may be
-    /// the alert that tells the peer the reason.
+    /// Runs a step of the session that may write ciphertext. The ciphertext of a failing step is sent too, because it
+    /// may be the alert that gives the peer the reason.
     private func encrypting<Value>(_ body: () throws(TLSFault) -> Value) throws(StreamError) -> Value {
         let buffer = outgoing ?? buffers.take()
         outgoing = buffer

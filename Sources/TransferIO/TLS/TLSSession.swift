@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-/// One TLS session without its connection: ciphertext is exchanged in memory of the caller, and nothing waits. Used
-/// only on its connection's loop.
+/// One TLS session, without its connection: ciphertext is exchanged through memory of the caller, and no call waits.
+/// Used only on the connection's loop.
 package final class TLSSession {
     /// The result of one call.
     package enum Step: Equatable {
@@ -19,19 +19,19 @@ package final class TLSSession {
     private let wire: UnsafeMutablePointer<copenssl_wire>
     private let judgement: TLSJudge?
     private var wasRefused = false
-    /// Records so far under the present keys of each direction.
+    /// Records so far under the present key of each direction.
     private var writtenRecords = 0
     private var readRecords = 0
 
     /// OpenSSL's methods for all sessions, never freed.
     ///
-    /// Not changed after initialisation.
+    /// It is not changed after initialisation.
     private nonisolated(unsafe) static let method = copenssl_wire_method()
 
     /// - Parameters:
     ///   - name: on a client, the server's name or numeric address.
     ///   - judge: on a client, decides whether the server can be trusted.
-    /// - Throws: if there is no memory, or the name is invalid.
+    /// - Throws: an error if there is no memory, or the name is invalid.
     package init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws(TLSFault) {
         guard let raw = SSL_new(context.raw) else { throw .taken() }
         self.context = context
@@ -42,14 +42,14 @@ package final class TLSSession {
         guard SSL_set_ex_data(raw, 0, Unmanaged.passUnretained(self).toOpaque()) == 1, let method = Self.method,
             let bio = copenssl_wire_bio(method, wire)
         else { throw .taken() }
-        // One reference is enough for both directions (SSL_set_bio(3)).
+        // One reference to the BIO is enough for both directions (SSL_set_bio(3)).
         SSL_set_bio(raw, bio, bio)
         switch context.side {
         case .server: SSL_set_accept_state(raw)
         case .client:
             SSL_set_connect_state(raw)
             if let name { try expect(name) }
-            // Without a ticket the handshake is a full one.
+            // Without a ticket, the handshake is a full one.
             if let ticket = context.latestTicket { SSL_set_session(raw, ticket.raw) }
         }
     }
@@ -59,15 +59,15 @@ package final class TLSSession {
         wire.deallocate()
     }
 
-    /// Sends the wanted name, because a server may have many certificates, unless it is an address (RFC 6066, section
-    /// 3).
+    /// Sends the requested name, unless it is an address (RFC 6066, section 3), because a server may have many
+    /// certificates.
     private func expect(_ name: String) throws(TLSFault) {
         // OpenSSL would end the name at the zero byte.
         guard !name.utf8.contains(0) else { throw .broken("the server's name has a zero byte") }
         let parameters = SSL_get0_param(raw)
         guard X509_VERIFY_PARAM_set1_ip_asc(parameters, name) != 1 else { return }
         ERR_clear_error()
-        // Without this any name would be accepted.
+        // Without this, a certificate with any name would be accepted.
         guard copenssl_set_server_name(raw, name) == 1, SSL_set1_host(raw, name) == 1 else { throw .taken() }
     }
 
@@ -79,7 +79,7 @@ package final class TLSSession {
         wire.pointee.input_count = bytes.count
     }
 
-    /// Bytes of input that are not consumed yet.
+    /// Bytes of the input that are not consumed yet.
     package var unread: Int { wire.pointee.input_count }
 
     /// Sets the memory for ciphertext, which the caller owns.
@@ -105,7 +105,7 @@ package final class TLSSession {
     /// - Returns: `done` if `target` is full.
     package func read(into target: UnsafeMutableRawBufferPointer, _ count: inout Int) throws(TLSFault) -> Step {
         while count < target.count {
-            // A peer that follows the same profile has renewed its keys long before.
+            // A peer that follows the same profile has renewed its keys long before this.
             if readRecords / 2 >= context.recordsPerKey { renewKeys(ofBoth: true) }
             // Trap: SSL_read_ex(3) returns no more bytes than there was room for.
             let rest = UnsafeMutableRawBufferPointer(rebasing: target[count...])
@@ -120,7 +120,8 @@ package final class TLSSession {
 
     /// Encrypts `bytes`, at least one, into records of 16 KiB. There must be room for all of them.
     ///
-    /// - Returns: `done` if all is written; `needsInput` if nothing is, because the peer must first complete a message.
+    /// - Returns: `done` if all is written; `needsInput` if no bytes are written, because the peer must first complete
+    ///   a message.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(TLSFault) -> Step {
         if writtenRecords >= context.recordsPerKey { renewKeys(ofBoth: false) }
         var count = 0
@@ -135,12 +136,12 @@ package final class TLSSession {
         }
     }
 
-    /// Announces new keys with the next record. While a message has been received only in part, OpenSSL cannot; the
-    /// next record tries again.
+    /// Announces new keys with the next record. OpenSSL cannot do this while a message has been received only in part;
+    /// it is then tried again at the next record.
     ///
     /// - Parameter ofBoth: whether to ask the peer for new keys too.
     private func renewKeys(ofBoth: Bool) {
-        // After the closing alert nothing more is sent.
+        // After the closing alert, nothing may be sent.
         guard SSL_get_shutdown(raw) & SSL_SENT_SHUTDOWN == 0 else { return }
         guard SSL_key_update(raw, ofBoth ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED) == 1 else {
             return ERR_clear_error()
@@ -149,7 +150,7 @@ package final class TLSSession {
         if ofBoth { readRecords = 0 }
     }
 
-    /// Frees the memory of records unless one is half received or sent; the next one allocates it again.
+    /// Frees the memory for records unless a record is half received or sent. The next record allocates it again.
     package func freeBuffers() {
         _ = SSL_free_buffers(raw)
     }
@@ -163,7 +164,8 @@ package final class TLSSession {
     }
 
     private func step(_ call: () -> Int32) throws(TLSFault) -> Step {
-        // SSL_get_error(3) needs an empty queue. It almost always is, and checking is cheaper than clearing.
+        // SSL_get_error(3) needs an empty error queue. The queue is almost always empty, and checking that is cheaper
+        // than clearing it.
         if ERR_peek_error() != 0 { ERR_clear_error() }
         let status = call()
         guard status != 1 else { return .done }
@@ -182,12 +184,12 @@ package final class TLSSession {
 
     // MARK: Facts
 
-    /// The key in the peer's certificate, once the handshake is done; nil if it has shown none.
+    /// The key in the peer's certificate, once the handshake is done; nil if the peer has shown none.
     package var peerKey: TLSKey? {
         SSL_get0_peer_certificate(raw).flatMap { TLSKey(certificate: $0) }
     }
 
-    /// The identity to which the peer's certificate is bound, or else the certificate's key.
+    /// The identity to which the peer's certificate is bound. If it is bound to none, this is the certificate's key.
     package var peerIdentity: TLSKey? {
         SSL_get0_peer_certificate(raw).flatMap { TLSKey(identityOf: $0) ?? TLSKey(certificate: $0) }
     }
@@ -196,7 +198,7 @@ package final class TLSSession {
     /// done.
     package var channelBinding: [UInt8]? {
         guard SSL_is_init_finished(raw) == 1 else { return nil }
-        // RFC 9266, section 4: this label, an empty context, 32 bytes.
+        // The label of RFC 9266, section 4, which also demands an empty context and 32 bytes.
         let label = "EXPORTER-Channel-Binding"
         var binding = [UInt8](repeating: 0, count: 32)
         let status = SSL_export_keying_material(raw, &binding, binding.count, label, label.utf8.count, nil, 0, 1)
@@ -210,7 +212,7 @@ package final class TLSSession {
     /// Whether the session was resumed.
     package var isResumed: Bool { SSL_session_reused(raw) == 1 }
 
-    /// The protocol agreed on above TLS (RFC 7301); nil if the client offers none.
+    /// The protocol above TLS that both sides agreed on (RFC 7301); nil if the client offers none.
     package var protocolName: String? {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
@@ -225,7 +227,7 @@ package final class TLSSession {
 
     // MARK: Callbacks
 
-    /// The session of OpenSSL's handle. OpenSSL calls back only inside a call that the session makes.
+    /// The session to which OpenSSL's handle belongs. OpenSSL calls back only during a call that the session makes.
     static func of(_ raw: OpaquePointer?) -> TLSSession? {
         raw.flatMap { SSL_get_ex_data($0, 0) }.map { Unmanaged<TLSSession>.fromOpaque($0).takeUnretainedValue() }
     }

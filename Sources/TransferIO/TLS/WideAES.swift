@@ -4,13 +4,13 @@
 #endif
 internal import TransferSystem
 
-/// AES-GCM of a library for processors with wide AES instructions: it encrypts some 20 GB/s, OpenSSL before 3.1 some 5
-/// GB/s. OpenSSL uses it only if it has passed a test in this process.
+/// AES-GCM from a library for processors with wide AES instructions. It encrypts some 20 GB/s, OpenSSL before 3.1 some
+/// 5 GB/s. OpenSSL uses it only after it has passed a test in this process.
 package enum WideAES {
     /// File name of the library.
     package static let fileName = "libIPSec_MB.so.1"
 
-    /// The reason why it is not used; the library is loaded when TLS is first used.
+    /// The reason why the library is not used; nil if it is used. The library is loaded when TLS is first used.
     static let refusal: LibraryRefusal? = load()
 
     #if arch(x86_64)
@@ -34,7 +34,7 @@ package enum WideAES {
             return library
         }
 
-        /// Compares the library with OpenSSL. A faulty one may crash the process, so this happens before there are
+        /// Compares the library with OpenSSL. A faulty library may crash the process, so this happens before there are
         /// connections.
         ///
         /// - Parameter counts: sizes of content to try, in bytes.
@@ -60,7 +60,7 @@ package enum WideAES {
             [0, 1, 2, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 127, 128, 129]
             + [255, 256, 257, 511, 512, 513, 767, 768, 769, 1023, 1025, 1537, 2047, 2049, 4095, 4096, 4097]
 
-        /// Sizes of associated data: a record's header, none, another one, and the maximum.
+        /// Sizes of associated data: that of a record's header, none, another size, and the maximum.
         private static let associatedCounts = [5, 0, 13, 64]
 
         private static func answers(_ library: cipsecmb_library, _ method: OpaquePointer, _ count: Int) -> Bool {
@@ -73,7 +73,7 @@ package enum WideAES {
                 state ^= state << 17
                 return UInt8(truncatingIfNeeded: state >> 32)
             }
-            // A nonce of ones, because the counter behind it must not carry into it.
+            // Some nonces consist of ones, because the counter behind them must not carry into them.
             let nonce = count % 3 == 1 ? [UInt8](repeating: 0xFF, count: 12) : Array(drawn[16..<28])
             return withUnsafeTemporaryAllocation(byteCount: 4 * (count + 64), alignment: 64) { memory in
                 drawn.withUnsafeBufferPointer { drawn in
