@@ -13,7 +13,7 @@ struct Registration {
 }
 
 /// Finds the handler for an event. A slot's generation changes when the slot is freed. So an event that was taken from
-/// the kernel before a descriptor was closed never reaches the next user of its number or slot.
+/// the kernel before a descriptor was closed never reaches the next user of the descriptor's number or slot.
 struct RegistrationTable {
     private struct Slot {
         var generation: UInt32 = 0
