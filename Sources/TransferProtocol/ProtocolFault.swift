@@ -2,17 +2,17 @@ package import TransferModel
 
 /// A violation of the protocol by the peer. The connection ends with it.
 package struct ProtocolFault: Error, Equatable, Sendable {
-    /// The broken rule; sent to the peer before the connection closes.
+    /// The code for the violated rule. It is sent to the peer before the connection closes.
     package let code: ResultCode
 
     /// A sentence for users, sent with the code.
     package let message: String
 
-    /// The peer's first bytes if they are no frame of this protocol, at most `openingSize`; otherwise empty. Never
-    /// sent.
+    /// The peer's first bytes, at most `openingSize`, if they are not a frame of this protocol; otherwise empty. They
+    /// are never sent.
     package let opening: [UInt8]
 
-    /// Bytes of `opening` at most, enough to tell which program is at the other end.
+    /// Most bytes of `opening`, enough to recognise the program at the other end.
     package static let openingSize = 64
 
     package init(_ code: ResultCode, _ message: String, opening: [UInt8] = []) {

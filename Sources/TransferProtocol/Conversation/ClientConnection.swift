@@ -19,7 +19,7 @@ package struct ClientConnection: Sendable {
     }
 
     private var state = State.greeting
-    /// Uploads without a result, and resumes and lookups without an answer.
+    /// Uploads that have no result yet, and resumes and lookups that have no answer yet.
     private var begun: Set<UploadID> = []
     /// Resumes without an answer, each with the lowest block that its next `have` may name.
     private var asked: [UploadID: UInt64] = [:]
@@ -27,7 +27,7 @@ package struct ClientConnection: Sendable {
     private var accepted: Set<UploadID> = []
     /// IDs of lookups that have no answer yet.
     private var lookedUp: Set<UploadID> = []
-    /// Acknowledgements whose receipts have not arrived; their uploads still count against `allowance`.
+    /// Number of acknowledgements whose receipts have not arrived. Their uploads still count against `allowance`.
     private var owed = 0
     private let wantsReceipts: Bool
     /// Encodings, besides `stored`, that the server may use for content.
@@ -39,10 +39,10 @@ package struct ClientConnection: Sendable {
     /// Whether the handshake is complete: `welcome` has arrived.
     package private(set) var isWelcomed = false
 
-    /// Most uploads without a result: the baseline until `welcome` says otherwise.
+    /// Most uploads without a result: the baseline limit until `welcome` states another one.
     package private(set) var unacknowledgedLimit = Limits.unacknowledgedUploads
 
-    /// - Parameter features: those that `hello` declares.
+    /// - Parameter features: the features that `hello` declares.
     package init(features: Features = []) {
         wantsReceipts = features.contains(.receipts)
         encodings = features.encodings
@@ -57,15 +57,15 @@ package struct ClientConnection: Sendable {
         case found(Have)
         case progress(UploadID, bytes: UInt64)
         case finished(UploadResult)
-        /// As `finished`, but the receipt is still to come. Receipts arrive in the order of the results.
+        /// The upload has its result, but not yet its receipt. Receipts arrive in the order of the results.
         case acknowledged(UploadResult)
-        /// Receipts of the oldest acknowledgements that have none.
+        /// Receipts of the oldest acknowledgements that have no receipt yet.
         case receipts(SignedBatch)
-        /// The server has acknowledged a looked-up upload already; this is its result.
+        /// The server has already acknowledged an upload that was looked up; this is its result.
         case known(UploadResult)
-        /// Looked-up uploads that have no acknowledgement and must be sent.
+        /// Uploads that were looked up, have no acknowledgement and must be sent.
         case unknown([UploadID])
-        /// A piece of the answer to the oldest open request, a list.
+        /// A part of a list that answers the oldest open request.
         case entries(Entries)
         case persons(Persons)
         case deliveries(Deliveries)
@@ -74,20 +74,20 @@ package struct ClientConnection: Sendable {
         /// The content of this file follows.
         case file(FetchedFile)
         case block(BlockDigest)
-        /// All content has arrived; the fetch is answered.
+        /// All content has arrived, which completes the answer to the fetch.
         case fetched(End)
-        /// The oldest open request is answered.
+        /// The answer to the oldest open request is complete.
         case outcome(Outcome)
         /// A message to send to the server.
         case reply(Message)
         /// The server takes no more uploads on this connection.
         case leaving(Goodbye)
-        /// The server ends the connection and says why.
+        /// The server ends the connection; the result says why.
         case refused(UploadResult)
         case nothing
 
         /// Whether the message answers something that the client has sent. Messages that a server could repeat for ever
-        /// without ending anything do not count: pings, news, progress and empty lists.
+        /// without completing an answer do not count: pings, announcements of mail, progress and empty lists.
         package var isAnswer: Bool {
             switch self {
             case .accepted, .found, .finished, .acknowledged, .receipts, .known, .unknown, .file, .fetched,
@@ -109,7 +109,7 @@ package struct ClientConnection: Sendable {
         }
     }
 
-    /// Number of looked-up uploads without an answer.
+    /// Number of IDs that were looked up and have no answer yet.
     package var lookups: Int { lookedUp.count }
 
     /// Whether all uploads have results and receipts, and all requests answers.
@@ -139,8 +139,8 @@ package struct ClientConnection: Sendable {
         try answers.receiveData(bytes)
     }
 
-    /// Records a `begin` that is being sent. The server refuses an ID that is still without a result, so this side does
-    /// not check for duplicates.
+    /// Records a `begin` that is being sent. The server refuses an ID that has no result yet, so this side does not
+    /// check for duplicates.
     package mutating func began(_ id: UploadID) {
         begun.insert(id)
     }
@@ -178,7 +178,7 @@ package struct ClientConnection: Sendable {
         }
     }
 
-    /// Refuses limits of zero: a client that obeyed them would wait for ever, or send empty frames or pings without
+    /// Refuses limits of zero: a client that respected them would wait for ever, or send empty frames or pings without
     /// end.
     private mutating func open(_ welcome: Welcome) throws(ProtocolFault) -> Action {
         guard welcome.dataBody > 0, welcome.unacknowledgedUploads > 0, welcome.heartbeat > 0, welcome.silence > 0 else {
@@ -231,7 +231,7 @@ package struct ClientConnection: Sendable {
             asked[have.id] = end
             return .found(have)
         case .received(let received):
-            // The server may have sent the result first.
+            // The server may have sent the upload's result before this message.
             return begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
         case .entries, .file, .block, .end, .outcome, .persons, .deliveries: return try answer(message)
         case .arrived(let number):
@@ -258,8 +258,8 @@ package struct ClientConnection: Sendable {
         }
     }
 
-    /// The result of a resumed or looked-up upload carries its receipt; that of a new upload may get it later, in
-    /// `receipts`.
+    /// The result of a resumed or looked-up upload contains its receipt. The receipt of a new upload may arrive later,
+    /// in `receipts`.
     private mutating func finish(_ result: UploadResult) -> Action {
         guard wantsReceipts, result.isAcknowledgement, result.receipt == nil else { return .finished(result) }
         owed += 1

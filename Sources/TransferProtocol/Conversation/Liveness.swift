@@ -1,11 +1,11 @@
 package import TransferModel
 
-/// Decides when to send a ping and when to disconnect a peer, from the times of what was sent and received. Both sides
-/// use it; the time is an argument of every call.
+/// Decides when to send a ping and when to disconnect a peer, from the times at which bytes were sent and received.
+/// Both sides use it; the time is an argument of every call.
 package struct Liveness: Sendable {
     /// The timeouts of one side of a connection.
     package struct Timeouts: Equatable, Sendable {
-        /// From the beginning of the connection to the end of the handshake.
+        /// The time from the beginning of the connection to the end of the handshake.
         package var handshake = Interval.seconds(10)
         /// A side that has sent no bytes for this long sends a ping.
         package var heartbeat = Interval.seconds(5)
@@ -17,7 +17,7 @@ package struct Liveness: Sendable {
         package var idle = Interval.seconds(600)
         /// A connection without requests for this long is kept with little memory, if its wire permits that.
         package var rest = Interval.seconds(2)
-        /// Bytes per second below which an upload of known size is ended; 0 for no minimum.
+        /// Fewest bytes per second of an upload of known size; a slower one is ended. 0 for no minimum.
         package var minimumRate: UInt64 = 0
 
         package init() {}
@@ -30,7 +30,7 @@ package struct Liveness: Sendable {
     package enum Expiry: Equatable, Sendable {
         case nothing
         case sendPing
-        /// Disconnect the peer; the fault has the reason.
+        /// Disconnect the peer, for the reason in the fault.
         case giveUp(ProtocolFault)
     }
 
@@ -41,9 +41,10 @@ package struct Liveness: Sendable {
     private var lastReceived: MonotonicTime
     private var lastSent: MonotonicTime
     private var lastActive: MonotonicTime
-    /// Time since which this side does not read; nil while it reads.
+    /// Time at which this side stopped reading; nil while it reads.
     private var pausedSince: MonotonicTime?
-    /// Time since which an answer is owed, or at which its last part arrived; nil if none is owed.
+    /// Time since which the peer owes an answer, or at which the last part of the answer arrived; nil if the peer owes
+    /// no answer.
     private var owesSince: MonotonicTime?
     private var rate: (since: MonotonicTime, bytes: UInt64)?
 
@@ -67,17 +68,17 @@ package struct Liveness: Sendable {
         rate?.bytes &+= UInt64(bytes)
     }
 
-    /// Adds bytes to the measured rate for content that took fewer bytes on the wire.
+    /// Adds to the measured rate what content has in addition to its bytes on the wire.
     package mutating func receivedWorth(_ bytes: Int) {
         rate?.bytes &+= UInt64(max(0, bytes))
     }
 
-    /// Records that the kernel has taken bytes.
+    /// Records that the kernel has taken bytes to send.
     package mutating func sent(now: MonotonicTime) {
         lastSent = now
     }
 
-    /// Records that an upload made progress or ended: the connection is in use.
+    /// Records that an upload made progress or ended, so that the connection is in use.
     package mutating func active(now: MonotonicTime) {
         lastActive = now
     }
@@ -88,7 +89,8 @@ package struct Liveness: Sendable {
         owesSince = isExpected ? now : nil
     }
 
-    /// Restarts the timeout of the answer: a part of it arrived, or more content was sent that it will be about.
+    /// Restarts the timeout of the answer, because a part of the answer arrived, or because more content was sent that
+    /// the answer will be about.
     package mutating func answered(now: MonotonicTime) {
         if owesSince != nil { owesSince = now }
     }
@@ -101,9 +103,9 @@ package struct Liveness: Sendable {
 
     private var isReadingPaused: Bool { pausedSince != nil }
 
-    /// Sets whether this side has stopped reading. Meanwhile no timeout of silence, answer or rate runs. The answer's
-    /// timeout goes on afterwards instead of starting again: otherwise a peer could postpone it by sending much else,
-    /// which makes this side pause.
+    /// Sets whether this side has stopped reading. Meanwhile the timeouts of silence, answer and rate do not run. The
+    /// timeout of the answer continues afterwards and does not start again: otherwise a peer could postpone it by
+    /// sending many other bytes, which makes this side pause.
     package mutating func pauseReading(_ isPaused: Bool, now: MonotonicTime) {
         guard isPaused != isReadingPaused else { return }
         if let pausedSince, let owed = owesSince { owesSince = owed + (now - max(owed, pausedSince)) }

@@ -23,7 +23,7 @@ package struct ServerConnection: Sendable {
     }
 
     private var state = State.awaitingHello
-    /// Uploads, resumes and lookups without a result.
+    /// Uploads, resumes and lookups that have no result yet.
     private var unacknowledged: Set<UploadID> = []
     private let unacknowledgedLimit: Int
     /// Requests that have no answer yet.
@@ -49,7 +49,7 @@ package struct ServerConnection: Sendable {
         case request(Request)
         /// End the request with this ID if it is not yet answered.
         case cancel(UInt32)
-        /// A message to send to the client.
+        /// The client sends no more frames. Close the connection once everything is answered.
         case reply(Message)
         /// The client sends no more; close once everything is answered.
         case close
@@ -117,7 +117,7 @@ package struct ServerConnection: Sendable {
         case (.mail(let mail), .idle): return try admit(.mail(mail))
         case (.settle(let settle), .idle): return try admit(.settle(settle))
         case (.introduce(let introduce), .idle): return try admit(.introduce(introduce))
-        // The answer may already be on its way.
+        // The request's answer may already be on its way.
         case (.cancel(let id), .idle): return requests.contains(id) ? .cancel(id) : .nothing
         case (.block(let block), .receiving): return .block(block)
         case (.end(let end), .receiving):
@@ -152,7 +152,8 @@ package struct ServerConnection: Sendable {
     /// Records that a request has its complete answer.
     package mutating func answered(_ id: UInt32) { requests.answered(id) }
 
-    /// Refuses an ID that has no result yet: the client could not tell which of the two uploads the result is about.
+    /// Refuses an ID that has no result yet, because the client could not tell to which of the two uploads a result
+    /// belongs.
     private mutating func admit(_ id: UploadID) throws(ProtocolFault) {
         guard unacknowledged.count < unacknowledgedLimit else {
             throw ProtocolFault(

@@ -8,13 +8,13 @@ package struct DiscoveryAnswer: Hashable, Sendable {
     /// Bytes of a key's digest (SHA-256).
     private static let digestSize = 32
 
-    /// Flag of a server that uses TLS: the digest is present.
+    /// Flag of a server that uses TLS; the digest is then present.
     private static let encryptedFlag: UInt8 = 1
 
-    /// Bytes between the header and the ports: instance, flags, digest, number of ports, length of the name.
+    /// Bytes between the header and the ports: instance, flags, digest, number of ports, and length of the name.
     private static let fixedSize = 8 + 1 + digestSize + 1 + 1
 
-    /// Bytes of the longest answer; less than a probe has.
+    /// Bytes of the longest answer, which are fewer than those of a probe.
     package static let longest = DiscoveryDatagram.headerSize + fixedSize + 2 * mostPorts + DiscoveryName.longest
 
     /// The nonce of the probe that this answers.
@@ -26,7 +26,7 @@ package struct DiscoveryAnswer: Hashable, Sendable {
     /// The SHA-256 digest of the server's TLS key, 32 bytes; nil without TLS.
     package let keyDigest: [UInt8]?
 
-    /// Ports of the server, at the address that sent the answer: 1 to 8, and never port 0.
+    /// Ports of the server at the address from which the answer came: 1 to 8 ports, and never port 0.
     package let ports: [UInt16]
 
     package let name: DiscoveryName
@@ -75,7 +75,7 @@ package struct DiscoveryAnswer: Hashable, Sendable {
         }
     }
 
-    /// The whole datagram, header included.
+    /// The whole datagram, including the header.
     package var bytes: [UInt8] {
         var bytes = DiscoveryDatagram.header(.answer, nonce)
         bytes.append(bigEndian: instance)

@@ -2,15 +2,15 @@ import TransferModel
 
 /// A datagram on the discovery port, decoded. No I/O.
 ///
-/// Datagrams of discovery begin with eight bytes that no text begins with, a version and a kind; numbers are in network
-/// byte order. docs/reference/discovery.md has the tables. Any other datagram belongs to another protocol.
+/// Datagrams of discovery begin with eight bytes with which no text begins, a version and a kind. Numbers are in
+/// network byte order. docs/reference/discovery.md has the tables. Any other datagram belongs to another protocol.
 package enum DiscoveryDatagram: Equatable, Sendable {
     case probe(DiscoveryNonce)
     case answer(DiscoveryAnswer)
     /// A datagram that does not belong to discovery.
     case other
 
-    /// The first bytes of every datagram: one that UTF-8 never has, then `XFRFIND`.
+    /// The first bytes of every datagram: a byte that does not occur in UTF-8, then `XFRFIND`.
     package static let magic: [UInt8] = [0xF5] + Array("XFRFIND".utf8)
 
     /// Version of the format, the only one so far.
@@ -25,14 +25,14 @@ package enum DiscoveryDatagram: Equatable, Sendable {
     /// Bytes of the header: magic, version, kind and nonce.
     static let headerSize = magic.count + 2 + DiscoveryNonce.size
 
-    /// Bytes of a probe: more than the longest answer, so that a forged probe cannot make a server send its victim more
-    /// than the forger has sent.
+    /// Bytes of a probe. They are more than those of the longest answer, so that a forger who sends a probe in a
+    /// victim's name cannot make a server send the victim more bytes than the forger has sent.
     package static let probeSize = 192
 
-    /// Decodes a datagram, and allocates nothing before its size is checked.
+    /// Decodes a datagram. Allocates no memory before the size is checked.
     ///
-    /// - Throws: `DiscoveryFault` for a datagram that has the magic but is malformed. Callers must not treat it as
-    ///   another protocol's.
+    /// - Throws: `DiscoveryFault` for a datagram that has the magic but is malformed. Callers must not pass such a
+    ///   datagram to another protocol.
     package static func decode(_ bytes: ArraySlice<UInt8>) throws(DiscoveryFault) -> DiscoveryDatagram {
         guard bytes.starts(with: magic) else { return .other }
         guard bytes.count >= headerSize else { throw .wrongSize(bytes.count) }

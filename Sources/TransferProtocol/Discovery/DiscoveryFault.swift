@@ -4,13 +4,13 @@ package enum DiscoveryFault: Error, Equatable, Sendable {
     case unknownVersion(UInt8)
     /// The kind is neither probe nor answer.
     case unknownKind(UInt8)
-    /// The size does not match the kind; with the size.
+    /// The size, which is the value, does not match the kind.
     case wrongSize(Int)
     /// Bytes that must be zero are not.
     case strayBytes
     /// Flags without a meaning in this version.
     case unknownFlags(UInt8)
-    /// No port, more than 8 ports, or port 0.
+    /// The datagram has no port, more than 8 ports, or port 0.
     case badPorts
     /// A name that `DiscoveryName` refuses.
     case badName

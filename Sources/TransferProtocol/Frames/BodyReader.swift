@@ -6,7 +6,7 @@ package struct BodyReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    /// Whether a check was read; it matched.
+    /// Whether a check was read, and matched.
     private(set) var hasCheck = false
 
     package init(_ bytes: UnsafeRawBufferPointer) {
@@ -22,7 +22,7 @@ package struct BodyReader {
         UploadID(high: try integer(UInt64.self), low: try integer(UInt64.self))
     }
 
-    /// Returns the next `count` bytes, valid as long as the body.
+    /// Returns the next `count` bytes, which are valid as long as the body.
     package mutating func bytes(_ count: Int) throws(ProtocolFault) -> UnsafeRawBufferPointer {
         let start = try advance(count)
         return UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
@@ -34,7 +34,7 @@ package struct BodyReader {
         return Array(bytes[start..<start + count])
     }
 
-    /// Reads two bytes of length and then so many bytes.
+    /// Reads a length of two bytes and then that many bytes.
     package mutating func sizedArray() throws(ProtocolFault) -> [UInt8] {
         try array(Int(try integer(UInt16.self)))
     }
@@ -47,8 +47,8 @@ package struct BodyReader {
         return Digest(algorithm, try array(algorithm.function.size))
     }
 
-    /// Reads the optional fields at the end of a message. Unknown ones are skipped unless their tag is critical. A
-    /// check is compared.
+    /// Reads the optional fields at the end of a message. Unknown fields are skipped unless their tag is critical, and
+    /// a check is compared.
     ///
     /// - Throws: `damagedFrame` if the check doesn't match; `malformedFrame`.
     mutating func fields(known: [FieldTag]) throws(ProtocolFault) -> MessageFields {
@@ -70,7 +70,7 @@ package struct BodyReader {
         return fields
     }
 
-    /// Reads the check after its tag and compares it. It allocates no array, because every small upload has two checks.
+    /// Reads the value of the check and compares it. No array is allocated, because every small upload has two checks.
     ///
     /// - Parameter count: bytes of the body before the check, which it covers.
     private mutating func compareCheck(of count: Int) throws(ProtocolFault) {

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Tag of an optional field at the end of a message: one byte of tag, two of length, the value. A receiver skips
-/// unknown tags, except those from 128 on, without which it would misunderstand the message.
+/// Tag of an optional field at the end of a message. A field has one byte of tag, two of length, and the value. A
+/// receiver skips unknown tags, except those from 128 on, without which it would misunderstand the message.
 struct FieldTag: RawRepresentable, Hashable {
     let rawValue: UInt8
 
@@ -23,8 +23,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let clientName = FieldTag(rawValue: 14)
     /// In `welcome`: seconds for which the server keeps unfinished uploads, 4 bytes.
     static let keeps = FieldTag(rawValue: 9)
-    /// At the end of checked messages: the check of everything before it in the body, 4 bytes. No change of one bit
-    /// turns another known tag into this number.
+    /// At the end of checked messages: the check of all earlier bytes of the body, 4 bytes. No change of one bit turns
+    /// another known tag into this number.
     static let check = FieldTag(rawValue: 117)
     /// In `welcome`: the public key of the server's receipts, 32 bytes.
     static let serverKey = FieldTag(rawValue: 7)

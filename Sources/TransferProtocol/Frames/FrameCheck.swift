@@ -1,7 +1,7 @@
 import TransferModel
 
-/// The check of a message body: CRC-32C (Castagnoli; RFC 3720, appendix B.4). Content has its digest, but without this
-/// a damaged bit would change a path or an acknowledgement unnoticed, because TCP's own checksum misses some errors.
+/// The check of a message body: CRC-32C (Castagnoli; RFC 3720, appendix B.4). Content has a digest, but without this
+/// check a damaged bit could change a path or an acknowledgement unnoticed, because TCP's checksum misses some errors.
 enum FrameCheck {
     /// Bytes of a check on the wire.
     static let size = 4
@@ -9,11 +9,11 @@ enum FrameCheck {
     /// The polynomial 0x1EDC6F41 with its bits reversed.
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Bytes processed at once. A message with a receipt has 500: one by one, each waiting for the one before, they
-    /// would take longer than the receipt's hashes.
+    /// Bytes that are processed at once. A message with a receipt has 500 bytes. If they were processed one by one,
+    /// each step waiting for the one before it, this would take longer than the receipt's hashes.
     private static let stride = 8
 
-    /// One table for each number from 0 to 7 of bytes that follow a byte: what the byte contributes to the check.
+    /// For each number of following bytes from 0 to 7, a table of what each value of a byte contributes to the check.
     private static let tables: [UInt32] = {
         var tables = (0..<256).map { byte in
             (0..<8).reduce(UInt32(byte)) { word, _ in word >> 1 ^ (word & 1 == 0 ? 0 : polynomial) }
@@ -37,7 +37,7 @@ enum FrameCheck {
         }
     }
 
-    /// The contribution of four bytes that `behind` bytes follow.
+    /// The contribution of four bytes that are followed by `behind` bytes.
     private static func sum(_ tables: UnsafeBufferPointer<UInt32>, _ behind: Int, _ bytes: UInt32) -> UInt32 {
         tables[256 * (behind + 3) + Int(bytes & 0xFF)] ^ tables[256 * (behind + 2) + Int(bytes >> 8 & 0xFF)]
             ^ tables[256 * (behind + 1) + Int(bytes >> 16 & 0xFF)] ^ tables[256 * behind + Int(bytes >> 24)]
@@ -45,7 +45,8 @@ enum FrameCheck {
 }
 
 extension FunctionCode {
-    /// Whether these messages must end with a check: those that contain paths or IDs, and promises about them.
+    /// Whether these messages must end with a check. These are the messages that contain paths or IDs, or promises
+    /// about them.
     package var isChecked: Bool {
         switch self {
         case .begin, .resume, .result, .lookup, .unknown, .receipts, .list, .entries, .fetch, .file, .remove, .outcome,
@@ -69,7 +70,7 @@ extension [UInt8] {
 extension ProtocolFault {
     static let damaged = ProtocolFault(.damagedFrame, "A frame was damaged in transit.")
 
-    /// The fault of a message without its check: lost bytes can make what follows look like other fields of the
-    /// message.
+    /// The fault of a message that lacks its check. Without the check, lost bytes could make the rest look like other
+    /// fields of the message.
     static let unchecked = ProtocolFault(.damagedFrame, "A message has no check, or the check was damaged in transit.")
 }

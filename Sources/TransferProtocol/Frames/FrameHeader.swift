@@ -44,9 +44,9 @@ package enum BodyEncoding: UInt8, Sendable {
     case stored = 0
     /// One zlib stream (RFC 1950).
     case zlib = 1
-    /// One zstd frame (RFC 8878); only for a side whose `Features` permit it.
+    /// One zstd frame (RFC 8878). Used only if the `Features` of the receiving side permit it.
     case zstd = 2
-    /// Only the number of zero bytes, see `Hole`; only for a side whose `Features` permit it.
+    /// Only the number of zero bytes, see `Hole`. Used only if the `Features` of the receiving side permit it.
     case hole = 3
 
     /// Most bytes of a `data` body in this encoding.
@@ -76,7 +76,7 @@ package struct FrameHeader: Equatable, Sendable {
     package static let shortSize = 7
     package static let extendedSize = 15
 
-    /// Value of the short length if the extended one follows.
+    /// Value of the short length if the extended length follows.
     package static let extendedMarker = UInt16.max
 
     package let function: FunctionCode
@@ -114,7 +114,8 @@ package struct FrameHeader: Equatable, Sendable {
     ///
     /// - Returns: nil if the header is not complete.
     /// - Throws: `unsupportedVersion`, `unsupportedFunction`, `malformedFrame` or `frameTooLarge`. Another version is
-    ///   refused after two bytes, because its headers may be shorter; everything else once the header is complete.
+    ///   refused after its two bytes, because its headers may be shorter. Everything else is refused once the header is
+    ///   complete.
     package static func decode(_ bytes: RawSpan) throws(ProtocolFault) -> FrameHeader? {
         guard bytes.byteCount >= 2 else { return nil }
         let version = bytes.bigEndian(at: 0, as: UInt16.self)

@@ -1,8 +1,9 @@
-/// Turns a byte stream into messages and pieces of `data` bodies, wherever the stream is cut.
+/// Turns a byte stream into messages and pieces of `data` bodies. The result does not depend on where the stream is
+/// cut.
 ///
 /// A message is returned only when it is complete. Until then the parser consumes no bytes of it, and the caller passes
-/// the same bytes again with more behind them. `data` bodies are returned in pieces as they arrive, so that a receiver
-/// never holds a whole one; only that of a hole, four bytes, is returned whole.
+/// the same bytes again, followed by more. `data` bodies are returned in pieces as they arrive, so that a receiver
+/// never holds a whole body. Only the body of a hole, four bytes, is returned whole.
 ///
 /// ```
 ///   header ──message──► header
@@ -28,7 +29,7 @@ package struct FrameParser: Sendable {
         case data(DataPiece, consumed: Int)
     }
 
-    /// Whether the stream may end here without cutting a frame, if no bytes remain.
+    /// Whether the stream may end here, with no bytes left, without cutting a frame.
     package var isBetweenFrames: Bool {
         if case .header = state { true } else { false }
     }

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Zero bytes of content, such as a hole of a sparse file or a piece of one; their `data` frame contains only their
-/// number.
+/// Zero bytes of content, such as a hole of a sparse file or a part of a hole. Their `data` frame contains only how
+/// many there are.
 package struct Hole: Equatable, Sendable {
     /// Bytes of the body, which is the number of zero bytes.
     package static let bodySize = 4
@@ -25,7 +25,7 @@ package struct Hole: Equatable, Sendable {
         count = Int(number)
     }
 
-    /// Appends the whole frame, header included.
+    /// Appends the whole frame, including the header.
     package func encode(into bytes: inout [UInt8]) {
         FrameHeader(.data, encoding: .hole, bodyLength: Self.bodySize).encode(into: &bytes)
         bytes.append(bigEndian: UInt32(count))

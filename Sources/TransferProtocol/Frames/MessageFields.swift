@@ -1,20 +1,20 @@
 import TransferModel
 
-/// The optional fields of a message. It has one or two, so a search of a list is faster than hashing their tags.
+/// The optional fields of a message. A message has one or two, so searching a list is faster than hashing their tags.
 struct MessageFields {
     private var fields: [(tag: FieldTag, value: [UInt8])] = []
 
     /// The value of a field; nil if the field is absent.
     subscript(tag: FieldTag) -> [UInt8]? { fields.first { $0.tag == tag }?.value }
 
-    /// - Throws: `malformedFrame` if the message has the tag already.
+    /// - Throws: `malformedFrame` if the message already has a field with this tag.
     mutating func add(_ tag: FieldTag, _ value: [UInt8]) throws(ProtocolFault) {
         guard self[tag] == nil else { throw .malformed("The message has field \(tag.rawValue) twice.") }
         fields.append((tag, value))
     }
 
-    /// The text of a field, cut to `Limits.text` and repaired if it is not UTF-8, since only users read it; empty if
-    /// the field is absent.
+    /// The text of a field; empty if the field is absent. It is cut to `Limits.text`, and bytes that are not UTF-8 are
+    /// replaced, because only users read it.
     func text(_ tag: FieldTag) -> String {
         guard let value = self[tag] else { return "" }
         return String(decoding: value.prefix(Limits.text), as: UTF8.self)

@@ -95,7 +95,7 @@ package struct Deliveries: Equatable, Sendable {
     }
 }
 
-/// A delivery and its state, as sender or recipient see it.
+/// Deliveries of a mailbox. Any number of these frames may answer the request; an `outcome` ends the answer.
 package struct ListedDelivery: Equatable, Sendable {
     /// Number of the delivery, larger than those of all earlier deliveries on the server.
     package var number: UInt64
@@ -134,11 +134,11 @@ package struct ListedDelivery: Equatable, Sendable {
     /// The recipient's signed receipt, if the request asks for it.
     package var receipt: [UInt8]?
 
-    /// Whether the sender used a wire without keys, so that the name is unproven; false in the sent box.
+    /// Whether the sender used a protocol without keys, so that the sender's name is unproven; false in the sent box.
     package var isUnproven: Bool
 
-    /// Most bytes of a receipt. The text of one could be longer, with a name of `Limits.path` bytes that are all
-    /// escaped; the server cuts it off where it makes the receipt.
+    /// Most bytes of a receipt. A longer text is possible if a name of `Limits.path` bytes is completely escaped; the
+    /// server then cuts the name where it makes the receipt.
     package static let receiptSize = 8 << 10
 
     package init(
@@ -159,7 +159,7 @@ package struct ListedDelivery: Equatable, Sendable {
         static let permissions = Presence(rawValue: 2)
         static let receipt = Presence(rawValue: 4)
         static let note = Presence(rawValue: 8)
-        /// The value of a property, unlike the others, which announce a field.
+        /// This flag is the value of a property. The other flags say which fields are present.
         static let unproven = Presence(rawValue: 16)
         static let all: Presence = [.modified, .permissions, .receipt, .note, .unproven]
     }

@@ -67,10 +67,11 @@ package struct ListedPerson: Equatable, Sendable {
     /// Whether the person is the client itself.
     package var isClient: Bool
 
-    /// Whether the person used a wire without keys, so that the name is unproven.
+    /// Whether the person used a protocol without keys, so that the name is unproven.
     package var isUnproven: Bool
 
-    /// The person's statement about their key for sealed uploads, signed by them; nil if they have made none.
+    /// The person's statement about their key for sealed uploads, with their signature; nil if they have made no
+    /// statement.
     package var sealingKey: [UInt8]?
 
     /// Most bytes of such a statement.

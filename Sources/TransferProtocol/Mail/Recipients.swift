@@ -2,7 +2,7 @@ import TransferModel
 
 /// Names of an upload's recipients as the client sent them; the server checks whether they are valid.
 package struct Recipients: Equatable, Sendable {
-    /// All names, each preceded by a byte with its length, so that one array holds them.
+    /// All names in one array, each preceded by a byte with its length.
     package let encoded: [UInt8]
 
     /// Most bytes of a name; names in access lists are shorter.
@@ -38,7 +38,7 @@ package struct Recipients: Equatable, Sendable {
         }
     }
 
-    /// The names in order, without duplicates. A name that is not UTF-8 becomes one that no person can have.
+    /// The names in order, without duplicates. A name that is not UTF-8 is replaced by one that no person can have.
     package var names: [String] {
         var (names, seen) = ([String](), Set<[UInt8]>())
         var offset = 0

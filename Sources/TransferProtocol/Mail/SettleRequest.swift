@@ -1,18 +1,18 @@
 package import TransferModel
 
-/// Reports that the client has stored or declined deliveries; applies to all of them or to none.
+/// Reports that the client has stored or declined deliveries. The report is applied to all of them or to none.
 package struct SettleRequest: Equatable, Sendable {
     package enum Verdict: UInt8, Sendable {
-        /// The client has stored them durably.
+        /// The client has stored the deliveries durably.
         case delivered = 1
-        /// The client doesn't want them.
+        /// The client doesn't want the deliveries.
         case declined = 2
     }
 
     package var id: UInt32
     package var verdict: Verdict
 
-    /// Time by the client's clock in milliseconds since 1970; part of what is signed.
+    /// Time by the client's clock in milliseconds since 1970. It is a part of the signed text.
     package var time: Int64
 
     /// IDs in the order in which they are signed; 1 to `mostDeliveries`.

@@ -1,16 +1,16 @@
 package import TransferModel
 
 extension Begin {
-    /// The place of a part in its upload. A part consists of whole blocks, so that their digests are those of the
-    /// upload, or it is a piece of one block.
+    /// The position of a part in its upload. A part consists of whole blocks, so that the blocks have the same digests
+    /// as in the upload, or it is a piece of one block.
     package struct Part: Equatable, Sendable {
-        /// ID of the upload; the part has its own.
+        /// ID of the upload; the part itself has another ID.
         package var upload: UploadID
 
         /// Offset of the part in bytes: a multiple of the block size, or of `Limits.pieceSize` for a piece of a block.
         package var offset: UInt64
 
-        /// Size of the upload in bytes; nil while the source has no known end.
+        /// Size of the upload in bytes; nil while the end of the source is unknown.
         package var total: UInt64?
 
         package init(of upload: UploadID, offset: UInt64, total: UInt64?) {
@@ -79,7 +79,7 @@ extension Begin.Part {
         range.lowerBound.isMultiple(of: unit) && (range.upperBound == total || range.upperBound.isMultiple(of: unit))
     }
 
-    /// Stands for an unknown total; no upload is so long.
+    /// Stands for an unknown total. No upload is that long.
     private static let unknownTotal = UInt64.max
 
     fileprivate var encoded: [UInt8] {

@@ -10,10 +10,10 @@ package struct Begin: Equatable, Sendable {
     /// Whether the client waits for `accept` or a `result` before it sends data.
     package var expectsAccept: Bool
 
-    /// Path of the upload, checked by the server. A bad path fails the upload, not the connection.
+    /// Path of the upload, which the server checks. An invalid path fails the upload, not the connection.
     package var path: String
 
-    /// Size of the content in bytes; nil while the source has no known end.
+    /// Size of the content in bytes; nil while the end of the source is unknown.
     package var size: UInt64?
 
     package var modified: Timestamp?
@@ -24,7 +24,7 @@ package struct Begin: Equatable, Sendable {
     /// The part of the upload that this opens.
     package var scope: Scope
 
-    /// The people who alone get the upload; nil for an upload that is stored under its path.
+    /// The people to whom alone the upload is delivered; nil for an upload that is stored under its path.
     package var recipients: Recipients?
 
     /// The note of a sealed upload, with its name and sender, which only the recipients can read. Together with the
@@ -37,20 +37,20 @@ package struct Begin: Equatable, Sendable {
     /// Owner and extended attributes of the file; nil if they are not preserved.
     package var attributes: ExtraAttributes?
 
-    /// Bytes of the whole upload outside holes, as far as the client can tell; nil for content without holes. More than
-    /// the size counts as the size.
+    /// Bytes of the whole upload that are outside holes, as far as the client can tell; nil for content without holes.
+    /// A number above the size counts as the size.
     package var filled: UInt64?
 
-    /// The version that the upload may overwrite: `FileVersion.none` if no file may exist, nil for any.
+    /// The version that the upload may overwrite: `FileVersion.none` if no file may exist, nil for any version.
     package var version: FileVersion?
 
     /// The part of an upload that a `begin` opens.
     package enum Scope: Equatable, Sendable {
         /// The whole content of the upload.
         case whole
-        /// Some of the blocks, on any connection.
+        /// A part of the upload, which any connection may send.
         case part(Part)
-        /// The end of a multipart upload: makes its parts one file.
+        /// The end of a multipart upload: the server joins the parts to one file.
         case multipart
     }
 
@@ -78,7 +78,7 @@ package struct Begin: Equatable, Sendable {
 }
 
 extension Begin {
-    /// Flags: which optional values are present, and two options.
+    /// Flags that say which optional values are present, and two options.
     private struct Presence: OptionSet {
         let rawValue: UInt8
         static let size = Presence(rawValue: 1)
@@ -109,8 +109,8 @@ extension Begin {
         size = presence.contains(.size) ? try reader.integer(UInt64.self) : nil
         modified = presence.contains(.modified) ? try Timestamp(&reader) : nil
         permissions = presence.contains(.permissions) ? try reader.integer(UInt16.self) : nil
-        // A path that is not UTF-8 must fail the upload, not the connection: it becomes a path that every check
-        // refuses.
+        // A path that is not UTF-8 must fail the upload, not the connection. So it is replaced by a path that every
+        // check refuses.
         path = String(validating: try reader.sizedArray(), as: UTF8.self) ?? Self.undecodablePath
         let fields = try reader.fields(known: Self.tags)
         scope = try Scope(fields, size: size)
@@ -124,7 +124,7 @@ extension Begin {
         }
     }
 
-    /// Static, because it would be an allocation for every small file.
+    /// The list is static, because a new one would be an allocation for every small file.
     private static let tags: [FieldTag] = [.part, .multipart, .recipients, .note, .attributes, .filled, .version]
 
     /// Stands for a path that is not UTF-8. It contains NUL, so that `RelativePath` refuses it.

@@ -1,17 +1,18 @@
 package import TransferModel
 
-/// Digests of blocks that the server already has, computed now. The client compares them and sends the blocks that
-/// differ.
+/// Digests of blocks that the server already has, computed when they are requested. The client compares them with its
+/// own and sends the blocks that differ.
 package struct Have: Equatable, Sendable {
     package var id: UploadID
 
-    /// Index of the first block; the others follow without gaps.
+    /// Index of the first block. The digests that follow are those of the next blocks, without gaps.
     package var first: UInt64
 
     /// Plain digest of each block.
     package var digests: [Digest]
 
-    /// Most blocks in one frame, so that a client can begin to compare while the server still reads; 64 are 256 MiB.
+    /// Most blocks in one frame: 64, which are 256 MiB. A client can begin to compare while the server still reads
+    /// further blocks.
     package static let mostBlocks = 64
 
     package init(id: UploadID, first: UInt64, digests: [Digest]) {

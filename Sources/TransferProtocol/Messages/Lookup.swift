@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// Asks which uploads are acknowledged, before any content is sent: a client that pushes the same files again need not
-/// send content that the server still holds unchanged.
+/// Asks which uploads are acknowledged, before any content is sent. A client that pushes the same files again need not
+/// send content that the server still has unchanged.
 package struct Lookup: Equatable, Sendable {
-    /// The digest function that the `begin` would name.
+    /// The digest function that the client would name in `begin`.
     package var digest: DigestFunction
 
     /// IDs, 1 to `Limits.lookup`, never `none`. A `result` or an `unknown` answers each.
@@ -31,7 +31,7 @@ package struct Lookup: Equatable, Sendable {
 }
 
 extension BodyReader {
-    /// Reads two bytes of count and so many IDs.
+    /// Reads a count of two bytes and that many IDs.
     ///
     /// - Throws: `malformedFrame` also for no ID, more than `Limits.lookup`, and the ID `none`.
     mutating func uploadIDs() throws(ProtocolFault) -> [UploadID] {

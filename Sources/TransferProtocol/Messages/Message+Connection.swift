@@ -2,7 +2,7 @@ package import TransferModel
 
 /// The client's first frame: its name, token and features.
 package struct Hello: Equatable, Sendable {
-    /// Features that the client wants or can use; unknown bits are kept.
+    /// Features that the client wants or can use. Bits that this program does not know are kept.
     package var features: Features = []
 
     /// The program and its version, for logs.
@@ -79,15 +79,16 @@ package struct Welcome: Equatable, Sendable {
     /// Seconds for which the server keeps unfinished uploads; nil if it doesn't say.
     package var keeps: UInt32?
 
-    /// The public key of the server's receipts, `serverKeySize` bytes; nil if the server signs none. Only a claim: any
-    /// server can name another server's key.
+    /// The public key of the server's receipts, `serverKeySize` bytes; nil if the server signs no receipts. This is
+    /// only a claim: any server can name another server's key.
     package var serverKey: [UInt8]?
 
-    /// Proof over TLS that the server owns `serverKey`, `serverKeyProofSize` bytes; nil if it sends none.
+    /// A signature over TLS that proves that the server owns `serverKey`, `serverKeyProofSize` bytes; nil if the server
+    /// sends no proof.
     package var serverKeyProof: [UInt8]?
 
     /// Identifier of the server's directory on its machine, `directorySize` bytes, by which a client on the same
-    /// machine recognises it; nil if the server doesn't say.
+    /// machine recognises the directory; nil if the server doesn't say.
     package var directory: [UInt8]?
 
     /// Bytes of `directory`: an XXH3-128 digest.
@@ -162,7 +163,8 @@ package struct Welcome: Equatable, Sendable {
 
 /// The last frame of a side that ends the connection in order.
 package struct Goodbye: Equatable, Sendable {
-    /// The reason: `committed` if all is done; `shuttingDown`, `timedOut` or `busy` from a server that must close.
+    /// The reason: `committed` if everything is done; `shuttingDown`, `timedOut` or `busy` from a server that has to
+    /// close.
     package var code: ResultCode
     package var message: String
 
@@ -190,19 +192,19 @@ package struct Features: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// In `hello`: the client wants a receipt for every acknowledgement, and takes `receipts` frames.
+    /// In `hello`: the client wants a receipt for every acknowledgement, and accepts `receipts` frames.
     package static let receipts = Features(rawValue: 1)
 
     /// In `welcome`: the server answers `list`, `fetch` and `remove`.
     package static let files = Features(rawValue: 2)
 
-    /// In `welcome`: the client has a name and a mailbox here, and may send to other people.
+    /// In `welcome`: the client has a name and a mailbox on this server, and may send to other people.
     package static let mail = Features(rawValue: 4)
 
     /// In `welcome`: the server answers `compare`.
     package static let folders = Features(rawValue: 32)
 
-    /// In `welcome`: the server takes parts that are a piece of a block.
+    /// In `welcome`: the server accepts parts that are a piece of a block.
     package static let pieces = Features(rawValue: 64)
 
     /// In `welcome`: the server answers `make` and `move`, keeps a trash, and preserves and lists attributes of files

@@ -1,7 +1,7 @@
 package import TransferModel
 
-/// The sender's digest of a block, sent right after its last byte. Only for content of more than one block, so that the
-/// receiver detects a bad block at once.
+/// The sender's digest of a block, sent right after the block's last byte. It is sent only for content of more than one
+/// block, so that the receiver detects a damaged block at once.
 package struct BlockDigest: Equatable, Sendable {
     /// Index of the block, from 0.
     package var index: UInt64
@@ -25,7 +25,7 @@ package struct BlockDigest: Equatable, Sendable {
     }
 }
 
-/// Closes an upload with size and digest of what the sender has read.
+/// Ends an upload, with size and digest of the content that the sender has read.
 package struct End: Equatable, Sendable {
     /// Size of the content in bytes.
     package var size: UInt64

@@ -15,11 +15,11 @@ package enum Message: Equatable, Sendable {
     case abort
     case received(Received)
     case result(UploadResult)
-    /// Asks which blocks of a multipart upload the server has; the content is that of the `begin` to come.
+    /// Asks which blocks of a multipart upload the server has; the content is that of the `begin` that will follow.
     case resume(Begin)
     case have(Have)
     case lookup(Lookup)
-    /// Looked-up uploads without an acknowledgement that still holds.
+    /// Uploads that were looked up and have no valid acknowledgement.
     case unknown([UploadID])
     case receipts(SignedBatch)
     case list(ListRequest)
@@ -28,7 +28,7 @@ package enum Message: Equatable, Sendable {
     case file(FetchedFile)
     case remove(RemoveRequest)
     case outcome(Outcome)
-    /// Ends a request that has no answer yet, as soon as the server can.
+    /// Ends a request that has no answer yet, as soon as the server can do so.
     case cancel(UInt32)
     case compare(CompareRequest)
     case make(MakeRequest)

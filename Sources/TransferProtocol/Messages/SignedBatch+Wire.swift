@@ -1,7 +1,7 @@
 import TransferModel
 
-/// The frame `receipts`, from which the client makes the receipts of earlier results: 1 to
-/// `Limits.unacknowledgedUploads`, for the oldest results without one.
+/// The frame `receipts`, from which the client makes the receipts of earlier results. It stands for 1 to
+/// `Limits.unacknowledgedUploads` receipts, those of the oldest results without a receipt.
 extension SignedBatch {
     /// - Throws: `malformedFrame`.
     init(_ reader: inout BodyReader) throws(ProtocolFault) {

@@ -1,17 +1,17 @@
 package import TransferModel
 
-/// The result of an upload. With the ID zero it is about the connection and ends it.
+/// The result of an upload. A result with the ID zero concerns the connection and ends it.
 package struct UploadResult: Equatable, Sendable {
     package var id: UploadID
     package var code: ResultCode
 
-    /// Whether the file and its directory were synced before this was sent.
+    /// Whether the file and its directory were synced before this result was sent.
     package var isDurable = false
 
     /// Bytes of content that the server has received.
     package var size: UInt64
 
-    /// Digest that the server computed of what it stored; present if `code` is a success other than `skipped`.
+    /// Digest that the server computed from the stored content; present if `code` is a success other than `skipped`.
     package var digest: Digest?
 
     /// Path of the content if it is not the one in `begin`, or if there was no `begin`.
@@ -23,16 +23,17 @@ package struct UploadResult: Equatable, Sendable {
     /// Milliseconds until a retry can succeed.
     package var retryAfter: UInt32?
 
-    /// A signed receipt, if the client wants receipts and it doesn't come in a `receipts` frame.
+    /// A signed receipt, if the client wants receipts and this one is not in a `receipts` frame.
     package var receipt: [UInt8]?
 
-    /// Kind of the content, in the answer to a lookup only; a client that sends `begin` knows it.
+    /// Kind of the content. Present only in the answer to a lookup, because a client that sends `begin` knows the kind.
     package var kind: ContentKind?
 
     /// Whether the upload replaced other content under the path. Older servers don't say.
     package var hasReplaced = false
 
-    /// The batch of the trash with the replaced content; nil if the server keeps none or no longer knows.
+    /// The batch of the trash with the replaced content; nil if the server keeps no replaced content, or no longer
+    /// knows the batch.
     package var trash: TrashBatch?
 
     package init(
@@ -55,7 +56,7 @@ package struct UploadResult: Equatable, Sendable {
     /// Whether the content is stored under a path.
     package var isAcknowledgement: Bool { code == .committed || code == .alreadyStored }
 
-    /// A fault of the peer; the connection closes after it is sent.
+    /// The result for a fault of the peer. The connection closes after it is sent.
     package init(_ fault: ProtocolFault) {
         self.init(id: .none, code: fault.code, message: fault.message)
     }
@@ -69,7 +70,7 @@ extension UploadResult {
         static let all: Flags = [.durable, .digest]
     }
 
-    /// Static, because it would be an allocation for every result.
+    /// The list is static, because a new one would be an allocation for every result.
     private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt, .kind, .replaced, .kept]
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The client's open requests in order, and the progress of the first one's answer. No I/O.
+/// The client's open requests in order, and how much of the first one's answer has arrived. No I/O.
 ///
 /// ```
 ///   waiting ──entries──► waiting ──outcome──► the next one
@@ -8,11 +8,11 @@ import TransferModel
 /// ```
 struct Answers: Sendable {
     private var open: [Request] = []
-    /// Number of answered requests at the front of `open`; many are removed at once.
+    /// Number of answered requests at the front of `open`. They are removed when there are many of them.
     private var first = 0
     private var bytes = 0
     private var isReceiving = false
-    /// Most bytes of `data` frames that may still arrive for the file.
+    /// Most bytes that the `data` frames of the file may still have.
     private var dataLeft: UInt64 = 0
     /// Number of the last delivery in the current answer.
     private var lastDelivery: UInt64?
@@ -25,7 +25,8 @@ struct Answers: Sendable {
     }
 
     mutating func add(_ request: Request) {
-        // Trap: the session has asked `allows` about this very request; the server's bytes have no influence on it.
+        // Trap: the session has asked `allows` about this request, and the server's bytes have no influence on the
+        // answer.
         precondition(allows(request), "more requests than the protocol allows")
         open.append(request)
         bytes += request.cost
@@ -47,7 +48,7 @@ struct Answers: Sendable {
                 throw ProtocolFault(.unexpectedFrame, "The server sends a file from another offset than requested.")
             }
             isReceiving = true
-            // Compressed content is at most as large as the content and the overhead of each frame.
+            // Compressed content may take at most as many bytes as the content, and those that each frame adds.
             dataLeft = (file.size - file.offset).addingClamped(file.size - file.offset).addingClamped(Self.spareData)
         case (.block, .fetch, true): break
         case (.end, .fetch, true): endFirst()

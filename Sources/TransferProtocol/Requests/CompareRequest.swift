@@ -1,7 +1,8 @@
 package import TransferModel
 
-/// Asks whether a folder on the server equals the client's by a single digest, so that the request is small however
-/// many files there are. An `outcome` answers: `alreadyStored` if they are equal, `completed` if not.
+/// Asks whether a folder on the server equals the client's folder. A single digest stands for all files, so that the
+/// request is small however many there are. An `outcome` is the answer: `alreadyStored` if the folders are equal,
+/// `completed` if not.
 package struct CompareRequest: Equatable, Sendable {
     /// The property of the folder that is compared.
     package enum Subject: Equatable, Sendable {
@@ -15,17 +16,17 @@ package struct CompareRequest: Equatable, Sendable {
     package var id: UInt32
     package var subject: Subject
 
-    /// Digest and number of all items; at least one.
+    /// Digest and number of all items, of which there must be at least one.
     package var digest: FolderDigest
 
-    /// Path of the folder, checked by the server; empty for the client's top folder.
+    /// Path of the folder, which the server checks; empty for the client's top folder.
     package var path: String
 
     package init(id: UInt32 = 0, _ subject: Subject, in path: String, _ digest: FolderDigest) {
         (self.id, self.subject, self.path, self.digest) = (id, subject, path, digest)
     }
 
-    /// Number of `.entries` on the wire, where a digest function has its own number.
+    /// Number on the wire that stands for `.entries`. Other numbers are those of digest functions.
     private static let entries: UInt8 = 0
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {

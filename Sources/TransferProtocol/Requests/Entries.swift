@@ -1,13 +1,13 @@
 import TransferModel
 
-/// Entries of a list. Any number of these frames answer the request, and an `outcome` ends them.
+/// Entries of a list. Any number of these frames may answer the request; an `outcome` ends the answer.
 package struct Entries: Equatable, Sendable {
     /// ID of the request that this answers.
     package var id: UInt32
 
     package var entries: [ListedEntry]
 
-    /// Most bytes of all entries in one frame: a body without ID, count and check.
+    /// Most bytes of all entries in one frame: those of a body without ID, count and check.
     package static let room = Limits.controlBody - 4 - 2 - 3 - FrameCheck.size
 
     package init(id: UInt32, _ entries: [ListedEntry]) {
@@ -17,7 +17,7 @@ package struct Entries: Equatable, Sendable {
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         id = try reader.integer(UInt32.self)
-        // The body bounds the entries: no memory is reserved for a mere count.
+        // No memory is reserved from the count alone, because the length of the body bounds the number of entries.
         let count = Int(try reader.integer(UInt16.self))
         entries = []
         for _ in 0..<count { entries.append(try ListedEntry(&reader)) }

@@ -4,22 +4,24 @@ package import TransferModel
 package struct FetchRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Path of the file, checked by the server; empty with a delivery.
+    /// Path of the file, which the server checks; empty if a delivery is fetched.
     package var path: String
 
     /// The delivery whose content is wanted; nil for a file with a path.
     package var delivery: UploadID?
 
-    /// Function of the digests in the answer.
+    /// Hash function for the digests in the answer.
     package var digest: DigestFunction
 
-    /// Bytes that the client has already; the start of a block. More than 0 only together with a version.
+    /// Number of bytes that the client already has, which must end at the start of a block. It may be above 0 only
+    /// together with a version.
     package var offset: UInt64
 
-    /// The version that the offset refers to; the server sends any other version from its beginning.
+    /// The version to which the offset refers. If the file has another version, the server sends it from its beginning.
     package var version: FileVersion?
 
-    /// Bytes wanted from the offset on, whole blocks, and only together with a version; nil for all.
+    /// Number of bytes wanted from the offset on, which must be whole blocks. Permitted only together with a version;
+    /// nil for all bytes.
     package var length: UInt64?
 
     package init(

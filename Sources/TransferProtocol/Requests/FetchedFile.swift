@@ -15,11 +15,11 @@ package struct FetchedFile: Equatable, Sendable {
 
     package var version: FileVersion
 
-    /// Offset at which the content that follows begins: the requested one, or 0.
+    /// Offset at which the content that follows begins: the requested offset, or 0.
     package var offset: UInt64
 
-    /// Bytes of the whole content outside holes, as far as the server can tell; nil for content without holes, and for
-    /// a client that accepts none. More than the size counts as the size.
+    /// Bytes of the whole content that are outside holes, as far as the server can tell; nil for content without holes,
+    /// and for a client that accepts no holes. A number above the size counts as the size.
     package var filled: UInt64?
 
     package init(

@@ -4,20 +4,19 @@ import TransferModel
 package struct ListRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Path, checked by the server; empty for the client's top folder.
+    /// The path, which the server checks; empty for the client's top folder.
     package var path: String
 
-    /// Whether the path's own entry is wanted instead of the entries in it.
+    /// Whether the entry of the path itself is wanted instead of the entries in the folder.
     package var isAboutItself: Bool
 
-    /// Whether kind, digest and time of storing are wanted, which cost a query of the catalog.
+    /// Whether kind, digest and time of storing are wanted. This costs a query of the catalog.
     package var wantsDetails: Bool
 
-    /// Whether all preserved attributes, and symbolic links, are wanted, which costs several system calls for each
-    /// entry.
+    /// Whether symbolic links and all preserved attributes are wanted. This costs several system calls for each entry.
     package var wantsAll: Bool
 
-    /// The place in the trash that the path is relative to; nil outside the trash.
+    /// The place in the trash to which the path is relative; nil outside the trash.
     package var trash: TrashPlace?
 
     package init(
@@ -63,16 +62,16 @@ package struct ListRequest: Equatable, Sendable {
 }
 
 extension BodyReader {
-    /// Reads two bytes of length and an unchecked path. A path that is not UTF-8 must fail the request, not the
-    /// connection: it becomes a path that every check refuses.
+    /// Reads a length of two bytes and an unchecked path. A path that is not UTF-8 must fail the request, not the
+    /// connection. So it is replaced by a path that every check refuses.
     mutating func path() throws(ProtocolFault) -> String {
         String(validating: try sizedArray(), as: UTF8.self) ?? Begin.undecodablePath
     }
 }
 
 extension [UInt8] {
-    /// Appends two bytes of length, then the path. A path that is too long is cut so that it is still too long: the
-    /// server refuses it, and it cannot become another path.
+    /// Appends two bytes of length, then the path. A path that is too long is cut to a length that is still too long,
+    /// so that the server refuses it and it cannot become another path.
     mutating func append(path: String) {
         guard path.utf8.count <= Limits.path else { return append(sized: path.utf8.prefix(Limits.path + 1)) }
         append(sized: path.utf8)

@@ -6,9 +6,9 @@ package struct ListedEntry: Equatable, Sendable {
     package enum Form: UInt8, Sendable {
         case file = 0
         case directory = 1
-        /// Only if the request wants all.
+        /// A symbolic link; listed only if the request wants all.
         case symbolicLink = 2
-        /// A type that this side doesn't know.
+        /// A type that this program doesn't know.
         case other = 255
     }
 
@@ -28,13 +28,13 @@ package struct ListedEntry: Equatable, Sendable {
     /// Version of a file; `none` for any other entry.
     package var version: FileVersion
 
-    /// The kind that its upload declared; `file` if it is unknown.
+    /// The kind that the upload of the file declared; `file` if it is unknown.
     package var kind: ContentKind
 
-    /// Digest of the content, if the server knows it without reading.
+    /// Digest of the content, if the server knows it without reading the file.
     package var digest: Digest?
 
-    /// Time of the acknowledgement in milliseconds since 1970, if known.
+    /// Time of the acknowledgement in milliseconds since 1970; nil if it is unknown.
     package var stored: Int64?
 
     /// Further attributes, if the request wants all.
@@ -42,7 +42,7 @@ package struct ListedEntry: Equatable, Sendable {
 
     /// Attributes that a list contains only if the request wants all.
     package struct Extras: Equatable, Sendable {
-        /// Number of hard links of a file; the other names may be anywhere.
+        /// Number of hard links of a file. The other names of the file may be anywhere.
         package var names: UInt32
 
         package var attributes: ExtraAttributes
@@ -50,7 +50,7 @@ package struct ListedEntry: Equatable, Sendable {
         /// Target of a symbolic link, without zero bytes; empty for any other entry.
         package var target: [UInt8]
 
-        /// Whether extended attributes are left out: too many, or unreadable by the server.
+        /// Whether extended attributes are left out because there are too many of them or the server cannot read them.
         package var isPartial: Bool
 
         package init(
@@ -80,7 +80,7 @@ package struct ListedEntry: Equatable, Sendable {
 }
 
 extension ListedEntry {
-    /// Flags: which optional values are present.
+    /// Flags that say which optional values are present.
     private struct Presence: OptionSet {
         let rawValue: UInt8
         static let digest = Presence(rawValue: 1)
@@ -89,10 +89,10 @@ extension ListedEntry {
         static let all: Presence = [.digest, .stored, .extras]
     }
 
-    /// Bit in the permissions for `isPartial`; a client that doesn't know it drops it.
+    /// Bit in the permissions that stands for `isPartial`. A client that doesn't know the bit drops it.
     private static let partial: UInt16 = 0x8000
 
-    /// Bytes of the fixed fields: form, flags, kind, permissions, size, time, version, length of the name.
+    /// Bytes of the fields of fixed size: form, flags, kind, permissions, size, time, version, and length of the name.
     private static let fixedSize = 1 + 1 + 1 + 2 + 8 + 12 + 16 + 2
 
     /// Bytes of the entry in a frame.

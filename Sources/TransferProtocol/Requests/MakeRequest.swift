@@ -21,27 +21,27 @@ package struct MakeRequest: Equatable, Sendable {
     package var id: UInt32
     package var form: Form
 
-    /// Path of the new or changed entry, checked by the server.
+    /// Path of the entry to make or change, which the server checks.
     package var path: String
 
-    /// Target of a symbolic link, any bytes but zero, which the server does not interpret; the path of the existing
-    /// file for a hard link or copy.
+    /// For a symbolic link, its target: any bytes but zero, which the server does not interpret. For a hard link or
+    /// copy, the path of the existing file.
     package var target: [UInt8]
 
     /// Whether an existing file or link is replaced.
     package var replaces: Bool
 
-    /// Permission bits, 0 to 0o777, applied regardless of the umask; nil to leave them.
+    /// Permission bits, 0 to 0o777, which are applied regardless of the umask; nil to leave the present ones.
     package var permissions: UInt16?
 
-    /// Time of modification, for a symbolic link its own; nil to leave it.
+    /// Time of modification, for a symbolic link that of the link itself; nil to leave the present one.
     package var modified: Timestamp?
 
-    /// Owner and extended attributes; nil to leave them.
+    /// Owner and extended attributes; nil to leave the present ones.
     package var attributes: ExtraAttributes?
 
-    /// The version that the changed or replaced file or link must have; nil for any. Not for a copy, and for a new
-    /// entry only with `replaces`.
+    /// The version that the file or link must have that is changed or replaced; nil for any version. Not permitted for
+    /// a copy, and for a new entry only with `replaces`.
     package var version: FileVersion?
 
     package init(

@@ -4,19 +4,19 @@ package import TransferModel
 package struct MoveRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Present path, checked by the server.
+    /// Present path, which the server checks.
     package var path: String
 
-    /// New path, checked by the server.
+    /// New path, which the server checks.
     package var target: String
 
     /// Whether a file may replace an existing file at the target.
     package var replaces: Bool
 
-    /// The place in the trash that `path` is relative to; nil outside the trash.
+    /// The place in the trash to which `path` is relative; nil outside the trash.
     package var trash: TrashPlace?
 
-    /// The version that the file must have; nil for any.
+    /// The version that the file must have; nil for any version.
     package var version: FileVersion?
 
     package init(

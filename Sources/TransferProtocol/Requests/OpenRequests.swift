@@ -9,7 +9,7 @@ struct OpenRequests: Equatable, Sendable {
 
     func contains(_ id: UInt32) -> Bool { costs[id] != nil }
 
-    /// - Throws: `unexpectedFrame` for one request too many, or an ID that is still unanswered.
+    /// - Throws: `unexpectedFrame` if there are too many requests, or a request with this ID is still unanswered.
     mutating func add(_ request: Request) throws(ProtocolFault) {
         guard costs.count < Limits.requests, bytes + request.cost <= Limits.requestBytes else {
             throw ProtocolFault(
@@ -23,7 +23,7 @@ struct OpenRequests: Equatable, Sendable {
     }
 
     mutating func answered(_ id: UInt32) {
-        // The request may be answered already.
+        // The request may already have been answered.
         if let cost = costs.removeValue(forKey: id) { bytes -= cost }
     }
 }

@@ -1,13 +1,13 @@
 package import TransferModel
 
-/// The end of a request: of every request but a `fetch` whose content was sent completely.
+/// The end of a request. Every request ends with it except a `fetch` whose content was sent completely.
 package struct Outcome: Equatable, Sendable {
     /// ID of the request that this ends.
     package var id: UInt32
 
     package var code: ResultCode
 
-    /// Whether the change was synced to disk before this was sent.
+    /// Whether the change was synced to disk before this outcome was sent.
     package var isDurable: Bool
 
     /// Number of entries listed or files removed.
@@ -23,8 +23,8 @@ package struct Outcome: Equatable, Sendable {
     /// don't say.
     package var unlisted: UInt64 = 0
 
-    /// The batch of the trash with the file that a `move` has replaced; nil if it replaced none, or the server keeps
-    /// none.
+    /// The batch of the trash with the file that a `move` has replaced; nil if it replaced no file, or the server keeps
+    /// no replaced files.
     package var trash: TrashBatch?
 
     /// Bytes of the longest outcome, which has all fields.

@@ -4,7 +4,7 @@ package import TransferModel
 package struct RemoveRequest: Equatable, Sendable {
     package var id: UInt32
 
-    /// Path of the entry, checked by the server.
+    /// Path of the entry, which the server checks.
     package var path: String
 
     /// Whether the entry may be a directory.
@@ -13,10 +13,10 @@ package struct RemoveRequest: Equatable, Sendable {
     /// Whether the entry is moved to the trash.
     package var keepsInTrash: Bool
 
-    /// The place in the trash that the path is relative to; nil outside the trash.
+    /// The place in the trash to which the path is relative; nil outside the trash.
     package var trash: TrashPlace?
 
-    /// The version that the file must have; nil for any.
+    /// The version that the file must have; nil for any version.
     package var version: FileVersion?
 
     package init(

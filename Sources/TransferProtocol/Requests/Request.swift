@@ -70,6 +70,6 @@ package enum Request: Equatable, Sendable {
 
     private static func cost(of path: String) -> Int { fixedCost + Swift.min(path.utf8.count, Limits.path + 1) }
 
-    /// Bytes of a request without its path, on the wire and while it waits.
+    /// Bytes that every request counts in addition to its path, on the wire and while it waits.
     package static let fixedCost = 32
 }

@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// The place in the trash that a request's path is relative to.
+/// The place in the trash to which a request's path is relative.
 package enum TrashPlace: Equatable, Sendable {
     /// The trash itself, whose entries are its batches.
     case top
@@ -8,7 +8,7 @@ package enum TrashPlace: Equatable, Sendable {
     case batch(TrashBatch)
 
     /// - Returns: nil if the field is absent.
-    /// - Throws: `malformedFrame` for a text that is no name of a batch.
+    /// - Throws: `malformedFrame` for a text that is not the name of a batch.
     init?(_ fields: MessageFields) throws(ProtocolFault) {
         guard let value = fields[.trash] else { return nil }
         if value.isEmpty {
