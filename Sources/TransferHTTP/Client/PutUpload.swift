@@ -1,10 +1,10 @@
 package import TransferModel
 
-/// One upload by PUT: the name to send it under, and the meaning of answers. No I/O.
+/// One upload by PUT: the name under which the content is sent, and the meaning of answers. No I/O.
 ///
-/// A server that announces `Transfer-On-Conflict` gets the conflict policy in the query. Any other server is asked not
-/// to replace anything (`If-None-Match: *`), unless the policy is to overwrite; to keep both, the next numbered name is
-/// tried.
+/// A server that announces `Transfer-On-Conflict` gets the conflict policy in the query. Requests to any other server
+/// forbid replacing a file (`If-None-Match: *`), unless the policy is to overwrite. If the policy is to keep both and
+/// the name is taken, the next numbered name is tried.
 package struct PutUpload: Sendable {
     package enum Step: Equatable, Sendable {
         /// Make a parent folder, with the request from `makeFolder`.
@@ -25,13 +25,13 @@ package struct PutUpload: Sendable {
     /// Whether the server accepts the policy in the query.
     private let isTold: Bool
     private var number = 0
-    /// Parent folders still to be made; nil until the server has answered that one is missing.
+    /// Parent folders that still have to be made; nil until the server has answered that one is missing.
     private var missing: [String]?
-    /// Whether the server may have the content from a lost request.
+    /// Whether the server may have the content although the answer to an earlier request was lost.
     private var mayBeThere = false
 
     /// - Parameters:
-    ///   - folder: path of the folder on the server, encoded, with a slash behind it.
+    ///   - folder: path of the folder on the server, encoded, with a slash at its end.
     ///   - name: path of the file below that folder.
     ///   - isTold: whether the server accepts the policy in the query.
     package init(in folder: String, name: RelativePath, _ policy: ConflictPolicy, isTold: Bool) {
@@ -40,7 +40,7 @@ package struct PutUpload: Sendable {
 
     package var step: Step { missing?.isEmpty ?? true ? .put : .makeFolder }
 
-    /// Path of the PUT on the server, encoded.
+    /// Path on the server for the PUT request, encoded.
     package var path: String { folder + PercentEncoding.path(numbered.string.utf8) }
 
     private var numbered: RelativePath {
@@ -49,7 +49,7 @@ package struct PutUpload: Sendable {
         let dot = bytes.dropFirst().lastIndex(of: UInt8(ascii: "."))
         let stem = String(Substring(dot.map { bytes[..<$0] } ?? bytes[...]))
         let rest = dot.map { String(Substring(bytes[$0...])) } ?? ""
-        // A name that would be too long stays as it is, and the server answers that it is taken.
+        // If the numbered name would be too long, the name stays as it is, and the server answers that it is taken.
         return (try? name.renamed("\(stem)-\(number)\(rest)")) ?? name
     }
 
@@ -136,7 +136,7 @@ package struct PutUpload: Sendable {
 
     private mutating func madeFolder(_ head: ResponseHead) -> UploadVerdict {
         switch head.status {
-        // Made, or existing already (RFC 4918, section 9.3.1).
+        // The folder was made (2xx), or exists already (405; RFC 4918, section 9.3.1).
         case 200...299, 405:
             missing?.removeFirst()
             return .goOn

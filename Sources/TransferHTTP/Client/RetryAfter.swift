@@ -1,7 +1,7 @@
 /// `Retry-After` (RFC 9110, section 10.2.3).
 package enum RetryAfter: Equatable, Sendable {
     case seconds(Int64)
-    /// The date as it was sent; its meaning depends on the time.
+    /// A date as it was sent. It is interpreted later, because its meaning depends on the present time.
     case date([UInt8])
 
     /// - Returns: nil if the field is missing or malformed.

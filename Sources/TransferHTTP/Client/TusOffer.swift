@@ -1,7 +1,7 @@
 /// The features that a tus server announces in its answer to OPTIONS (tus 1.0.0).
 package struct TusOffer: Equatable, Sendable {
-    /// Digest algorithms of this client, the better one first. Every tus server with checksums has SHA-1, which detects
-    /// accidents.
+    /// Digest algorithms of this client, the better one first. Every tus server that supports checksums has SHA-1,
+    /// which detects accidents.
     package enum Checksum: String, CaseIterable, Sendable {
         case sha256
         case sha1
@@ -13,7 +13,7 @@ package struct TusOffer: Equatable, Sendable {
     /// Whether the server has the extension `creation-defer-length`.
     package let takesUnknownLength: Bool
 
-    /// The algorithm to use; nil if the server has no known one.
+    /// The algorithm to use; nil if the server offers none that this client knows.
     package let checksum: Checksum?
 
     /// Most bytes of an upload; nil if the server does not say.

@@ -16,8 +16,8 @@ extension TusUpload {
         }
     }
 
-    /// Records that the answer came before the whole piece was sent, so that the server cannot have the rest. To be
-    /// called before `take`.
+    /// Records that the answer came before the whole piece was sent, so that the server cannot have the rest of it.
+    /// Must be called before `take`.
     ///
     /// - Parameter count: bytes of the piece that were sent.
     package mutating func cut(to count: UInt64) {
@@ -33,7 +33,7 @@ extension TusUpload {
     /// Records that the connection was lost before the answer came.
     ///
     /// - Parameter isAllSent: whether the kernel had taken the whole request.
-    /// - Returns: the failure if the client cannot find out what the server has; nil if it can.
+    /// - Returns: the failure if the client cannot find out what the server has; nil if it can ask.
     package mutating func lost(isAllSent: Bool) -> Failure? {
         switch state {
         case .creating(let piece):
@@ -105,13 +105,13 @@ extension TusUpload {
             }
             return reached(Self.offset(head))
         case 404, 410: return gone(head)
-        // The earlier run had another account, or the URL now has another upload.
+        // The earlier run used another account, or the URL now belongs to another upload.
         case 403 where isFromEarlierRun: return gone(head)
         default: return unanswered(head, "HEAD")
         }
     }
 
-    /// Handles an unexpected answer; the upload may continue later from the server's offset.
+    /// Handles an unexpected answer. The upload may continue later from the server's offset.
     private mutating func unanswered(_ head: ResponseHead, _ what: String) -> UploadVerdict {
         let verdict = UploadVerdict.other(head, doing: what)
         if case .wait = verdict { state = .unsure } else { state = .over }
@@ -138,7 +138,7 @@ extension TusUpload {
         return .goOn
     }
 
-    /// Handles an answer that the server has no such upload any more.
+    /// Handles the answer that the server no longer has the upload.
     private mutating func gone(_ head: ResponseHead) -> UploadVerdict {
         guard !hasAllLeft else {
             return end(

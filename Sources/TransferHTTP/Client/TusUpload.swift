@@ -17,7 +17,7 @@ package struct TusUpload: Sendable {
         ///
         /// - takesContent: whether the request carries all content.
         case create(takesContent: Bool)
-        /// Ask for the server's offset with the request from `ask`.
+        /// Ask for the server's offset, with the request from `ask`.
         case ask
         /// Send content from the offset on, with the request from `send`.
         case send(from: UInt64)
@@ -50,11 +50,12 @@ package struct TusUpload: Sendable {
         var isMoving: Bool { if case .sending(let piece) = self { piece.count > 0 } else { false } }
     }
 
-    /// Bytes of content in one request: so many that round trips cost little, and so few that they can be held for a
-    /// retry.
+    /// Bytes of content in one request: so many that round trips cost little, and so few that the bytes can be held for
+    /// a retry.
     package static let pieceSize: UInt64 = 8 << 20
 
-    /// Most times that an upload begins, including the first: a server that always forgets is useless.
+    /// Most times that an upload begins, including the first time. A server that forgets uploads again and again is
+    /// useless.
     package static let mostBeginnings = 3
 
     private let offer: TusOffer
@@ -65,7 +66,7 @@ package struct TusUpload: Sendable {
     package internal(set) var location: String?
     /// The server's offset in bytes.
     package internal(set) var offset: UInt64 = 0
-    /// Bytes that the server can have now, and that it could have before the latest request.
+    /// Bytes that the server can have now, and below them the bytes that it could have before the latest request.
     var sent: UInt64 = 0
     var sentBefore: UInt64 = 0
     /// Size of the content in bytes; nil until it is known.
@@ -78,14 +79,14 @@ package struct TusUpload: Sendable {
 
     /// - Parameters:
     ///   - endpoint: path at which uploads are created.
-    ///   - length: size of the content in bytes; nil if only its end will show, which the server must support.
+    ///   - length: size of the content in bytes; nil if it is known only at the end, which the server must support.
     package init(_ offer: TusOffer, at endpoint: String, length: UInt64?) {
         (self.offer, self.endpoint, self.length) = (offer, endpoint, length)
         isLengthTold = length != nil
         isCompared = offer.checksum != nil
     }
 
-    /// Continues an upload of an earlier run; first the server's offset is requested.
+    /// Continues an upload of an earlier run. The first request asks for the server's offset.
     ///
     /// - Parameters:
     ///   - location: path and query of the upload.
@@ -119,7 +120,7 @@ package struct TusUpload: Sendable {
 extension TusUpload {
     /// - Parameters:
     ///   - metadata: the value of `Upload-Metadata`.
-    ///   - piece: all content, if the step says so.
+    ///   - piece: all content, if the step demands it; nil otherwise.
     package mutating func create(metadata: String?, _ piece: Piece?) -> RequestHead {
         beginnings += 1
         (offset, sent, sentBefore, location) = (0, piece?.count ?? 0, 0, nil)

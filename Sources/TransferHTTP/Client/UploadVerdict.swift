@@ -1,16 +1,16 @@
 package import TransferModel
 
-/// The meaning of an answer for an upload.
+/// What an answer means for an upload.
 package enum UploadVerdict: Equatable, Sendable {
     /// Continue with the next step.
     case goOn
     /// The server reports that it has all content.
     case complete
-    /// Another file has the name and stays.
+    /// The name belongs to another file, which stays.
     case skipped
-    /// A later attempt may succeed; the failure to report if it doesn't.
+    /// A later attempt may succeed. The failure is reported if it doesn't.
     case wait(Failure, RetryAfter?)
-    /// The upload begins again, for the reason in this sentence for users without its period.
+    /// The upload begins again. The text says why, as a sentence for users without its period.
     case anew(String)
     case failed(Failure)
 }
@@ -52,6 +52,6 @@ extension UploadVerdict {
 }
 
 extension ResponseHead {
-    /// The status with its standard phrase instead of the server's own.
+    /// The status with its standard phrase; the server's own phrase is not used.
     package var statusText: String { HTTPStatus.reason(status).map { "\(status) \($0)" } ?? "\(status)" }
 }

@@ -10,7 +10,7 @@ package struct WebAddress: Hashable, Sendable {
 
     package let isSecure: Bool
 
-    /// The host in lower case; an IPv6 address without its brackets.
+    /// The host in lower case, for an IPv6 address without its brackets.
     package let host: String
 
     package let port: UInt16
@@ -21,7 +21,7 @@ package struct WebAddress: Hashable, Sendable {
     /// User name and password in front of the host.
     package let credentials: Credentials?
 
-    /// Whether a text begins with a scheme of HTTP, in any case (RFC 3986, section 3.1).
+    /// Whether a text begins with `http:` or `https:`, in upper or lower case (RFC 3986, section 3.1).
     package static func isMeant(_ text: String) -> Bool { RequestTarget.authority(of: text.utf8) != nil }
 
     /// Reads `https://[USER:PASSWORD@]HOST[:PORT][/PATH]`, or the same with `http`. Bytes of the path that a request
@@ -73,7 +73,7 @@ package struct WebAddress: Hashable, Sendable {
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 
-    /// Whether a byte may stand for itself in a path.
+    /// Whether a byte may be in a path without being encoded.
     private static func isPlain(_ byte: UInt8) -> Bool { 0x21..<0x7F ~= byte && !"\"#<>\\".utf8.contains(byte) }
 
     /// - Parameter place: a valid host, with or without a port.

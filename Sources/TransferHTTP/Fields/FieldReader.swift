@@ -28,7 +28,7 @@ struct FieldReader {
         return taken
     }
 
-    /// Takes exactly so many bytes, or none.
+    /// Takes exactly `count` bytes, or none if there are fewer.
     mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
         guard rest.count >= count else { return nil }
         defer { rest = rest.dropFirst(count) }
@@ -66,8 +66,8 @@ struct FieldReader {
 
     private static func isText(_ byte: UInt8) -> Bool { byte == 0x09 || byte >= 0x20 && byte != 0x7F }
 
-    /// The members of a comma-separated list (section 5.6.1), without blanks around them and without empty ones. Commas
-    /// inside quotes do not separate.
+    /// The members of a comma-separated list (section 5.6.1), without the blanks around them and without empty members.
+    /// Commas inside quotes do not separate members.
     ///
     /// - Returns: nil if a quoted string does not end.
     static func members(_ value: [UInt8]) -> [ArraySlice<UInt8>]? {

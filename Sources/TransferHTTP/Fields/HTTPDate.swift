@@ -27,7 +27,7 @@ package struct HTTPDate: Comparable, Hashable, Sendable {
         return (days + 5) % 7
     }
 
-    /// The form that is sent, IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The form in which dates are sent, IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package var text: String {
         let time = CalendarTime(secondsSince1970: seconds)
         return ByteWriter.string(capacity: 29) { text in
@@ -52,7 +52,7 @@ package struct HTTPDate: Comparable, Hashable, Sendable {
 extension HTTPDate {
     /// Reads the three forms of the RFC: IMF-fixdate, RFC 850, and asctime. The case of names matters.
     ///
-    /// - Parameter now: two-digit years are interpreted as at most 50 years after this one.
+    /// - Parameter now: a two-digit year is interpreted so that it is at most 50 years after this date.
     /// - Returns: nil for any other text, an impossible day, or a wrong weekday.
     package init?(_ text: some Sequence<UInt8>, now: HTTPDate) {
         var reader = FieldReader(text)

@@ -1,4 +1,4 @@
-/// Classes of bytes in heads. Text from a peer is compared by these, byte by byte, never as Unicode.
+/// Classes of bytes in heads. Text from a peer is compared byte by byte with these, never as Unicode.
 package enum HTTPCharacter {
     static let tab = UInt8(ascii: "\t")
     static let lineFeed = UInt8(ascii: "\n")

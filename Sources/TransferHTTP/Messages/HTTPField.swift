@@ -1,7 +1,7 @@
 /// One line of a head or of trailers.
 package struct HTTPField: Equatable, Sendable {
-    /// The name in lower case. Readers ensure that it is a token (RFC 9110, section 5.6.2); in a head to send it is
-    /// checked when it is written.
+    /// The name in lower case. Readers ensure that it is a token (RFC 9110, section 5.6.2). In a head that is to be
+    /// sent, it is checked when the head is written.
     package let name: String
 
     /// The value without blanks around it, as bytes: UTF-8 or any bytes from 0x80 on.

@@ -11,7 +11,7 @@ package struct HTTPFields: Equatable, Sendable {
         lines.append(field)
     }
 
-    /// Adds a line at the end. It is checked when it is written.
+    /// Adds a line at the end. The line is checked when it is written.
     package mutating func append(_ name: String, _ value: String) {
         lines.append(HTTPField(name: name, value: Array(value.utf8)))
     }
@@ -23,8 +23,8 @@ package struct HTTPFields: Equatable, Sendable {
 
     /// The value of a field that may occur once.
     ///
-    /// - Returns: nil if it is missing.
-    /// - Throws: 400 if it occurs twice or is not ASCII.
+    /// - Returns: nil if the field is missing.
+    /// - Throws: 400 if the field occurs twice or is not ASCII.
     package func only(_ name: String) throws(HTTPFault) -> String? {
         let values = values(name)
         guard let value = values.first else { return nil }
@@ -33,9 +33,9 @@ package struct HTTPFields: Equatable, Sendable {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// The members of a comma-separated list over all lines (RFC 9110, section 5.6.1), without blanks around them and
-    /// without empty ones. Quoted strings keep their quotes; one that does not end extends to the end of the line.
-    /// Bytes that are not UTF-8 become U+FFFD, so that a list with members never becomes empty.
+    /// The members of a comma-separated list over all lines (RFC 9110, section 5.6.1), without the blanks around them
+    /// and without empty members. Quoted strings keep their quotes. A string without a closing quote extends to the end
+    /// of the line. Bytes that are not UTF-8 become U+FFFD, so that a list with members never becomes empty.
     package func list(_ name: String) -> [String] {
         values(name).flatMap { value in
             Self.members(value).map { String(decoding: $0, as: UTF8.self) }

@@ -1,5 +1,5 @@
-/// Limits of what an HTTP/1 peer can make this side hold, each checked before anything is stored. Line ends count in
-/// heads and trailers, not in lines.
+/// Limits of what an HTTP/1 peer can make this side hold. Each is checked before anything is stored. Line ends count in
+/// the limits of heads and trailers, but not in those of lines.
 package enum HTTPLimits {
     /// Bytes of a request line or status line: RFC 9112, section 3, recommends at least 8000.
     package static let firstLine = 8 << 10
@@ -7,7 +7,7 @@ package enum HTTPLimits {
     /// Bytes of a method: the longest one registered with IANA has 17 (`UPDATEREDIRECTREF`, RFC 4437).
     package static let method = 32
 
-    /// Bytes of one field line. RFC 9110, section 5.4, names no number; Apache and nginx accept as many.
+    /// Bytes of one field line. RFC 9110, section 5.4, names no number; Apache and nginx accept the same number.
     package static let fieldLine = 8 << 10
 
     /// Field lines of a head: Apache's `LimitRequestFields`. Browsers send some twenty.
@@ -22,7 +22,7 @@ package enum HTTPLimits {
     /// Field lines of trailers: digests and signatures need about three.
     package static let trailerFields = 16
 
-    /// Bytes of trailers, including the empty line, and so of one of their lines.
+    /// Bytes of trailers, including the empty line. This limits each of their lines as well.
     package static let trailers = 4 << 10
 
     /// Hexadecimal digits of a chunk's size, enough for 64 bits.

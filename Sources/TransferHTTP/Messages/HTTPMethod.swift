@@ -20,9 +20,9 @@ package struct HTTPMethod: Hashable, Sendable {
     package static let delete = HTTPMethod(known: "DELETE")
     package static let options = HTTPMethod(known: "OPTIONS")
 
-    /// Only clients of this program use it (RFC 4918, section 9.3).
+    /// Only clients of this program use this method (RFC 4918, section 9.3).
     package static let makeCollection = HTTPMethod(known: "MKCOL")
 
-    /// Never served, because this is not a proxy.
+    /// A server refuses this method, because it is not a proxy.
     static let connect = HTTPMethod(known: "CONNECT")
 }

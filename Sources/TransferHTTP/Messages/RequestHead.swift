@@ -19,13 +19,14 @@ package struct RequestHead: Equatable, Sendable {
     /// be ignored.
     package var isPersistent: Bool { fields.isPersistent(version) }
 
-    /// Whether the client may wait for a 100 before it sends content. Ignored in HTTP/1.0 (RFC 9110, section 10.1.1).
+    /// Whether the client may wait for a 100 before it sends content. The field is ignored in HTTP/1.0 (RFC 9110,
+    /// section 10.1.1).
     package var expectsContinue: Bool {
         version == .http11 && fields.list("expect").contains { HTTPCharacter.areSame($0.utf8, "100-continue") }
     }
 
-    /// Path and query: the target without the scheme and authority of an absolute URI. Without a path it is `/`, or `*`
-    /// for OPTIONS (RFC 9112, section 3.2.4).
+    /// Path and query: the target without the scheme and authority of an absolute URI. If that URI has no path, the
+    /// result is `/`, or `*` for OPTIONS (RFC 9112, section 3.2.4).
     package var resource: String {
         guard target.utf8.first != UInt8(ascii: "/"), let authority = RequestTarget.authority(of: target.utf8) else {
             return target

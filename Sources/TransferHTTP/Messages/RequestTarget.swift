@@ -2,8 +2,8 @@
 enum RequestTarget {
     private static let schemes = ["http://", "https://"]
 
-    /// Whether a target is valid: a path, an HTTP URI, or `*` for OPTIONS; visible ASCII without `#`, because fragments
-    /// are not sent and some readers would cut them off.
+    /// Whether a target is valid: it is a path, an HTTP URI, or `*` for OPTIONS, and consists of visible ASCII without
+    /// `#`, because fragments are not sent and some readers would cut them off.
     static func isValid(_ target: String, _ method: HTTPMethod) -> Bool {
         let text = target.utf8
         guard let first = text.first, text.allSatisfy({ HTTPCharacter.isVisible($0) && $0 != UInt8(ascii: "#") })

@@ -3,7 +3,7 @@ package struct ResponseHead: Equatable, Sendable {
     /// The status, 100 to 599 (RFC 9110, section 15).
     package let status: Int
 
-    /// A phrase for users; if nil, the standard phrase of the status is written.
+    /// A phrase for users; nil stands for the standard phrase of the status.
     package let reason: String?
 
     package let version: HTTPVersion

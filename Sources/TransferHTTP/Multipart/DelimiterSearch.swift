@@ -2,14 +2,15 @@ internal import Glibc
 
 /// Finds the delimiter in content: CR LF, two hyphens and the boundary.
 ///
-/// The delimiter contains its first byte only once, because a boundary has no CR. After a partial match that fails, no
-/// other match can begin within the compared bytes, and the search continues behind them: no content makes it examine a
+/// The delimiter contains its first byte only once, because a boundary has no CR. If a partial match fails, no other
+/// match can begin within the compared bytes, and the search continues behind them. So no content makes it examine a
 /// byte twice.
 struct DelimiterSearch: Sendable {
     enum Found: Equatable {
         /// The number of bytes before the delimiter.
         case delimiter(at: Int)
-        /// The number of bytes that cannot belong to a delimiter; the rest, if any, may begin one.
+        /// The number of bytes that cannot belong to a delimiter. If there are further bytes, a delimiter may begin
+        /// with them.
         case none(before: Int)
     }
 
@@ -19,7 +20,8 @@ struct DelimiterSearch: Sendable {
         delimiter = [0x0D, 0x0A] + Array("--".utf8) + boundary.bytes
     }
 
-    /// Whether the bytes begin with a boundary without a line end before it; nil while that is undecided.
+    /// Whether the bytes begin with a boundary that has no line end before it; nil if there are too few bytes to
+    /// decide.
     func atOnce(in bytes: RawSpan) -> Bool? {
         let boundary = delimiter.dropFirst(2)
         let shown = bytes.extracting(first: boundary.count).withUnsafeBytes { Array($0) }
@@ -27,9 +29,9 @@ struct DelimiterSearch: Sendable {
         return shown.count == boundary.count ? true : nil
     }
 
-    /// Finds the first delimiter; at the beginning it may lack its line end.
+    /// Finds the first delimiter. At the beginning of the form, a delimiter may lack its line end.
     ///
-    /// - Returns: the position where it ends.
+    /// - Returns: the position where the delimiter ends.
     func first(in bytes: RawSpan) -> Found {
         switch atOnce(in: bytes) {
         case true?: return .delimiter(at: delimiter.count - 2)
@@ -41,7 +43,7 @@ struct DelimiterSearch: Sendable {
         }
     }
 
-    /// Finds the first delimiter with its line end.
+    /// Finds the first delimiter that begins with a line end.
     func find(in bytes: RawSpan) -> Found { bytes.withUnsafeBytes { find(in: $0) } }
 
     private func find(in bytes: UnsafeRawBufferPointer) -> Found {

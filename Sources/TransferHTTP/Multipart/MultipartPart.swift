@@ -2,8 +2,8 @@ internal import TransferModel
 
 /// The head of one part of a form (RFC 7578, section 4).
 package struct MultipartPart: Equatable, Sendable {
-    /// Name of the form's field; UTF-8 without control characters; it may contain `%22`, `%0D` and `%0A`, by which
-    /// browsers encode quotes and line ends (WHATWG HTML, multipart/form-data encoding algorithm). May be empty.
+    /// Name of the form's field: UTF-8 without control characters, may be empty. It may contain `%22`, `%0D` and `%0A`,
+    /// by which browsers encode quotes and line ends (WHATWG HTML, multipart/form-data encoding algorithm).
     package let name: String
 
     /// File name without quotes and escapes: any bytes but control characters. Nil for a field that is not a file.
@@ -17,7 +17,7 @@ package struct MultipartPart: Equatable, Sendable {
     }
 
     /// - Parameter head: lines that end with CR LF; empty for an empty head.
-    /// - Throws: 400 if it is malformed, lacks a name, has a known field twice or two file names, or declares an
+    /// - Throws: 400 if the head is malformed, lacks a name, has a known field twice or two file names, or declares an
     ///   encoding.
     init(head: [UInt8]) throws(HTTPFault) {
         var fields: [String: ArraySlice<UInt8>] = [:]
@@ -52,7 +52,8 @@ package struct MultipartPart: Equatable, Sendable {
         return (FieldSyntax.lowercased(name), value)
     }
 
-    /// Refuses encoded content, which would be stored encoded. RFC 7578 (section 4.7) forbids it.
+    /// Refuses content with an encoding, because it would be stored in that encoding. RFC 7578 (section 4.7) forbids
+    /// it.
     private static func checkEncoding(_ value: ArraySlice<UInt8>?) throws(HTTPFault) {
         guard let value else { return }
         guard ["7bit", "8bit", "binary"].contains(FieldSyntax.lowercased(value)) else {

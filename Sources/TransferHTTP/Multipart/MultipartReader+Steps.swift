@@ -28,7 +28,7 @@ extension MultipartReader {
             guard shown.byteCount < MultipartLimits.head else {
                 throw HTTPFault(413, "The head of a part has more than \(MultipartLimits.head) bytes.")
             }
-            // The last three bytes can be the beginning of the head's end.
+            // The end of the head may begin in the last three bytes.
             state = .head(offset: offset, searched: max(0, shown.byteCount - 3))
             return MultipartProgress(.needsMore)
         }
@@ -41,8 +41,8 @@ extension MultipartReader {
         return MultipartProgress(.part(part), consumed: offset + end)
     }
 
-    /// Reports a boundary only if the bytes after it are known: otherwise the caller would end a part at bytes that
-    /// turn out to be content or a fault.
+    /// Reports content, and a boundary only if the bytes after it are known: otherwise the caller would end a part
+    /// although the next bytes may show that it continues, or that the form is malformed.
     mutating func content(_ bytes: RawSpan, _ isLast: Bool) throws(HTTPFault) -> MultipartProgress {
         if case .contentStart = state {
             switch search.atOnce(in: bytes) {
@@ -107,7 +107,7 @@ extension RawSpan {
 
     /// Position of the end of a text; nil if it is not found.
     ///
-    /// - Parameter start: position before which the text does not begin.
+    /// - Parameter start: position from which on the text is searched.
     fileprivate func end(of text: [UInt8], from start: Int) -> Int? {
         withUnsafeBytes { bytes in
             var place = start

@@ -1,17 +1,17 @@
 /// Reads a stream of multipart/form-data (RFC 7578; RFC 2046, section 5.1). No I/O: bytes come in as an argument, steps
 /// go out as values.
 ///
-/// A caller passes its bytes, takes one step, drops the consumed bytes, and repeats until `needsMore`; then it passes
-/// the rest with more bytes behind it. Wherever the stream is cut, the steps are the same, except that content may be
-/// divided into other pieces.
+/// A caller passes its bytes, takes one step, drops the consumed bytes, and repeats this until `needsMore`. Then it
+/// passes the remaining bytes, followed by more. The steps do not depend on where the stream is cut, except that
+/// content may be divided into other pieces.
 ///
 /// ```
 ///   preamble ──boundary──► head ──part──► content ──boundary: endOfPart──► head
 ///                                                 └─last boundary: endOfPart──► epilogue ──end──► over
 /// ```
 ///
-/// Forms that readers interpret differently are refused: blanks after a boundary, lines that begin with a boundary and
-/// continue, a boundary directly after a head, and line ends of the form other than CR LF.
+/// Forms that readers interpret differently are refused: those with blanks after a boundary, with lines that begin with
+/// a boundary and continue, with a boundary directly after a head, and with line ends other than CR LF outside content.
 package struct MultipartReader: Sendable {
     /// Bytes that a caller must be able to pass at once.
     package static let window =
@@ -19,13 +19,13 @@ package struct MultipartReader: Sendable {
 
     enum State {
         case preamble
-        /// - offset: bytes before the head that are not consumed.
-        /// - searched: bytes of the head in which its end does not begin.
+        /// - offset: bytes that are not consumed and precede the head.
+        /// - searched: bytes of the head in which the end of the head does not begin.
         case head(offset: Int, searched: Int)
         /// At the beginning of a part's content.
         case contentStart
         case content
-        /// - offset: bytes before the epilogue that are not consumed.
+        /// - offset: bytes that are not consumed and precede the epilogue.
         case epilogue(offset: Int)
         case over
     }
@@ -44,7 +44,7 @@ package struct MultipartReader: Sendable {
     ///   - bytes: the bytes that are not consumed yet.
     ///   - isLast: whether the form ends with these bytes.
     /// - Throws: 400 for a malformed form, 413 for too many parts or too long a head. The reader must not be used after
-    ///   that.
+    ///   an error.
     package mutating func next(_ bytes: RawSpan, isLast: Bool) throws(HTTPFault) -> MultipartProgress {
         if case .preamble = state { try preamble(bytes, isLast) }
         let progress =

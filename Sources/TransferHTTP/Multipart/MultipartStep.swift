@@ -1,4 +1,4 @@
-/// Result of one step in a form. For each part come `part`, any number of `content`, and `endOfPart`; `end` comes once,
+/// Result of one step in a form. Each part gives `part`, any number of `content`, and `endOfPart`. `end` is given once,
 /// at the end of the body.
 package enum MultipartStep: Equatable, Sendable {
     /// The next item is not complete; no bytes were consumed.

@@ -38,7 +38,7 @@ struct BodyReader {
             }
     }
 
-    /// Ends content whose end is that of the connection.
+    /// Ends content that extends to the end of the connection.
     ///
     /// - Returns: whether the content may end here.
     mutating func close() -> Bool {
@@ -50,7 +50,7 @@ struct BodyReader {
         }
     }
 
-    /// - Parameter position: moved behind the consumed bytes.
+    /// - Parameter position: is moved behind the consumed bytes.
     mutating func next(in bytes: UnsafeRawBufferPointer, at position: inout Int) throws(HTTPFault) -> Step {
         while true {
             switch state {
@@ -76,14 +76,14 @@ struct BodyReader {
         }
     }
 
-    /// Takes as many of the `rest` bytes as are available; nil if no byte is.
+    /// Takes as many of the `rest` bytes as are available; nil if none are.
     private static func run(
         _ rest: UInt64, in bytes: UnsafeRawBufferPointer, at position: inout Int
     ) -> (range: Range<Int>, rest: UInt64)? {
         let start = position
         let count = min(rest, UInt64(bytes.count - start))
         guard count > 0 else { return nil }
-        // At most `bytes.count`, which is an Int.
+        // The count is at most `bytes.count`, which is an Int.
         position = start + Int(count)
         return (start..<position, rest - count)
     }
@@ -115,8 +115,8 @@ struct BodyReader {
         }
     }
 
-    /// Refuses fields for framing and routing in trailers (RFC 9110, section 6.5.1). This program never reads them
-    /// there, but programs that merge trailers into the head would.
+    /// Refuses trailers with fields that concern framing or routing (RFC 9110, section 6.5.1). This program never reads
+    /// such fields there, but programs that merge trailers into the head would.
     private func checkTrailers() throws(HTTPFault) {
         for name in ["content-length", "transfer-encoding", "host"] where trailers.fields.has(name) {
             throw HTTPFault(400, "The trailers have a field that is only allowed in the head.")
@@ -128,7 +128,7 @@ struct BodyReader {
 package enum BodyFraming: Equatable, Sendable {
     /// No content: in a request, neither a length nor chunks were declared.
     case none
-    /// So many bytes, 0 to `HTTPLimits.length`.
+    /// This many bytes, 0 to `HTTPLimits.length`.
     case length(UInt64)
     /// Chunks up to the last one, then trailers.
     case chunked

@@ -21,8 +21,8 @@ enum ChunkHead {
     static let tooLong = HTTPFault(
         400, "The extensions of a chunk have more than \(HTTPLimits.chunkExtensions) bytes.")
 
-    /// Checks `*( ";" token [ "=" ( token / quoted-string ) ] )`, which is ignored. Blanks, which RFC 9112, section
-    /// 7.1.1, permits for older clients, are refused: readers disagree about them.
+    /// Checks that extensions are `*( ";" token [ "=" ( token / quoted-string ) ] )`; they are ignored. Blanks are
+    /// refused, because readers disagree about them, although RFC 9112, section 7.1.1, permits them for older clients.
     private static func areExtensions(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
         var rest = text
         while rest.first == UInt8(ascii: ";") {

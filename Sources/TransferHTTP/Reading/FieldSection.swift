@@ -6,7 +6,7 @@ struct FieldSection {
     private var size: Int
     private var search = LineSearch()
 
-    /// Reads the fields of a head whose first line has `size` bytes, including its end.
+    /// Reads the fields of a head whose first line has `size` bytes, including its line end.
     init(headAfter size: Int) {
         (maxFields, maxBytes, self.size) = (HTTPLimits.fields, HTTPLimits.head, size)
     }
@@ -18,7 +18,7 @@ struct FieldSection {
 
     /// Reads the complete lines.
     ///
-    /// - Parameter position: beginning of the next line; moved behind the consumed bytes.
+    /// - Parameter position: beginning of the next line; is moved behind the consumed bytes.
     /// - Returns: whether the empty line was found.
     /// - Throws: 400 for a malformed line, 431 for too many or too long lines.
     mutating func next(in bytes: UnsafeRawBufferPointer, at position: inout Int) throws(HTTPFault) -> Bool {

@@ -2,9 +2,9 @@ internal import TransferModel
 
 /// Syntax of `Host`: `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2).
 enum HostField {
-    /// Accepts names, IPv4 addresses, and IPv6 addresses in brackets. Stricter than the grammar: it refuses an empty
-    /// value, which is no authority of `http` (RFC 9110, section 4.2.1), a comma, which may join two Hosts, and the
-    /// syntax for future kinds of address.
+    /// Accepts names, IPv4 addresses, and IPv6 addresses in brackets. This is stricter than the grammar: it refuses an
+    /// empty value, which is no authority of `http` (RFC 9110, section 4.2.1), a value with a comma, which may be two
+    /// Hosts joined to one, and the syntax for future kinds of address.
     static func isValid(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         guard value.first == UInt8(ascii: "[") else {
             let name = value.prefix { $0 != UInt8(ascii: ":") }

@@ -1,10 +1,11 @@
-/// Searches for the end of a line in bytes that are passed again with more behind them, and examines each byte once.
+/// Searches for the end of a line. The caller passes the same bytes again, followed by more, and each byte is examined
+/// once.
 struct LineSearch {
     enum Found: Equatable {
         case incomplete
-        /// The line without its end, which has two more bytes.
+        /// The line without its end, which has two bytes more.
         case line(Range<Int>)
-        /// More bytes than the limit without an end.
+        /// There are more bytes than the limit, and no end.
         case tooLong
     }
 
@@ -16,7 +17,7 @@ struct LineSearch {
     /// - Parameters:
     ///   - start: position at which the line begins.
     ///   - limit: most bytes of the line without its end.
-    /// - Throws: 400 for a CR or LF alone: some readers end lines there, and some don't.
+    /// - Throws: 400 for a CR or LF alone, because some readers end lines there and some don't.
     mutating func next(
         in bytes: UnsafeRawBufferPointer, from start: Int, limit: Int
     ) throws(HTTPFault) -> Found {

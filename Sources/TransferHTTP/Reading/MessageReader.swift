@@ -27,23 +27,23 @@ struct MessageReader<Line: FirstLine>: Sendable {
     private var section = FieldSection()
     private var body = BodyReader(.none)
 
-    /// Whether the reader expects a first line, of which it may have examined a part.
+    /// Whether the reader expects a first line. It may already have examined a part of the line.
     var isAtFirstLine: Bool { if case .firstLine = state { true } else { false } }
 
-    /// Whether no part of a first line has arrived either.
+    /// Whether the reader expects a first line, and no part of that line has arrived.
     var isBetweenMessages: Bool { isAtFirstLine && !search.isWithinLine }
 
     /// Announces that content follows the latest head.
     mutating func begin(_ framing: BodyFraming) { (state, body) = (.body, BodyReader(framing)) }
 
-    /// Ends content whose end is that of the connection.
+    /// Ends content that extends to the end of the connection.
     ///
     /// - Returns: whether the content may end here.
     mutating func close() -> Bool { if case .body = state { body.close() } else { false } }
 
     /// Parses the next item.
     ///
-    /// - Parameter position: moved behind the consumed bytes.
+    /// - Parameter position: is moved behind the consumed bytes.
     mutating func next(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) throws(HTTPFault) -> Step {
         switch state {
         case .firstLine:

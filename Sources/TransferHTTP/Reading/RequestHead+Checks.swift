@@ -13,8 +13,8 @@ extension RequestHead {
         }
     }
 
-    /// Demands one Host in HTTP/1.1 (RFC 9112, section 3.2), at most one in HTTP/1.0, and the same as in the target.
-    /// RFC 9112, section 3.2.2, gives the target's precedence; not every server does.
+    /// Demands one Host in HTTP/1.1 (RFC 9112, section 3.2), and at most one in HTTP/1.0. It must be the same as in the
+    /// target: RFC 9112, section 3.2.2, gives precedence to the target's, but not every server does.
     private func checkHost() throws(HTTPFault) {
         let hosts = fields.values("host")
         guard hosts.count <= 1 else { throw HTTPFault(400, "There are two Hosts.") }

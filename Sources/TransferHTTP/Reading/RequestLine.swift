@@ -28,7 +28,7 @@ struct RequestLine: FirstLine {
         }
     }
 
-    /// - Returns: 414; 501 or 400 if not even the method ends.
+    /// - Returns: 414. If the line does not even contain the end of the method, 501 or 400.
     static func fault(longLine line: UnsafeRawBufferPointer) -> HTTPFault {
         let front = line.prefix(HTTPLimits.method + 1)
         guard !front.contains(HTTPCharacter.space) else {

@@ -1,8 +1,8 @@
 /// Reads the requests of one connection (RFC 9110 and RFC 9112). No I/O and no clock.
 ///
-/// A caller passes its bytes, takes one step, drops the consumed bytes, and repeats until `needsMore`, which may also
-/// have consumed bytes; then it passes the rest, at most `window` bytes, with more behind it. Wherever the stream is
-/// cut, the steps are the same, except that content is divided into other pieces. Each byte is examined once.
+/// A caller passes its bytes, takes one step, drops the consumed bytes, and repeats this until `needsMore`, which may
+/// also have consumed bytes. Then it passes the remaining bytes, at most `window`, followed by more. The steps do not
+/// depend on where the stream is cut, except that content is divided into other pieces. Each byte is examined once.
 ///
 /// Ambiguous requests, which two servers could read differently, are refused. The caller answers with the fault's
 /// status and closes.
@@ -15,12 +15,13 @@ package struct RequestReader: Sendable {
 
     package init() {}
 
-    /// Whether the stream may end here without cutting a request, if no bytes remain.
+    /// Whether the stream may end here, with no bytes left, without cutting a request.
     package var isBetweenRequests: Bool { fault == nil && reader.isBetweenMessages }
 
     /// Parses the next item.
     ///
-    /// - Throws: the answer for a refused request: 400, 413, 414, 417, 431, 501 or 505; the same on every later call.
+    /// - Throws: the answer for a refused request: 400, 413, 414, 417, 431, 501 or 505. Every later call throws the
+    ///   same.
     package mutating func next(
         _ bytes: UnsafeRawBufferPointer
     ) throws(HTTPFault) -> (step: RequestStep, consumed: Int) {
@@ -51,7 +52,7 @@ package struct RequestReader: Sendable {
     }
 }
 
-/// Result of one step of a `RequestReader`. For each request come `head`, any number of `content`, and `end`.
+/// Result of one step of a `RequestReader`. Each request gives `head`, any number of `content`, and `end`.
 package enum RequestStep: Equatable, Sendable {
     /// The remaining bytes are not complete.
     case needsMore

@@ -21,7 +21,8 @@ extension ResponseHead {
     func length() throws(HTTPFault) -> MessageLength {
         let length = try MessageLength(fields, version)
         guard isInformational || status == 204 else { return length }
-        // RFC 9110, section 8.6, and RFC 9112, section 6.1, forbid both fields; servers send a length of 0 with 204.
+        // RFC 9110, section 8.6, and RFC 9112, section 6.1, forbid both fields in such an answer, but servers send a
+        // length of 0 with 204.
         guard length == .undeclared || length == .length(0) else {
             throw HTTPFault(502, "An answer declares content that it cannot have.")
         }

@@ -31,8 +31,8 @@ package struct ResponseReader: Sendable {
         }
     }
 
-    /// Reports that the server has closed the connection and all bytes were passed. This completes content whose end is
-    /// that of the connection; its next step is `end`.
+    /// Reports that the server has closed the connection and that all bytes were passed. This completes content that
+    /// extends to the end of the connection; the next step is then `end`.
     ///
     /// - Throws: `HTTPFault` if an answer is cut or missing.
     package mutating func closed() throws(HTTPFault) {
@@ -87,12 +87,12 @@ package struct ResponseReader: Sendable {
     }
 }
 
-/// Result of one step of a `ResponseReader`. For each request come any number of `informational`, then `head`, any
-/// number of `content`, and `end`.
+/// Result of one step of a `ResponseReader`. Each request gives any number of `informational`, then `head`, any number
+/// of `content`, and `end`.
 package enum ResponseStep: Equatable, Sendable {
     /// The remaining bytes are not complete.
     case needsMore
-    /// An interim answer (1xx), which another one follows.
+    /// An interim answer (1xx), after which another answer follows.
     case informational(ResponseHead)
     case head(ResponseHead, BodyFraming)
     /// Range of content in the passed bytes, without framing; never empty.

@@ -1,5 +1,5 @@
-/// The first line of an answer: `HTTP-version SP status-code SP [ reason-phrase ]` (RFC 9112, section 4). Without a
-/// phrase the last space may be missing: some servers leave it out, and that is not ambiguous.
+/// The first line of an answer: `HTTP-version SP status-code SP [ reason-phrase ]` (RFC 9112, section 4). If there is
+/// no phrase, the last space may be missing: some servers leave it out, and that is not ambiguous.
 struct StatusLine: FirstLine {
     static let emptyLines = 0
 

@@ -1,8 +1,9 @@
-/// Base64 (RFC 4648, section 4). This target does not use OpenSSL, and fields are short.
+/// Base64 (RFC 4648, section 4). OpenSSL is not used for it, because this target does not need OpenSSL otherwise and
+/// fields are short.
 package enum Base64Text {
     /// How strictly text is read.
     package enum Form: Sendable {
-        /// Demands padding, and zeros in unused bits, so that bytes have only one text.
+        /// Demands padding, and zeros in unused bits, so that each sequence of bytes has only one text.
         case exact
         /// Accepts missing padding and any unused bits, as RFC 9651 (section 4.2.7) demands.
         case lenient

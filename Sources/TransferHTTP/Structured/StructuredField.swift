@@ -1,9 +1,9 @@
-/// Structured fields of HTTP (RFC 9651). As the RFC demands, a malformed field is nil as a whole: one bad member
-/// invalidates all.
+/// Structured fields of HTTP (RFC 9651). As the RFC demands, one malformed member makes the whole field invalid; the
+/// result is then nil.
 package enum StructuredField {
     /// Most members of a list or dictionary over all lines, members of an inner list, and parameters of one item. The
-    /// RFC demands support of as many for lists and dictionaries, and of 256 for the others (sections 3.1, 3.1.1, 3.1.2
-    /// and 3.2).
+    /// RFC demands support of this many for lists and dictionaries, and of 256 for the others (sections 3.1, 3.1.1,
+    /// 3.1.2 and 3.2).
     package static let mostMembers = 1024
 
     /// - Parameter lines: values of the field's lines; there must be exactly one.
@@ -18,7 +18,7 @@ package enum StructuredField {
         for line in lines {
             guard var reader = StructuredReader(line) else { return nil }
             let found = try? reader.whole { (reader) throws(StructuredReader.Fault) in try reader.list() }
-            // An empty line among others would be an empty member (section 4.2).
+            // If there are several lines, an empty one would be an empty member (section 4.2).
             guard let found, !found.isEmpty || lines.count == 1 else { return nil }
             members += found
             guard members.count <= mostMembers else { return nil }

@@ -47,7 +47,7 @@ struct StructuredReader {
 
     // MARK: Structure
 
-    /// Reads a value that takes the whole line, but for spaces around it.
+    /// Reads a value that takes the whole line, except for spaces around it.
     mutating func whole<Value>(
         _ read: (inout StructuredReader) throws(Fault) -> Value
     ) throws(Fault) -> Value {
@@ -81,7 +81,7 @@ struct StructuredReader {
         return members
     }
 
-    /// Reads a comma that is not the end of the line, or the end.
+    /// Reads a comma after which the line continues, or the end of the line.
     private mutating func separator() throws(Fault) {
         skipWhitespace()
         guard !isAtEnd else { return }

@@ -1,7 +1,7 @@
 /// Classes of bytes in structured fields (RFC 9651, sections 3.1.2 and 3.3).
 enum StructuredSyntax {
-    /// The largest magnitude of an integer: 15 digits (section 3.3.1), and of a decimal in thousandths, three of whose
-    /// digits are after the point (section 3.3.2).
+    /// The largest magnitude of an integer, which has 15 digits (section 3.3.1), and of a decimal in thousandths, where
+    /// three of these 15 digits are after the point (section 3.3.2).
     static let largest: Int64 = 999_999_999_999_999
 
     /// Most digits of an integer.

@@ -7,10 +7,10 @@ package enum StructuredWriter {
         return value + parameters
     }
 
-    /// An empty list is an empty text; the field must not be sent (section 4.1).
+    /// Writes a list. The text of an empty list is empty; the field must not be sent then (section 4.1).
     package static func text(_ list: [StructuredMember]) -> String? { joined(list.map { text($0) }, ", ") }
 
-    /// An empty dictionary is an empty text; the field must not be sent.
+    /// Writes a dictionary. The text of an empty dictionary is empty; the field must not be sent then.
     package static func text(_ dictionary: StructuredDictionary) -> String? {
         let members = dictionary.entries.map { entry -> String? in
             guard isKey(entry.key) else { return nil }
@@ -63,7 +63,7 @@ package enum StructuredWriter {
         return StructuredSyntax.isKeyStart(first) && key.utf8.allSatisfy(StructuredSyntax.isKey)
     }
 
-    /// Writes at least one decimal, and no unnecessary zeros.
+    /// Writes at least one decimal, and no zeros that are not needed.
     private static func decimal(_ thousandths: Int64) -> String? {
         guard thousandths.magnitude <= StructuredSyntax.largest else { return nil }
         let (whole, rest) = thousandths.magnitude.quotientAndRemainder(dividingBy: 1000)

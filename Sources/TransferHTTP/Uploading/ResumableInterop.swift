@@ -6,7 +6,7 @@ package struct ResumableInterop: Equatable, Sendable {
 
     package let version: Int64
 
-    /// - Returns: nil if the field is missing, is not an integer, or names an unsupported version; then no 104 is sent.
+    /// - Returns: nil if the field is missing, is not an integer, or names an unsupported version. No 104 is sent then.
     package init?(_ fields: HTTPFields) {
         guard let item = StructuredField.item(fields.values("upload-draft-interop-version")),
             case .integer(let version) = item.value
@@ -19,7 +19,8 @@ package struct ResumableInterop: Equatable, Sendable {
         self.version = version
     }
 
-    /// Whether fields say that an upload is incomplete, as in version 3, instead of complete.
+    /// Whether fields say that an upload is incomplete, as in version 3; in later versions they say that it is
+    /// complete.
     package var saysIncomplete: Bool { version == 3 }
 
     /// Whether a PATCH has the type `application/partial-upload`, as from version 6 on.

@@ -4,7 +4,7 @@ internal import TransferModel
 package enum ResumableProblem: Equatable, Sendable {
     /// 409: the request's offset is not that of the upload.
     case mismatchingOffset(expected: UInt64, provided: UInt64)
-    /// 400: the length differs from the one declared before, or from the actual one.
+    /// 400: the length differs from the length that was declared before, or from the actual length.
     case inconsistentLength
     /// 400: the upload is already complete.
     case completedUpload

@@ -1,6 +1,6 @@
 /// The digest of the bytes of one PATCH (tus 1.0.0, checksum): `sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=`.
 package struct UploadChecksum: Equatable, Sendable {
-    /// Name of the algorithm in lower case; it may be unsupported.
+    /// Name of the algorithm in lower case. The algorithm may be unsupported.
     package let algorithm: String
 
     /// The digest, 1 to 64 bytes; a known algorithm determines the size.

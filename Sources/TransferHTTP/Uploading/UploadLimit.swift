@@ -17,8 +17,8 @@ package struct UploadLimit: Equatable, Sendable {
         (self.maxAppendSize, self.minAppendSize) = (maxAppendSize, minAppendSize)
     }
 
-    /// The value as a structured dictionary; empty without limits, and then the field is not sent. Numbers above the
-    /// largest structured integer, of 15 digits, are written as that.
+    /// The value as a structured dictionary; empty if there are no limits, and the field is not sent then. A number
+    /// above the largest structured integer, which has 15 digits, is written as that integer.
     package var text: String {
         let members: [(String, UInt64?)] = [
             ("max-size", maxSize), ("min-size", minSize), ("max-append-size", maxAppendSize),

@@ -3,20 +3,21 @@ package struct UploadMetadata: Equatable, Sendable {
     /// Most pairs of one upload. Clients send up to ten.
     package static let mostPairs = 64
 
-    /// Most bytes of the field: a path of PATH_MAX (linux/limits.h) in Base64, and about twice as much for the rest.
+    /// Most bytes of the field: enough for a path of PATH_MAX (linux/limits.h) in Base64, and about twice as much for
+    /// the other pairs.
     package static let longest = 16 << 10
 
     package struct Pair: Equatable, Sendable {
         /// Key in ASCII without blanks, commas and control characters.
         package let key: String
-        /// Value, any bytes; empty for a key alone.
+        /// Value, which may be any bytes; empty if the pair has only a key.
         package let value: [UInt8]
     }
 
     /// Pairs in order, with different keys.
     package let pairs: [Pair]
 
-    /// The field as it was sent, which answers to HEAD repeat.
+    /// The field as it was sent. Answers to HEAD repeat it.
     package let text: String
 
     /// - Throws: 400 for a malformed pair, a key that occurs twice, or too much metadata.

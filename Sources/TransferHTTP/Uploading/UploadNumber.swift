@@ -1,7 +1,7 @@
 /// Numbers of bytes in fields of uploads: only digits, up to the largest file offset.
 package enum UploadNumber {
     /// - Parameter text: the field's value.
-    /// - Throws: 400 for any other text, also with leading zeros, which some programs read as octal.
+    /// - Throws: 400 for any other text, including a number with leading zeros, which some programs read as octal.
     package static func bytes(_ text: String, _ name: StaticString) throws(HTTPFault) -> UInt64 {
         guard text.utf8.first != UInt8(ascii: "0") || text.utf8.count == 1, let number = FieldSyntax.number(text.utf8)
         else {

@@ -1,16 +1,16 @@
-/// Writes the head of an HTTP/1.1 answer line by line into the bytes to send, because a server makes one for each
-/// request. Like `HeadWriter`, it writes nothing that this program's readers would refuse.
+/// Writes the head of an HTTP/1.1 answer line by line into the bytes that are sent, because a server makes one for each
+/// request. Like `HeadWriter`, it writes no head that this program's readers would refuse.
 package struct AnswerHead {
     private var bytes: [UInt8] = []
     private var isSayable: Bool
-    /// Whether a line determines the end of the content.
+    /// Whether a line that determines the end of the content was added.
     private var isFramed = false
     /// Whether the answer may have content (RFC 9110, section 8.6).
     private let mayHaveContent: Bool
 
     /// - Parameters:
     ///   - status: 100 to 599.
-    ///   - room: bytes that will probably be written.
+    ///   - room: number of bytes that will probably be written.
     package init(_ status: Int, room: Int) {
         isSayable = (100...599).contains(status)
         mayHaveContent = status >= 200 && status != 204
@@ -21,7 +21,7 @@ package struct AnswerHead {
         bytes += HeadWriter.lineEnd
     }
 
-    /// Adds a line. `append(length:)` adds the length of the content.
+    /// Adds a line. The length of the content is added by `append(length:)` instead.
     package mutating func append(_ name: String, _ value: String) {
         if HTTPCharacter.areSame(name.utf8, "content-length") { isSayable = false }
         if HTTPCharacter.areSame(name.utf8, "transfer-encoding") {
@@ -37,8 +37,8 @@ package struct AnswerHead {
     }
 
     /// - Parameter content: bytes to append to the head.
-    /// - Returns: nil if the status, a name or a value is invalid, or if content is framed twice or where it is
-    ///   forbidden.
+    /// - Returns: nil if the status, a name or a value is invalid, if the end of the content is determined twice, or if
+    ///   content is declared where it is forbidden.
     package consuming func bytes(before content: [UInt8] = []) -> [UInt8]? {
         bytes += HeadWriter.lineEnd
         bytes += content
@@ -56,7 +56,7 @@ package struct AnswerHead {
         append(": ")
         let start = bytes.count
         append(value)
-        // Checked after writing, because an invalid head is never returned.
+        // The line is checked after it is written, because an invalid head is never returned.
         if !isToken || !bytes[start...].allSatisfy(HTTPCharacter.isValue) { isSayable = false }
         bytes += HeadWriter.lineEnd
     }

@@ -6,7 +6,7 @@ package enum ChunkWriter {
     /// The bytes before the content of a chunk.
     ///
     /// - Parameter size: bytes of content, 1 to `HTTPLimits.length`.
-    /// - Returns: nil for another size: a chunk without content would be the last.
+    /// - Returns: nil for another size; a chunk without content would be the last one.
     package static func head(_ size: UInt64) -> [UInt8]? {
         guard (1...HTTPLimits.length).contains(size) else { return nil }
         return Array(String(size, radix: 16).utf8) + end

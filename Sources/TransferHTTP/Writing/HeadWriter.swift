@@ -1,5 +1,5 @@
-/// Writes heads. Names that are not tokens, and values with line ends or other control characters, which would turn one
-/// message into two, are refused.
+/// Writes heads. Refuses names that are not tokens, and values with line ends or other control characters, which would
+/// turn one message into two.
 package enum HeadWriter {
     /// - Returns: nil if the target, a name, a value, Host, Expect or the declared length is invalid.
     package static func bytes(_ head: RequestHead) -> [UInt8]? {
@@ -25,7 +25,7 @@ package enum HeadWriter {
 
     static let lineEnd: [UInt8] = [HTTPCharacter.carriageReturn, HTTPCharacter.lineFeed]
 
-    /// Appends the lines and the empty one after them.
+    /// Appends the lines and the empty line after them.
     ///
     /// - Returns: false if a line is invalid.
     static func append(_ fields: HTTPFields, to bytes: inout [UInt8]) -> Bool {

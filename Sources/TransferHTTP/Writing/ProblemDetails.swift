@@ -6,13 +6,13 @@ package struct ProblemDetails: Equatable, Sendable {
 
     /// A URI that names the kind of problem.
     package var type: String
-    /// The kind of problem in a few words, the same each time.
+    /// The kind of problem in a few words, which are always the same for this kind.
     package var title: String
     /// The status of the answer: 400 to 599.
     package var status: Int
     /// A sentence about this occurrence.
     package var detail: String?
-    /// Members of this program besides those of the RFC, with other keys (section 3.2).
+    /// Members that this program adds to those of the RFC. Their keys must differ from those (section 3.2).
     package var extensions: [(key: String, value: JSONValue)]
 
     /// - Parameter type: `about:blank` if the status says enough (RFC 9457, section 4.2.1).
@@ -35,7 +35,7 @@ package struct ProblemDetails: Equatable, Sendable {
         return line
     }
 
-    /// The answer's content: JSON with a line end, for display on a terminal.
+    /// The answer's content: JSON with a line end, so that it can be displayed on a terminal.
     package var bytes: [UInt8] { line.terminated }
 
     package static func == (a: Self, b: Self) -> Bool { a.bytes == b.bytes }

@@ -1,16 +1,16 @@
-/// Cookies (RFC 6265), as far as the server needs them for its session.
+/// Cookies (RFC 6265), as far as the server needs them for sessions.
 package enum CookieField {
-    /// Most bytes of a value; those of sessions are far shorter.
+    /// Most bytes of a value. The values of sessions are far shorter.
     package static let longestValue = 1 << 10
 
-    /// Finds a cookie. Browsers also send cookies of other programs on the same host, whatever the port; they are
-    /// ignored, even malformed ones.
+    /// Finds a cookie. Browsers also send cookies of other programs on the same host, whatever their port. Those are
+    /// ignored, even if they are malformed.
     ///
     /// - Parameters:
     ///   - name: case-sensitive (section 4.1.1).
     ///   - lines: values of the field's lines.
-    /// - Returns: nil if it is missing. A cookie that occurs twice, is too long or contains anything but `cookie-octet`
-    ///   is returned as empty, which no session has.
+    /// - Returns: nil if the cookie is missing. If it occurs twice, is too long or contains anything but
+    ///   `cookie-octet`, the result is empty, which is the secret of no session.
     package static func value(_ name: String, in lines: [[UInt8]]) -> String? {
         let values = lines.flatMap { line in
             line.split(separator: UInt8(ascii: ";")).compactMap { pair(FieldSyntax.trimmed($0), named: name) }
@@ -33,12 +33,12 @@ package enum CookieField {
         HTTPCharacter.isVisible(byte) && !"\",;\\".utf8.contains(byte)
     }
 
-    /// Makes a cookie that is sent back only to this host, on all paths, is hidden from scripts and is not sent with
-    /// requests from other sites (RFC 6265bis, section 4.1.2).
+    /// Makes a cookie that browsers send back only to this host, on all paths, that scripts cannot read, and that is
+    /// not sent with requests from other sites (RFC 6265bis, section 4.1.2).
     ///
     /// - Parameters:
     ///   - seconds: lifetime; 0 or less removes the cookie.
-    ///   - isSecure: whether it is sent over TLS only.
+    ///   - isSecure: whether the browser may send the cookie only over TLS.
     /// - Returns: the value of `Set-Cookie`; nil for an invalid name or value.
     package static func setting(_ name: String, to value: String, seconds: Int64, isSecure: Bool) -> String? {
         guard HTTPCharacter.isToken(name.utf8), value.utf8.count <= longestValue, value.utf8.allSatisfy(isOctet) else {

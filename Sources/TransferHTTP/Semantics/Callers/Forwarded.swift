@@ -1,8 +1,8 @@
-/// One hop of a request, as a proxy describes it. A client can forge all hops before the last one. It must be trusted
-/// only from a configured proxy.
+/// One hop of a request, as a proxy describes it. A client can forge all hops before the last one, and also that one
+/// unless the request comes from a configured proxy.
 package struct Forwarded: Equatable, Sendable {
-    /// The fields that the proxy sets. This is configured, because a proxy passes fields on that it does not set, and a
-    /// client can forge those.
+    /// The fields that the proxy sets. They are configured, because a proxy passes on fields that it does not set, and
+    /// a client can forge those.
     package enum Style: Sendable {
         /// The standard field, `Forwarded` (RFC 7239).
         case standard
@@ -10,8 +10,8 @@ package struct Forwarded: Equatable, Sendable {
         case customary
     }
 
-    /// The client's address as written, IPv4 or IPv6 without brackets, not yet parsed; nil if it is hidden (RFC 7239,
-    /// section 6) or missing.
+    /// The client's address as written, IPv4 or IPv6 without brackets, not yet parsed; nil if the proxy hides it (RFC
+    /// 7239, section 6) or does not name it.
     package let address: String?
 
     /// Whether the client used TLS; nil if the proxy does not say.
@@ -33,12 +33,12 @@ package struct Forwarded: Equatable, Sendable {
         self = try Self.hops(fields, style).last ?? Forwarded(address: nil, isSecure: nil, host: nil)
     }
 
-    /// All hops; the last one is directly before this server. The last is as trustworthy as the proxy; an earlier one
-    /// only if all later hops can be trusted.
+    /// All hops; the last one is directly before this server. That hop can be trusted as far as the proxy, and an
+    /// earlier hop only if all later ones can be trusted.
     ///
     /// - Throws: 400 if `Forwarded` is malformed anywhere, because an open quote from a client must not swallow the
-    ///   proxy's part. In the customary fields only the last member must be well-formed; malformed earlier ones are
-    ///   ignored.
+    ///   proxy's part. In the customary fields only the last member must be well-formed; earlier members that are
+    ///   malformed are ignored.
     package static func hops(_ fields: HTTPFields, _ style: Style) throws(HTTPFault) -> [Forwarded] {
         guard style == .customary else { return try standard(fields.values("forwarded")) }
         let addresses = try members(fields.values("x-forwarded-for"), node).map { $0 ?? nil }
@@ -94,7 +94,7 @@ package struct Forwarded: Equatable, Sendable {
         return try read(text)
     }
 
-    /// The members over all lines; nil for malformed ones before the last.
+    /// The members over all lines; nil in place of each malformed member before the last one.
     private static func members<Value>(
         _ lines: [[UInt8]], _ read: ([UInt8]) throws(HTTPFault) -> Value
     ) throws(HTTPFault) -> [Value?] {

@@ -4,7 +4,8 @@ package enum HTTPCredentials {
     package static let longest = 1 << 10
 
     /// - Parameter authorization: values of the field's lines.
-    /// - Returns: nil without credentials. Credentials that cannot be a token become an empty one, which no client has.
+    /// - Returns: nil if there are no credentials. Credentials that cannot be a token become an empty token, which no
+    ///   client has.
     package static func token(_ authorization: [[UInt8]]) -> String? {
         guard let value = authorization.first else { return nil }
         guard authorization.count == 1, value.count <= longest,

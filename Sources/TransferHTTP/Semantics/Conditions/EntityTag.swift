@@ -3,7 +3,7 @@ package struct EntityTag: Equatable, Sendable {
     /// The bytes between the quotes.
     package let opaque: [UInt8]
 
-    /// Whether versions that are only equivalent may share the tag.
+    /// Whether the tag is weak: versions that are equivalent, but not equal, may share it.
     package let isWeak: Bool
 
     /// - Returns: nil if the bytes are not permitted in a tag.
@@ -13,10 +13,10 @@ package struct EntityTag: Equatable, Sendable {
         (self.opaque, self.isWeak) = (opaque, isWeak)
     }
 
-    /// The tag as in a field. Bytes from 0x80 on are written unchanged, so it may not be UTF-8.
+    /// The tag as it is written in a field. Bytes from 0x80 on are written unchanged, so the result need not be UTF-8.
     package var bytes: [UInt8] { (isWeak ? Array("W/\"".utf8) : [UInt8(ascii: "\"")]) + opaque + [UInt8(ascii: "\"")] }
 
-    /// Reads one tag, `"…"` or `W/"…"`, that is the whole value.
+    /// Reads a value that consists of one tag, `"…"` or `W/"…"`.
     package init?(field value: some Sequence<UInt8>) {
         var reader = FieldReader(value)
         guard let tag = Self(from: &reader), reader.isAtEnd else { return nil }
@@ -45,7 +45,7 @@ package enum EntityTagList: Equatable, Sendable {
     case any
     case tags([EntityTag])
 
-    /// Most tags in one field over all lines. Clients send the few versions that they have.
+    /// Most tags in one field over all lines. Clients name the few versions that they have.
     package static let mostTags = 256
 
     /// - Parameter lines: values of the field's lines.
@@ -61,7 +61,7 @@ package enum EntityTagList: Equatable, Sendable {
         for line in lines {
             var reader = FieldReader(line)
             while true {
-                // Empty members are allowed (RFC 9110, section 5.6.1.2). A tag may have a comma in it.
+                // Empty members are allowed (RFC 9110, section 5.6.1.2). A tag itself may contain a comma.
                 _ = reader.take { HTTPCharacter.isBlank($0) || $0 == UInt8(ascii: ",") }
                 guard !reader.isAtEnd else { break }
                 guard tags.count < Self.mostTags, let tag = EntityTag(from: &reader) else { throw Self.fault(name) }

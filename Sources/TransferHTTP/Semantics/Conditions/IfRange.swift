@@ -2,7 +2,7 @@
 package enum IfRange: Equatable, Sendable {
     case tag(EntityTag)
     case date(HTTPDate)
-    /// Neither tag nor date, or the field occurs twice: it matches nothing.
+    /// The field is neither a tag nor a date, or occurs twice. It matches no version.
     case unreadable
 
     /// - Returns: nil if the field is missing.
@@ -18,10 +18,10 @@ package enum IfRange: Equatable, Sendable {
         }
     }
 
-    /// Whether `Range` applies; otherwise the whole content is sent.
+    /// Whether the server obeys `Range`; if not, it sends the whole content.
     ///
-    /// - Parameter now: dates within the last second do not match, because two versions may have such a date (section
-    ///   8.8.2.2).
+    /// - Parameter now: a date within the last second before this does not match, because two versions may have such a
+    ///   date (section 8.8.2.2).
     package func fits(_ current: Preconditions.Current, now: HTTPDate) -> Bool {
         switch self {
         case .tag(let tag): current.tag.map { tag.isStrongly($0) } ?? false

@@ -1,18 +1,18 @@
 /// The ranges of `Range: bytes=…` (RFC 9110, section 14.1.2).
 package struct ByteRanges: Equatable, Sendable {
-    /// Most ranges in a request; a field with more is ignored, as section 14.2 permits. Readers of archives and videos
-    /// request one to three.
+    /// Most ranges in a request. A field with more ranges is ignored, as section 14.2 permits. Readers of archives and
+    /// videos request one to three ranges.
     package static let mostRanges = 16
 
-    /// Most times that any byte is sent, and so the most content that an answer has in relation to the file.
+    /// Most times that any byte is sent. This also limits how much content an answer has in relation to the file.
     package static let mostCopies = 2
 
     enum Spec: Equatable {
         /// First and last byte, inclusive.
         case closed(UInt64, UInt64)
-        /// From a byte to the end.
+        /// From this byte to the end.
         case from(UInt64)
-        /// The last so many bytes.
+        /// The last bytes, this many of them.
         case last(UInt64)
     }
 
@@ -55,7 +55,7 @@ package struct ByteRanges: Equatable, Sendable {
     /// - Parameter size: size of the content in bytes.
     package func answer(size: UInt64) -> Answer {
         if size == 0 {
-            // The last bytes of empty content are all of it (section 14.1.2).
+            // If the content is empty, its last bytes are all of it (section 14.1.2).
             return specs.contains { if case .last(1...) = $0 { true } else { false } } ? .whole : .unsatisfiable
         }
         let ranges = specs.compactMap { $0.range(size: size) }
@@ -63,7 +63,7 @@ package struct ByteRanges: Equatable, Sendable {
         return Self.isFair(ranges) ? .ranges(ranges) : .whole
     }
 
-    /// Whether no byte is sent more than twice, so that the sum is at most twice the content.
+    /// Whether no byte is sent more than twice, so that all ranges together are at most twice the content.
     private static func isFair(_ ranges: [Range<UInt64>]) -> Bool {
         // The largest number of overlapping ranges occurs at the beginning of a range.
         ranges.allSatisfy { range in ranges.count { $0.contains(range.lowerBound) } <= mostCopies }
@@ -85,7 +85,7 @@ extension ByteRanges.Spec {
         }
     }
 
-    /// Numbers that overflow become the largest, which is beyond any content.
+    /// A number that overflows becomes the largest one, which is beyond any content.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64 {
         FieldSyntax.number(digits).map { UInt64($0) } ?? .max
     }

@@ -5,7 +5,7 @@ package struct MultipartByteRanges: Equatable, Sendable {
     private let boundary: String
     private let heads: [[UInt8]]
 
-    /// Size of the whole body in bytes, at most twice the content and some kilobytes; nil if it overflows.
+    /// Size of the whole body in bytes, which is at most twice the content and some kilobytes; nil if it overflows.
     package let length: UInt64?
 
     /// - Parameters:

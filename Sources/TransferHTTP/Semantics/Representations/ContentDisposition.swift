@@ -9,18 +9,17 @@ package struct ContentDisposition: Equatable, Sendable {
     /// Name of the form's field.
     package let name: [UInt8]?
 
-    /// `filename` as it was sent: percent signs belong to the name, because clients do not agree on whether they
-    /// encode.
+    /// `filename` as it was sent. Percent signs are not decoded, because clients do not agree on whether they encode.
     package let plainFilename: [UInt8]?
 
     /// `filename*` (RFC 8187), decoded; UTF-8.
     package let extendedFilename: [UInt8]?
 
-    /// The extended name if there are both (RFC 6266, section 4.3).
+    /// The file name; the extended one if both are present (RFC 6266, section 4.3).
     package var filename: [UInt8]? { extendedFilename ?? plainFilename }
 
     /// - Returns: nil if the value is malformed, has a parameter twice, or escapes a character in quotes other than
-    ///   quote and backslash: browsers do not escape backslashes, other clients do.
+    ///   quote and backslash, because browsers do not escape backslashes and other clients do.
     package init?(_ value: some Sequence<UInt8>) {
         var reader = FieldReader(value)
         guard !Self.hasOddEscape(reader.rest), let type = reader.token(),
@@ -51,12 +50,12 @@ package struct ContentDisposition: Equatable, Sendable {
         return isEscaped
     }
 
-    /// The value for content that is to be saved under a name.
+    /// The value for content that is to be saved under this name.
     ///
     /// - Parameter filename: one name of any bytes; the value has only ASCII without control characters.
     package static func attachment(_ filename: String) -> String { text("attachment", filename) }
 
-    /// The same for content that may be displayed.
+    /// The value for content that a browser may display.
     package static func inline(_ filename: String) -> String { text("inline", filename) }
 
     private static func text(_ type: String, _ filename: String) -> String {
@@ -68,7 +67,7 @@ package struct ContentDisposition: Equatable, Sendable {
         return isPlain ? text : text + "; filename*=" + ExtendedValue.encoded(filename)
     }
 
-    /// Percent signs are not plain, because some clients decode them (RFC 6266, appendix D).
+    /// Percent signs are encoded, because some clients decode them (RFC 6266, appendix D).
     private static func isPlainInQuotes(_ byte: UInt8) -> Bool {
         0x20..<0x7F ~= byte && !"\"\\%".utf8.contains(byte)
     }

@@ -57,7 +57,7 @@ package struct DigestField: Equatable, Sendable {
         (self.sha256, self.sha512, unknown) = (sha256, sha512, [])
     }
 
-    /// The value to send; empty without a digest, and then the field is not sent.
+    /// The value to send; empty if there is no digest. The field must not be sent then.
     package var text: String {
         let digests = HTTPDigestAlgorithm.allCases.compactMap { algorithm in
             self[algorithm].map { "\(algorithm.rawValue)=:\(Base64Text.encode($0)):" }
@@ -68,7 +68,7 @@ package struct DigestField: Equatable, Sendable {
 
 /// `Want-Content-Digest` or `Want-Repr-Digest` (RFC 9530, section 4).
 package struct DigestPreference: Equatable, Sendable {
-    /// Wanted algorithms that are supported, the most wanted first.
+    /// The supported algorithms among those that the client wants, the most wanted first.
     package let algorithms: [HTTPDigestAlgorithm]
 
     /// - Parameter lines: values of the field's lines.

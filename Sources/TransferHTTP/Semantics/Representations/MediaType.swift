@@ -21,8 +21,8 @@ package struct MediaType: Equatable, Sendable {
 
     package subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// - Returns: nil if the value is malformed, has too many parameters, or has one twice, which readers interpret
-    ///   differently.
+    /// - Returns: nil if the value is malformed, has too many parameters, or has a parameter twice, which readers
+    ///   interpret differently.
     package init?(_ value: some Sequence<UInt8>) {
         var reader = FieldReader(value)
         guard let type = reader.token(), reader.take("/"), let subtype = reader.token(),
@@ -40,9 +40,10 @@ package struct MediaType: Equatable, Sendable {
 }
 
 extension FieldReader {
-    /// Reads `; name=value` repeatedly up to the end (RFC 9110, section 5.6.6); values without quotes and escapes.
+    /// Reads `; name=value` repeatedly up to the end (RFC 9110, section 5.6.6). Values are returned without quotes and
+    /// escapes.
     ///
-    /// - Returns: nil for any other text, a name that occurs twice, or more than `most`.
+    /// - Returns: nil for any other text, for a name that occurs twice, and for more than `most` parameters.
     mutating func parameters(most: Int) -> [(name: String, value: [UInt8])]? {
         var parameters: [(name: String, value: [UInt8])] = []
         while true {

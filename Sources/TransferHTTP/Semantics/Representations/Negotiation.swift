@@ -1,13 +1,13 @@
 /// Chooses the form of an answer that a client prefers (RFC 9110, section 12). Malformed members are ignored: at worst,
 /// the client gets another form.
 package enum Negotiation {
-    /// Members of a field that are considered. Browsers send up to ten.
+    /// How many members of a field are considered. Browsers send up to ten.
     package static let mostMembers = 64
 
     /// - Parameters:
     ///   - lines: values of the lines of `Accept`.
     ///   - offers: media types without parameters, in lower case, the best first.
-    /// - Returns: the most wanted one, the first of equals; nil if the client accepts none.
+    /// - Returns: the most wanted offer, and the first if several are equally wanted; nil if the client accepts none.
     package static func mediaType(_ lines: [[UInt8]], of offers: [String]) -> String? {
         let ranges = members(lines).compactMap { MediaRange($0) }
         guard !ranges.isEmpty else { return offers.first }
@@ -24,13 +24,13 @@ package enum Negotiation {
     }
 
     /// - Parameter lines: values of the lines of `Accept-Language`.
-    /// - Returns: English if neither is wanted, or if both are wanted equally and neither is named first.
+    /// - Returns: English if the client wants neither language, or wants both equally and names neither first.
     package static func language(_ lines: [[UInt8]]) -> Language {
         let ranges = members(lines).compactMap { LanguageRange($0) }
         let offers: [Language] = [.english, .chinese]
         let named = ranges.compactMap { range in offers.first { range.names($0.rawValue) } }
         let chosen = best(of: named + offers) { offer in
-            // `zh-CN` and `zh-TW` both mean Chinese; the higher quality counts.
+            // `zh-CN` and `zh-TW` both mean Chinese here, and the higher of their qualities counts.
             ranges.filter { $0.names(offer.rawValue) }.map(\.quality).max() ?? ranges.first { $0.isAny }?.quality
         }
         return chosen ?? .english

@@ -22,9 +22,9 @@ package enum PercentEncoding {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes a text once; a result that looks encoded is not decoded again.
+    /// Decodes a text once. If the result looks encoded, it is not decoded again.
     ///
-    /// - Returns: nil if a percent sign has no two digits behind it.
+    /// - Returns: nil if a percent sign is not followed by two digits.
     static func decoded(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
         var reader = FieldReader(text)
         var bytes: [UInt8] = []

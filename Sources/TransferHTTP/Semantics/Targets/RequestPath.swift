@@ -1,13 +1,13 @@
 internal import TransferModel
 
-/// Path and query of a request target in origin-form (RFC 9112, section 3.2.1; RFC 3986). It is decoded once, and text
-/// that servers could decode to different paths is refused.
+/// Path and query of a request target in origin-form (RFC 9112, section 3.2.1; RFC 3986). The path is decoded once, and
+/// a text that servers could decode to different paths is refused.
 package struct RequestPath: Equatable, Sendable {
-    /// Decoded names from the top down: UTF-8 without NUL, `/` and `\`, none of them empty, `.` or `..`. Empty for `/`
-    /// itself.
+    /// Decoded names from the top down: UTF-8 without NUL, `/` and `\`. No name is empty, `.` or `..`. The list is
+    /// empty for `/` itself.
     package let segments: [String]
 
-    /// Whether the path ends in `/`: the request is about a folder.
+    /// Whether the path ends in `/`, so that the request concerns a folder.
     package let endsInSlash: Bool
 
     package let query: RequestQuery
@@ -44,7 +44,7 @@ package struct RequestPath: Equatable, Sendable {
     private static func segment(_ part: ArraySlice<UInt8>) throws(HTTPFault) -> String {
         guard !part.isEmpty else { throw HTTPFault(400, "The path has an empty segment.") }
         guard part.contains(UInt8(ascii: "%")) else {
-            // `isPath` has left only visible ASCII without the characters below.
+            // `isPath` permits only visible ASCII without the characters that are checked below.
             guard !isDots(part) else { throw dots }
             return String(decoding: part, as: UTF8.self)
         }

@@ -8,7 +8,7 @@ package struct RequestQuery: Equatable, Sendable {
 
     package struct Pair: Equatable, Sendable {
         package let key: String
-        /// The decoded value; empty without `=`.
+        /// The decoded value; empty if the pair has no `=`.
         package let value: String
 
         package static func == (a: Self, b: Self) -> Bool {
