@@ -5,17 +5,18 @@ private import TransferSystem
 /// The entry point of the program.
 @main
 struct Transfer {
-    /// Not an asynchronous `main`: the runtime would hand the main thread to Dispatch, which unblocks all signals on
-    /// it, but the commands rely on blocked signals.
+    /// `main` is not asynchronous: the runtime would hand the main thread to Dispatch, which unblocks all signals on
+    /// it, but the commands need them blocked.
     static func main() {
         StandardStream.occupyClosed()
         FileTrust.isWaived = Environment.waivesFileTrust(Array(CommandLine.arguments.dropFirst()))
-        // A server rereads its files at SIGHUP; other commands end, as usual.
+        // Only a server rereads its files at SIGHUP; other commands end at it, as usual.
         let isServer = CommandLine.arguments.dropFirst().first == ServeCommand.definition.name
         ExitSignals.block(hangUp: isServer)
-        // Must run before any other thread starts.
+        // This must run before any other thread starts.
         if isServer, let code = Supervision.run() { _exit(code) }
-        // Not exit(3): OpenSSL would free its tables while other threads still use them. No buffer is left to flush.
+        // The process does not end with exit(3), because OpenSSL would free its tables while other threads still use
+        // them. No buffer has to be flushed here.
         Task.detached {
             let code = await execute()
             guard isServer else { Interruption.end(code) }

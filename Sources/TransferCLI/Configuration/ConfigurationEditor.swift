@@ -2,11 +2,11 @@ private import Glibc
 private import TransferModel
 private import TransferSystem
 
-/// Changes the user's configuration file. Everything else in it stays byte for byte.
+/// Changes the user's configuration file. All bytes that a change does not concern stay as they are.
 struct ConfigurationEditor {
     private let path: String
 
-    /// The path with links resolved: a symbolic link to a file elsewhere is kept.
+    /// The path with symbolic links resolved: if the file is a link to another file, the link stays.
     private var target: String { CanonicalPath(path).string }
 
     init(_ path: String) {
@@ -47,16 +47,17 @@ struct ConfigurationEditor {
         return changed
     }
 
-    /// The content without a remote; nil if the file does not have it. Other remotes may be invalid.
+    /// The content without a remote; nil if the file does not have the remote. Other remotes in the file may be
+    /// invalid.
     func removing(_ name: String, from content: [UInt8]) throws(ConfigurationFault) -> [UInt8]? {
         let document = try ConfigurationFile.document(content, path: path)
         guard let table = document[[Remote.table, name]] else { return nil }
         return TOMLEditing.removing(table, from: content)
     }
 
-    /// Replaces the file atomically. A lock serialises concurrent changes.
+    /// Replaces the file atomically. A lock makes concurrent changes wait for each other.
     ///
-    /// - Parameter change: returns the new content; nil to change nothing.
+    /// - Parameter change: returns the new content; nil to leave the file as it is.
     func change(_ change: ([UInt8]) throws(ConfigurationFault) -> [UInt8]?) throws(ConfigurationFault) {
         let outcome: Result<Void, ConfigurationFault>
         do throws(SystemError) {

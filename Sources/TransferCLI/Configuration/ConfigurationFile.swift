@@ -46,7 +46,7 @@ package struct ConfigurationFile: Sendable {
         }
     }
 
-    /// Refuses keys outside of commands and remotes.
+    /// Refuses keys that belong neither to a command nor to a remote.
     private static func refuse(_ entry: TOMLDocument.Entry?, _ path: String) throws(ConfigurationFault) {
         guard let entry else { return }
         throw ConfigurationFault(

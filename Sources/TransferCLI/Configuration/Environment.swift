@@ -9,7 +9,8 @@ enum Environment {
         getenv(variable).flatMap { String(validatingCString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether `--insecure-permissions` is set by an argument or the environment; needed before the first file is read.
+    /// Whether an argument or the environment sets `--insecure-permissions`. This must be known before the first file
+    /// is read.
     static func waivesFileTrust(_ arguments: [String]) -> Bool {
         let flag = Flag.insecurePermissions
         let given = arguments.prefix { $0 != "--" }.last { [flag.spelling, "--no-\(flag.name)"].contains($0) }
@@ -25,8 +26,8 @@ enum Environment {
         SettingSources(variable: value(of:), userFile: configurationFile, content: content(of:))
     }
 
-    /// The content of a configuration file; nil if it does not exist, or its folder is not accessible: a home can
-    /// belong to another user, or not be a directory.
+    /// The content of a configuration file. Nil if it does not exist, or its folder is not accessible: the home
+    /// directory can belong to another user, or not be a directory.
     static func content(of path: String) throws(ConfigurationFault) -> [UInt8]? {
         let file: OwnFile?
         do throws(SystemError) {

@@ -4,13 +4,13 @@ package import TransferClient
 package struct Remote: Equatable, Sendable {
     package let name: String
 
-    /// The server's address, with the folder that paths are relative to.
+    /// The server's address, with the folder to which paths are relative.
     package let address: ServerAddress
 
     /// The line of the remote's header.
     let place: Setting.Place
 
-    /// Flags of commands that talk to servers, by name.
+    /// Settings of flags for commands that connect to servers, by the names of the flags.
     let settings: [String: Setting]
 
     /// The table that contains the remotes.
@@ -22,8 +22,8 @@ package struct Remote: Equatable, Sendable {
     /// The most bytes of a name.
     static let longestName = 64
 
-    /// Whether a text can be a name: letters, digits, `-` and `_`, not beginning with `-`, so that it needs no quotes.
-    /// `unix` is excluded, because it begins addresses of sockets.
+    /// Whether a text can be a name, which must not need quotes: it has letters, digits, `-` and `_`, and does not
+    /// begin with `-`. `unix` is excluded, because it begins addresses of sockets.
     static func isName(_ text: some StringProtocol) -> Bool {
         (1...longestName).contains(text.utf8.count) && text.utf8.allSatisfy(TOMLParser.isBare)
             && text.utf8.first != UInt8(ascii: "-") && text != "unix"
@@ -39,7 +39,7 @@ package struct Remote: Equatable, Sendable {
 struct RemoteDraft {
     let name: String
 
-    /// The address as in `--to`.
+    /// The address as the value of `--to`.
     let address: String
 
     /// Flags of the remote with their values.

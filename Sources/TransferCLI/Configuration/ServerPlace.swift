@@ -5,22 +5,23 @@ private import TransferModel
 /// A path on a server in an operand: `NAME:/PATH`, `HOST[:PORT]:/PATH`, `transfer://HOST[:PORT]/PATH` and similar
 /// forms.
 ///
-/// A text is remote if a colon comes before its first slash, as with scp; `./` in front makes it local. A text is also
-/// local if the part before the colon cannot name a server, as one with a blank.
+/// A text names a place on a server if a colon comes before its first slash, as with scp; `./` at the beginning makes
+/// it local. It is also local if the part before the colon cannot name a server, for example because it contains a
+/// blank.
 package struct ServerPlace: Equatable, Sendable {
-    /// The server alone, as the flag for the server takes it.
+    /// The server alone, in the form that the flag for the server accepts.
     package let server: String
 
     /// The path below the server's folder; `/` for the folder itself.
     package let path: String
 
-    /// Server and path, as the flag for the server takes them.
+    /// Server and path, in the form that the flag for the server accepts.
     package let target: String
 
     private static let colon = UInt8(ascii: ":")
     private static let slash = UInt8(ascii: "/")
 
-    /// Reads bytes, because a combining character would join with the separator before it.
+    /// Reads the text by bytes: as characters, a combining mark would join with the separator before it.
     ///
     /// - Returns: nil for a local path.
     package init?(_ text: String) {
@@ -51,7 +52,8 @@ package struct ServerPlace: Equatable, Sendable {
         return ServerPlace(String(Substring(name)), below: path.utf8).target + String(Substring(secret))
     }
 
-    /// A name to compare servers by: equal for all texts that name the same server, as far as the text shows.
+    /// A name by which servers are compared. It is equal for all texts that name the same server, as far as the texts
+    /// show it.
     var serverName: String {
         let text = server.utf8.last == Self.slash ? server.utf8.dropLast() : server.utf8[...]
         let name = String(Substring(text.last == Self.colon ? text.dropLast() : text))
@@ -68,7 +70,7 @@ package struct ServerPlace: Equatable, Sendable {
         (self.server, self.path, self.target) = (server, path, target)
     }
 
-    /// A link: its code and its key belong to the server part.
+    /// Reads a link. Its code and its key belong to the server.
     private init(link text: String) {
         guard let folder = (try? TransferLink(text))?.folder else {
             self.init(whole: text)
@@ -85,7 +87,7 @@ package struct ServerPlace: Equatable, Sendable {
         guard let colon = Self.firstColon(text.utf8) else { return nil }
         let head = text.utf8.prefix { $0 != Self.slash }
         let rest = text.utf8[head.endIndex...]
-        // `SCHEME://` of another program is not a local name.
+        // A text with the `SCHEME://` of another program is not a local name.
         guard !rest.starts(with: "//".utf8) || head.last != Self.colon else {
             self.init(whole: text)
             return
@@ -98,7 +100,7 @@ package struct ServerPlace: Equatable, Sendable {
         if let found = DiscoveredAddress(text) {
             self.init(found.server, below: found.folder.utf8)
         } else if isClosed, Self.isServer(server) {
-            // A name with nothing after the colon is a remote.
+            // A name with an empty path after its colon is that of a remote.
             self.init(rest.isEmpty && Remote.isName(server) ? "\(server):" : "\(server):/", below: rest)
         } else if Self.isServer(server) || Self.hasPort(port) && Self.isServer(host) {
             self.init(server, below: rest)
@@ -109,7 +111,7 @@ package struct ServerPlace: Equatable, Sendable {
         }
     }
 
-    /// The colon that ends a name, before any slash; after the bracket of an IPv6 address.
+    /// The colon that ends a server's name. It must precede any slash, and follow the bracket of an IPv6 address.
     private static func firstColon(_ text: String.UTF8View) -> String.Index? {
         if text.first == UInt8(ascii: "[") {
             guard let close = text.firstIndex(of: UInt8(ascii: "]")) else { return nil }
@@ -121,8 +123,8 @@ package struct ServerPlace: Equatable, Sendable {
         return end
     }
 
-    /// Whether only digits come before the first slash: that is a port, even if it is too large, and also before
-    /// the rest of a truncated link.
+    /// Whether only digits come before the first slash, or before the rest of a truncated link. Such digits are a port,
+    /// even if the number is too large.
     private static func hasPort(_ path: Substring.UTF8View) -> Bool {
         let digits = path.prefix { $0 != slash && $0 != UInt8(ascii: "#") }
         return !digits.isEmpty && digits.allSatisfy { (0x30...0x39).contains($0) }

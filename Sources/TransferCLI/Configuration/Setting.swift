@@ -21,7 +21,7 @@ struct Setting: Equatable, Sendable {
         let line: Int
     }
 
-    /// `true` or `false` for a switch; empty if `--no-FLAG` was given.
+    /// The values: `true` or `false` for a switch; empty if `--no-FLAG` was given.
     let values: [String]
 
     let origin: Origin

@@ -11,7 +11,7 @@ struct SettingReader {
 
     // MARK: Tables
 
-    /// The command of a table: `[push]`, `[access.token.create]`.
+    /// The command to which a table belongs, such as `[push]` or `[access.token.create]`.
     func command(of table: TOMLDocument.Table) throws(ConfigurationFault) -> Command {
         let name = table.path.joined(separator: " ")
         let commands = Commands.all.filter { $0.hasSettings && !$0.name.hasPrefix(Remote.table + " ") }
@@ -29,7 +29,8 @@ struct SettingReader {
         return try settings(table.entries, flags) { .file($0) }
     }
 
-    /// The settings before the first table, which several commands share; unknown keys are ignored here.
+    /// The settings before the first table, which several commands share. Unknown keys are ignored here and refused
+    /// elsewhere.
     func shared(_ table: TOMLDocument.Table) throws(ConfigurationFault) -> [String: Setting] {
         var settings: [String: Setting] = [:]
         for entry in table.entries {
@@ -65,7 +66,7 @@ struct SettingReader {
 
     // MARK: Keys and values
 
-    /// - Parameter own: a key that is not a flag.
+    /// - Parameter own: a key that the table may have although it is not a flag.
     private func settings(
         _ entries: [TOMLDocument.Entry], _ flags: [Flag], _ own: String? = nil,
         _ origin: (Setting.Place) -> Setting.Origin
@@ -99,12 +100,12 @@ struct SettingReader {
         case .strings(let strings) where flag.isRepeatable: texts = strings
         default: throw ConfigurationFault(place, "'\(name)' takes \(Self.kind(of: flag))")
         }
-        // Arguments cannot contain NUL, and system calls would end a path there.
+        // Arguments on a command line cannot contain NUL, and system calls would end a path at it.
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
             throw ConfigurationFault(place, "'\(name)' contains a NUL byte")
         }
         guard flag.value.isPath else { return texts }
-        // Otherwise `~` would be taken as a folder beside the file.
+        // Without this check, `~` would be interpreted as a folder beside the file.
         guard home != nil || !texts.contains(where: { $0.utf8.starts(with: "~/".utf8) }) else {
             throw ConfigurationFault(
                 place, "'\(name)' is a path below the home directory, and HOME is not set; give the whole path")

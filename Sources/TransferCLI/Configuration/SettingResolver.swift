@@ -1,7 +1,7 @@
 private import TransferModel
 
-/// Finds the values of flags that the arguments do not set. The first of these takes precedence: the command line, the
-/// environment, the remote, the file of `--config`, the user's file.
+/// Finds the values of flags that the arguments do not set. The sources in order of precedence are the command line,
+/// the environment, the remote, the file of `--config`, and the user's file.
 struct SettingResolver {
     private let command: Command
     private let sources: SettingSources
@@ -33,8 +33,8 @@ struct SettingResolver {
         for flag in command.flags where settings[flag.name] == nil { settings[flag.name] = more[flag.name] }
     }
 
-    /// The setting from the environment. Not called if the command line sets the flag, so an invalid variable does no
-    /// harm then.
+    /// The setting in the environment. This is not called if the command line sets the flag, so that an invalid
+    /// variable then has no effect.
     private func variable(of flag: Flag) throws(UsageError) -> Setting? {
         for name in command.variables(of: flag) {
             guard let text = sources.variable(name) else { continue }
@@ -65,7 +65,7 @@ struct SettingResolver {
         }
     }
 
-    /// The remote that the command uses, from the first file that has it.
+    /// The remote that the command uses, from the first file that contains it.
     private func remote(in files: [ConfigurationFile]) -> Remote? {
         guard let flag = command.serverFlag else { return nil }
         let given = settings[flag.name] ?? files.lazy.compactMap { $0.settings(of: command)[flag.name] }.first

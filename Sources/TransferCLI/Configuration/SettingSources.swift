@@ -9,7 +9,7 @@ package struct SettingSources: Sendable {
     /// Returns the content of a file; nil if it does not exist.
     let content: @Sendable (String) throws(ConfigurationFault) -> [UInt8]?
 
-    /// No variables and no files.
+    /// Sources without variables and files.
     static let none = SettingSources(environment: [:])
 
     package init(
@@ -19,7 +19,7 @@ package struct SettingSources: Sendable {
         (self.variable, self.userFile, self.content) = (variable, userFile, content)
     }
 
-    /// Variables, and the content of the user's file.
+    /// Makes sources from variables, and from the path and the content of the user's file.
     package init(environment: [String: String], file: (path: String, content: [UInt8])? = nil) {
         self.init(
             variable: { name in environment[name].flatMap { $0.isEmpty ? nil : $0 } }, userFile: file?.path,

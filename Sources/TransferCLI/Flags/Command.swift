@@ -14,7 +14,7 @@ package struct Command: Equatable, Sendable {
         /// The meaning, as a phrase.
         let meaning: String
 
-        /// Without `meaning`, the general meaning of the code is used.
+        /// If `meaning` is nil, the general meaning of the code is used.
         init(_ code: ExitCode, _ meaning: String? = nil) {
             self.code = code
             self.meaning = meaning ?? code.meaning
@@ -46,14 +46,14 @@ package struct Command: Equatable, Sendable {
     /// Whether everything from the first operand on is the command line of another command.
     var takesCommandLine = false
 
-    /// The switch that allows empty operands; nil if none does. A shell passes one to complete a word that is not
-    /// begun.
+    /// The switch that allows empty operands; nil if there is no such switch. A shell passes an empty operand to
+    /// complete a word that is not begun.
     var flagForEmptyOperands: Flag?
 
-    /// What an operand is, for completions.
+    /// What kind of value an operand is, for completions.
     var operandValue = FlagValue.text
 
-    /// Which operands may name a server.
+    /// Which of the operands may name a server.
     var places = OperandPlaces.none
 
     /// The paragraphs of the help: `description`, and texts that several commands share.
@@ -61,7 +61,7 @@ package struct Command: Equatable, Sendable {
         description + [serverFlag.flatMap { places.note($0.spelling) }, aliasNote].compactMap(\.self)
     }
 
-    /// The flag for the server; nil for a command without one.
+    /// The flag whose value is the server; nil for a command that has no such flag.
     var serverFlag: Flag? { flags.first { $0.value == .server } }
 
     private var aliasNote: String? {
@@ -83,8 +83,8 @@ package struct Command: Equatable, Sendable {
     /// The command line that prints the help.
     var helpInvocation: String { name.isEmpty ? "transfer --help" : "transfer help \(name)" }
 
-    /// The environment variables of a flag, in order of precedence: `TRANSFER_`, the words of the command and of the
-    /// flag in capitals; then the variable that the flag shares with others.
+    /// The environment variables of a flag, in order of precedence. The first consists of `TRANSFER_` and the words of
+    /// the command and of the flag in capitals. A second one may be shared with other flags.
     package func variables(of flag: Flag) -> [String] {
         guard flag.reach != .nowhere else { return [] }
         let words = ["transfer", name, flag.name].joined(separator: "_").uppercased()

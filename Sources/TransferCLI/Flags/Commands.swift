@@ -40,7 +40,7 @@ enum Commands {
 
     static let all = types.map { $0.definition } + [help]
 
-    /// The flags that a remote can set: those of all commands that talk to servers, each once.
+    /// The flags that a remote can set. These are the flags of all commands that connect to servers, each once.
     static var remoteFlags: [Flag] {
         var flags: [Flag] = []
         let talking = all.filter { $0.flags.contains { $0.value == .server } }
@@ -53,7 +53,7 @@ enum Commands {
         return flags
     }
 
-    /// Flags with a key that several commands share, one for each key.
+    /// Flags whose key in configuration files is shared by several commands, one flag for each key.
     static var sharedFlags: [Flag] {
         all.flatMap(\.flags).reduce(into: []) { flags, flag in
             guard flag.sharedKey != nil, !flags.contains(where: { $0.sharedKey == flag.sharedKey }) else { return }
@@ -61,7 +61,7 @@ enum Commands {
         }
     }
 
-    /// Removes the name of a command, which has one or more words, from the front of the arguments.
+    /// Finds the command with whose name the arguments begin, and removes its one or more words.
     ///
     /// - Parameter arguments: at least one.
     /// - Throws: `UsageError` with a suggestion.
@@ -86,7 +86,7 @@ enum Commands {
             helpInvocation: "transfer help \(stem)")
     }
 
-    /// The command that the words name, without further words.
+    /// The command with exactly these words as its name.
     ///
     /// - Throws: `UsageError` with a suggestion.
     static func named(_ words: [String]) throws(UsageError) -> Command {

@@ -3,15 +3,17 @@
 package enum OperandPlaces: Equatable, Sendable {
     /// No operand; a colon has no meaning.
     case none
-    /// At most one operand, which is the server; it is removed from the operands.
+    /// The command has at most one operand, which is the server; it is removed from the operands.
     case server
-    /// All operands or none: paths on one server.
+    /// All operands or no operand. They are paths on one server.
     case all
-    /// The last operand or none: the target of the others, which are local. It is removed from the operands.
+    /// The last operand, which is the target of the others, or no operand. The others are local. The target is removed
+    /// from the operands.
     case target
-    /// All operands or none, followed by an optional local one: the target, which becomes the value of this flag.
+    /// All operands or no operand, followed by an optional local operand: the target, which becomes the value of this
+    /// flag.
     case sources(into: Flag)
-    /// Any operands, on one server; the command reads which from `ParsedArguments.places`.
+    /// Any of the operands, all on one server. `ParsedArguments.places` shows the command which of them.
     case any
 
     /// The paragraph of the help.

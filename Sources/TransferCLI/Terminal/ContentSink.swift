@@ -4,7 +4,7 @@ internal import TransferSystem
 
 /// The stream to which content is written: standard output, or a path that is not a file, such as a FIFO.
 ///
-/// It stays open until the program ends.
+/// The stream stays open until the program ends.
 struct ContentSink: Equatable {
     private let number: Int32
 
@@ -26,7 +26,7 @@ struct ContentSink: Equatable {
         self.init(number: number, name: name)
     }
 
-    /// Opens a path for writing; for a FIFO, waits for a reader.
+    /// Opens a path for writing. For a FIFO, this waits until it has a reader.
     init(opening path: String) throws(SystemError) {
         let number = try system("open") { open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) }
         self.init(number: number, name: "'\(path.escapedForDisplay)'")

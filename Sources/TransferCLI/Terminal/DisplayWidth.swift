@@ -1,7 +1,7 @@
 /// The number of terminal columns that text takes.
 ///
-/// Terminals disagree about joined emoji, skin tones and variation selectors. The larger width is used: a line that is
-/// too short does no harm, but one that wraps does.
+/// Terminals disagree about the width of joined emoji, skin tones and variation selectors. The larger width is used: a
+/// line that is too short does no harm, but a line that wraps does.
 enum DisplayWidth {
     /// The columns of a grapheme cluster.
     static func columns(of character: Character) -> Int {
@@ -10,7 +10,8 @@ enum DisplayWidth {
         return scalars.contains(emojiSelector) ? max(sum, 2) : sum
     }
 
-    /// The columns of a single code point: 0, 1 or 2. Control characters take none; they are escaped before drawing.
+    /// The columns of a single code point: 0, 1 or 2. Control characters take none, because they are escaped before
+    /// drawing.
     static func columns(of scalar: Unicode.Scalar) -> Int {
         guard scalar.value >= 0x7F else { return scalar.value < 0x20 ? 0 : 1 }
         if isInvisible(scalar) { return 0 }
@@ -18,7 +19,7 @@ enum DisplayWidth {
         return scalar.properties.isEmojiPresentation || isWide(scalar.value) ? 2 : 1
     }
 
-    /// Requests the emoji form of a character that is text by default; it takes two columns.
+    /// Requests the emoji form of a character that is shown as text by default. The emoji form takes two columns.
     private static let emojiSelector: Unicode.Scalar = "\u{FE0F}"
 
     /// Regional indicators: two of them form a flag of two columns.
@@ -42,8 +43,8 @@ enum DisplayWidth {
         return wide.contains { $0.contains(value) }
     }
 
-    /// Where East_Asian_Width (UAX #11) is wide or full, without emoji, which Swift knows. Ranges include unassigned
-    /// code points between assigned ones, as the annex advises.
+    /// Code points whose East_Asian_Width (UAX #11) is wide or full, without emoji, which Swift knows. Ranges include
+    /// unassigned code points between assigned ones, as the annex advises.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0xA4CF,
         0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE1F, 0xFE30...0xFE6F, 0xFF01...0xFF60,

@@ -1,8 +1,8 @@
 internal import TransferClient
 internal import TransferModel
 
-/// The object of `--json` for a command that failed or did not finish, so that programs which read only objects learn
-/// the reason.
+/// The object that `--json` prints for a command that failed or did not finish, so that programs that read only objects
+/// learn the reason.
 enum FailureDocument {
     static func json(_ failure: TransferFailure) -> JSONLine {
         [

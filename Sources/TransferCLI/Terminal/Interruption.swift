@@ -3,24 +3,26 @@ private import Glibc
 private import Synchronization
 private import TransferSystem
 
-/// Calls back at the first SIGINT or SIGTERM, which are blocked in all threads; a second one ends the process at once.
+/// Calls an action at the first SIGINT or SIGTERM. These signals are blocked in all threads. A second signal ends the
+/// process at once.
 enum Interruption {
-    /// The first signal that arrived; 0 before.
+    /// The number of the first signal that arrived; 0 if none has arrived.
     private static let signal = Atomic<Int32>(0)
 
     /// Whether a signal has arrived.
     static var hasCome: Bool { signal.load(ordering: .relaxed) != 0 }
 
-    /// The action for the first signal; a later one replaces it.
+    /// The action for the first signal. An action that is set later replaces it.
     private static let action = Locked<(@Sendable () -> Void)?>(nil)
 
-    /// Sets the action, until the end of the process. A command with several steps sets one for each step; after a
-    /// signal, each later step is stopped at once.
+    /// Sets the action, which stays until the end of the process or until another one is set. A command with several
+    /// steps sets one for each step. If a signal has arrived, each later step is stopped at once.
     static func watch(_ stop: @escaping @Sendable () -> Void) {
         begin({}) { stop() }
     }
 
-    /// Starts work and sets the action that stops it. A signal during the start stops this work, not the previous.
+    /// Starts work and sets the action that stops it. A signal that arrives during the start stops this work, not the
+    /// previous work.
     @discardableResult
     static func begin<Work: Sendable>(_ start: () -> Work, stop: @escaping @Sendable (Work) -> Void) -> Work {
         let (work, isFirst) = action.withLock { action in
@@ -39,8 +41,8 @@ enum Interruption {
         pthread_detach(thread)
     }
 
-    /// From now on, a signal ends the command at once, unless an action is set later. Until then, code that asks a
-    /// question at the terminal handles signals, and restores the terminal.
+    /// From now on, a signal ends the command at once, unless another action is set later. Before this call, code that
+    /// asks a question at the terminal handles signals itself, and restores the terminal.
     static func endsAtOnce() {
         watch {
             StandardStream.error.write("transfer: It was stopped.\n")
@@ -48,8 +50,8 @@ enum Interruption {
         }
     }
 
-    /// Ends the process. After a signal it dies of that signal, as if it had not been caught: only then does a shell
-    /// know that the user wants to stop the surrounding loop.
+    /// Ends the process. If a signal has arrived, the process dies of that signal, as if it had not been caught: only
+    /// then does a shell know that the user wants to stop the surrounding loop.
     static func end(_ code: ExitCode) -> Never {
         if code != .success, let number = taken ?? waiting { die(of: number) }
         _exit(code.rawValue)
@@ -65,7 +67,7 @@ enum Interruption {
         return number == 0 ? nil : number
     }
 
-    /// A pending signal that no thread has taken, as during a question.
+    /// A pending signal that no thread has received, for example during a question.
     private static var waiting: Int32? {
         var set = sigset_t()
         sigemptyset(&set)

@@ -1,7 +1,7 @@
 internal import TransferModel
 
-/// The names and versions of the objects that the program prints, so that a reader knows whether it understands them.
-/// Members may be added without a new version; docs/reference/json.md describes them.
+/// The names and versions of the objects that the program prints, by which a reader knows whether it understands them.
+/// Members may be added without a new version. docs/reference/json.md describes the objects.
 enum JSONSchema {
     static let upload = UploadDocument.schema
     static let failure = "transfer.failure/1"

@@ -1,6 +1,6 @@
 internal import TransferSystem
 
-/// Buffers lines for standard output, to write many at once.
+/// Buffers lines for standard output, so that many are written at once.
 struct LinePrinter {
     private var text = ""
     private var loss: SystemError?

@@ -5,7 +5,7 @@ private import TransferModel
 struct RepeatedCommand: Sendable {
     private let words: [String]
 
-    /// The most bytes of a printed line; longer ones are better found in the shell's history.
+    /// The most bytes of a line that is printed. Users find longer ones more easily in the shell's history.
     private static let longest = 1000
 
     /// - Parameter words: the arguments, beginning with the name of the program.
@@ -16,7 +16,7 @@ struct RepeatedCommand: Sendable {
     /// The line, quoted for a shell.
     ///
     /// - Parameter flags: further flags to add.
-    /// - Returns: nil if it contains a secret or password, cannot be printed unescaped, or is too long.
+    /// - Returns: nil if the line contains a secret or password, cannot be printed unescaped, or is too long.
     func line(adding flags: [String] = []) -> String? {
         let end = words.firstIndex(of: "--") ?? words.endIndex
         let line = (words[..<end] + flags + words[end...]).map(Self.quoted).joined(separator: " ")
@@ -39,7 +39,8 @@ struct RepeatedCommand: Sendable {
         words.contains { word in spellings.contains { word == $0 || word.hasPrefix($0 + "=") } }
     }
 
-    /// Links and URLs can contain a code or a password; an escaped word would be a different one.
+    /// Links and URLs are not printed, because they can contain a code or a password. Words that need escapes are not
+    /// printed either, because the escaped word would be a different one.
     private static func isShown(_ word: String) -> Bool {
         !ArgumentSecrets.isSecret(in: word) && !word.contains("://") && word.escapedForDisplay.hasSameBytes(as: word)
     }

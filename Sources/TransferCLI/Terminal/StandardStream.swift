@@ -6,8 +6,8 @@ enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    /// Opens closed standard streams, so that no socket or file gets their numbers and receives output. They are opened
-    /// in the wrong direction, so that using them fails as if they were closed.
+    /// Opens standard streams that are closed, so that no socket or file gets their numbers and receives output. They
+    /// are opened in the wrong direction, so that using them fails as if they were closed.
     static func occupyClosed() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
             _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
@@ -33,7 +33,8 @@ enum StandardStream: Int32 {
         return nil
     }
 
-    /// Waits for a non-blocking stream, which another program that shares it may have made so.
+    /// Waits until a stream can be written that is non-blocking, because another program that shares it may have made
+    /// it so.
     static func waitUntilWritable(_ number: Int32) {
         var waiting = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         _ = poll(&waiting, 1, -1)

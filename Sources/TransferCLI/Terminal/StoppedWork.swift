@@ -1,15 +1,15 @@
 internal import TransferClient
 private import TransferModel
 
-/// The work of a command that was interrupted, for one line that says what is done and how to continue.
+/// The work of a command that was interrupted. One line says what was done and how to continue.
 struct StoppedWork: Sendable {
     /// The name of the work: `push`.
     let name: String
 
-    /// The noun for what is counted, singular and plural.
+    /// The noun for the counted things, in singular and plural.
     var nouns = (one: "file", many: "files")
 
-    /// The state of the counted files: `acknowledged`.
+    /// What is true of the counted files, such as `acknowledged`.
     var done = "here"
     var files = 0
     var bytes: UInt64 = 0
@@ -20,20 +20,20 @@ struct StoppedWork: Sendable {
     /// Whether this was a dry run.
     var isPreview = false
 
-    /// Whether the same command would resume.
+    /// Whether the same command, run again, would continue.
     var canGoOn = true
 
     init(_ name: String) { self.name = name }
 
-    /// A cancellation with a message that names this work; other failures unchanged.
+    /// If the failure is a cancellation, gives it a message that names this work; other failures stay unchanged.
     func named(_ failure: TransferFailure) -> TransferFailure {
         guard failure.reason == .cancelled else { return failure }
         return TransferFailure(reason: .cancelled, message: "The \(name) was stopped.")
     }
 
     /// - Parameters:
-    ///   - start: the first sentence, instead of the usual one.
-    ///   - rest: a further clause.
+    ///   - start: the first sentence; nil for the usual one.
+    ///   - rest: a further clause for the end of the sentence.
     ///   - command: the command to suggest.
     func line(_ start: String? = nil, rest: String = "", repeating command: RepeatedCommand = RepeatedCommand())
         -> String

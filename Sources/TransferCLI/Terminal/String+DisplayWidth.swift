@@ -2,7 +2,8 @@ extension String {
     /// The columns of the text on a terminal; see `DisplayWidth`.
     var displayColumns: Int { reduce(0) { $0 + DisplayWidth.columns(of: $1) } }
 
-    /// The text, with its middle replaced by an ellipsis if it is wider: file names differ at both ends.
+    /// The text. If it is wider than `columns`, its middle is replaced by an ellipsis, because file names differ at
+    /// both ends.
     func truncatedMiddle(toColumns columns: Int) -> String {
         guard displayColumns > columns else { return self }
         guard columns > 0 else { return "" }

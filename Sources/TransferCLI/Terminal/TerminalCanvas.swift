@@ -1,4 +1,4 @@
-/// Redraws lines at the bottom of a terminal with controls of ECMA-48 that every terminal supports.
+/// Draws lines at the bottom of a terminal again and again, with controls of ECMA-48 that every terminal supports.
 struct TerminalCanvas {
     /// The drawn lines, from the top. The cursor is at the end of the last line.
     private var shown: [String] = []
@@ -8,20 +8,21 @@ struct TerminalCanvas {
 
     var isEmpty: Bool { shown.isEmpty }
 
-    /// The text to write to replace the drawn lines.
+    /// The text that, written to the terminal, replaces the drawn lines.
     ///
     /// - Parameters:
     ///   - lines: at least one, none wider than the terminal.
     ///   - columns: the current width of the terminal.
     mutating func draw(_ lines: [String], columns: Int) -> String {
-        // Lines that became wider than the terminal were wrapped, and take more rows than are written now.
+        // If the terminal became narrower than drawn lines, these were wrapped, and take more rows than are written
+        // now.
         let hasMore = shown.count > lines.count || shown.contains { $0.displayColumns > columns }
         let text = lines.map { $0 + Self.eraseToEndOfLine }.joined(separator: "\n")
         defer { shown = lines }
         return start(columns) + text + (hasMore ? Self.eraseToEndOfScreen : "")
     }
 
-    /// The text to write to erase the drawn lines.
+    /// The text that, written to the terminal, erases the drawn lines.
     mutating func clear(columns: Int) -> String {
         guard !shown.isEmpty else { return "" }
         let isOneRow = shown.count == 1 && shown[0].displayColumns <= columns

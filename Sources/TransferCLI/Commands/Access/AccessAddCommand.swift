@@ -7,12 +7,12 @@ struct AccessAddCommand {
     private let folder: AccessFolder
     private let entry: AuthorizedKey
 
-    /// - Throws: `UsageError` unless there is one key and it can be read.
+    /// - Throws: `UsageError` unless there is exactly one key and it can be read.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         folder = AccessFlags.folder(arguments)
         var options = try AccessFlags.options(arguments)
         options.expires = try arguments[AccessFlags.expires]
-        // Without quotes, the shell makes three words or more of the line.
+        // If the user does not quote the line, the shell splits it into three words or more.
         let line = arguments.operands.joined(separator: " ")
         let name = try arguments[Self.name]
         do throws(AccessFault) {

@@ -1,7 +1,7 @@
 internal import TransferAccess
 internal import TransferModel
 
-/// The flags that several commands of `transfer access` have.
+/// Flags that several commands of `transfer access` have.
 enum AccessFlags {
     static let directory = ServeFlags.directory("The server's directory.")
 
@@ -95,9 +95,9 @@ enum AccessFlags {
         }
     }
 
-    /// The bounds that flags set.
+    /// The rights and limits that the flags set.
     ///
-    /// - Parameter rights: used if no flag sets the rights.
+    /// - Parameter rights: the rights if no flag sets them.
     static func options(
         _ arguments: ParsedArguments, rights: AccessRights = .readWrite
     ) throws(UsageError) -> AccessOptions {
@@ -111,7 +111,7 @@ enum AccessFlags {
         let all: [(FlagKey<Bool, Never>, AccessRights)] = [
             (allowRemove, .readWrite), (noRemove, .noRemove), (readOnly, .readOnly), (writeOnly, .writeOnly),
         ]
-        // Commands have different defaults, so each has only the flags that differ from its own.
+        // Commands have different default rights, and each command has only the flags for other rights.
         let given = all.filter { arguments[$0.0, default: false] }
         guard given.count <= 1 else {
             throw arguments.error(
@@ -139,7 +139,7 @@ enum AccessFlags {
         return now.advanced(bySeconds: Int64(seconds))
     }
 
-    // MARK: What commands end with
+    // MARK: Exit codes
 
     static let outcomes: [Command.Outcome] = [
         .init(.success, "the command succeeded"), .init(.uploadsFailed, "the command failed"), .init(.usage),

@@ -2,7 +2,7 @@ private import TransferAccess
 private import TransferKeys
 private import TransferModel
 
-/// `transfer access list`: prints the keys and the sessions of browsers that are let in.
+/// `transfer access list`: prints the keys and the browser sessions that the server admits.
 struct AccessListCommand {
     private let folder: AccessFolder
     private let isJSON: Bool

@@ -23,13 +23,13 @@ enum AccessOutput {
         StandardStream.output.write(TextTable.lines(rows))
     }
 
-    /// What a client may do, for a table.
+    /// A client's rights and limits, in short words for a table.
     static func bounds(_ options: AccessOptions, at now: UTCTime) -> String {
         let text = options.description.escapedForDisplay
         return (text.isEmpty ? "everything" : text) + (options.hasExpired(at: now) ? " (expired)" : "")
     }
 
-    /// What a client may do, in words for a sentence.
+    /// A client's rights and limits, as a part of a sentence.
     static func sentence(_ options: AccessOptions) -> String {
         let verbs =
             switch options.rights {

@@ -3,7 +3,7 @@ private import TransferKeys
 private import TransferModel
 private import TransferReceipts
 
-/// `transfer access pair`: prints a command, or a link for a browser, that authorises one more client.
+/// `transfer access pair`: prints a command, or a link for a browser, by which one more client is authorised.
 struct AccessPairCommand {
     private let directory: String
     private let folder: AccessFolder
@@ -74,8 +74,8 @@ struct AccessPairCommand {
         StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
     }
 
-    /// The fingerprint that the server shows. Older servers do not record it; then it is the fingerprint of the
-    /// server's identity, which is wrong only if the server was given a certificate.
+    /// The fingerprint of the key that the server shows. Older servers do not record it. The fingerprint of the
+    /// server's identity is used then, which is wrong only if the server was given a certificate.
     private func serverKey() throws(AccessFault) -> KeyFingerprint {
         if let key = try folder.shownKey() { return key }
         do throws(KeyPair.Fault) {

@@ -2,12 +2,12 @@ private import TransferAccess
 private import TransferKeys
 private import TransferModel
 
-/// `transfer access remove`: takes a key out, or ends the session of a browser.
+/// `transfer access remove`: removes a key from the list, or ends the session of a browser.
 struct AccessRemoveCommand {
     private let folder: AccessFolder
     private let wanted: String
 
-    /// - Throws: `UsageError` unless there is one operand.
+    /// - Throws: `UsageError` unless there is exactly one operand.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         folder = AccessFlags.folder(arguments)
         wanted = try arguments.onlyOperand("one name, fingerprint, key or id")

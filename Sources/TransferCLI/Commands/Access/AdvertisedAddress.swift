@@ -2,7 +2,7 @@ internal import TransferAccess
 internal import TransferIO
 private import TransferModel
 
-/// The address under which clients reach a server, as far as its operator says.
+/// The address at which clients reach a server, if its operator has given one.
 struct AdvertisedAddress: Sendable {
     /// A name or an address, without brackets.
     let host: String
@@ -10,7 +10,7 @@ struct AdvertisedAddress: Sendable {
     /// Nil if the operator gave no port.
     let port: UInt16?
 
-    /// The flag `--advertise`; its value is nil if it is not given.
+    /// The flag `--advertise`. Its value is nil if the flag is not given.
     static func key(help: String, details: String) -> FlagKey<AdvertisedAddress?, UsageError> {
         let flag = Flag(name: "advertise", placeholder: "HOST[:PORT]", help: help, details: details)
         return FlagKey(flag) { (arguments, flag) throws(UsageError) in
@@ -34,8 +34,8 @@ struct AdvertisedAddress: Sendable {
     /// The address as the value of `--advertise`.
     var text: String { port.map { Endpoint.internet(host: host, port: $0).description } ?? host }
 
-    /// The host at which other machines reach a listening socket; for a wildcard address, the best address of this
-    /// machine.
+    /// The host at which other machines reach a listening socket. If the socket listens on a wildcard address, this is
+    /// the best address of this machine.
     ///
     /// - Returns: nil for a Unix socket, and on a machine without a network.
     static func host(of endpoint: Endpoint) -> String? {

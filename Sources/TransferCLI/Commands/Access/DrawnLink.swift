@@ -13,7 +13,8 @@ struct DrawnLink: Sendable {
         self.code = isAsked ? code : code.flatMap { Self.fits($0) ? $0 : nil }
     }
 
-    /// False if libqrencode is missing, or the output has no room and `isAsked` was false.
+    /// Whether the code is drawn. It is not if libqrencode is missing, or if the output has no room for it and
+    /// `isAsked` was false.
     var isDrawn: Bool { code != nil }
 
     func print() {

@@ -12,7 +12,7 @@ struct Invitation: Sendable {
     private let link: TransferLink
     private let drawn: DrawnLink
 
-    /// The name of the code in lists; it has no client's name yet.
+    /// The name of the code in lists, because no client's name is known yet.
     private static let name = "pairing"
 
     /// Creates a code that is valid for ten minutes.

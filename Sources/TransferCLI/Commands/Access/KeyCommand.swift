@@ -41,7 +41,7 @@ struct KeyCommand {
         return print(pair, key, isNew: true, old: old)
     }
 
-    /// - Parameter old: the path of the previous key; nil if none was replaced.
+    /// - Parameter old: the path of the previous key's file; nil if no key was replaced.
     private func print(_ pair: KeyPair, _ key: ClientKey, isNew: Bool, old: String? = nil) -> ExitCode {
         let line = ClientKey.line(for: pair.key)
         let object: JSONLine = [

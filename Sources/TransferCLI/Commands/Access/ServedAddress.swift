@@ -12,8 +12,8 @@ struct ServedAddress: Sendable {
 
     let port: UInt16
 
-    /// Sentences for the user who makes a link, if other machines may not reach the server, or the code may not be
-    /// needed.
+    /// Sentences for the user who makes a link, if other machines may be unable to reach the server, or if no code may
+    /// be needed.
     let warnings: [String]
 
     /// - Parameter advertised: the value of the command's `--advertise`.

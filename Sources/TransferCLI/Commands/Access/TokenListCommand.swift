@@ -16,7 +16,7 @@ struct TokenListCommand {
             try folder.requireUsed()
             let list = folder.tokens
             let now = UTCTime.now
-            // `transfer access list` lists sessions.
+            // Sessions are left out, because `transfer access list` prints them.
             let entries = try list.get().entries.filter { $0.kind != .session }
             if isJSON {
                 AccessOutput.print(entries.map { AccessOutput.json($0) })

@@ -1,7 +1,7 @@
 internal import TransferAccess
 internal import TransferModel
 
-/// The flags of `transfer access pair` for browsers.
+/// Flags of `transfer access pair` that concern browsers.
 enum WebPairFlags {
     private static let web = Flag(
         name: "web", help: "Print a link for a browser instead of a command.",

@@ -1,6 +1,6 @@
 internal import TransferClient
 
-/// `--archive` of a push and of a pull.
+/// The flags `--archive` of a push and of a pull.
 enum ArchiveFlag {
     static let push = effect(
         "Also send folders, links and all attributes.",

@@ -13,7 +13,8 @@ struct BatchInput {
     /// Bytes for each read(2).
     private static let readSize = 256 << 10
 
-    /// Bytes. Ten million paths of a hundred bytes are a gigabyte; a longer input is probably not a list.
+    /// Most bytes of the input. Ten million paths of a hundred bytes are a gigabyte; a longer input is probably not a
+    /// list.
     private static let longest = 1 << 30
 
     /// - Parameters:

@@ -3,13 +3,13 @@ internal import TransferModel
 /// Counts the entries of an archive that are not files, and entries whose attributes were changed.
 struct EntryCounts {
     private var counts: [EntryForm: Int] = [:]
-    /// Entries that existed and got other attributes, files included.
+    /// Number of entries, including files, that existed and got other attributes.
     private var attributes = 0
 
-    /// True before anything is counted.
+    /// Whether no entry was counted.
     var isEmpty: Bool { counts.isEmpty && attributes == 0 }
 
-    /// Counts an entry that was created, or would be in a dry run.
+    /// Counts an entry that was created, or in a dry run would be created.
     mutating func add(_ form: EntryForm) { counts[form, default: 0] += 1 }
 
     /// Counts an entry whose attributes were changed.

@@ -12,12 +12,12 @@ internal import TransferSystem
 final class FailedList: @unchecked Sendable {
     /// The format of the list.
     enum Form {
-        /// For `--files-from`: paths that each end with this byte.
+        /// A list for `--files-from`: paths, each of which ends with this byte.
         case paths(end: UInt8)
-        /// For `--manifest`, with the kinds from the manifest of this push; empty for a pull.
+        /// A list for `--manifest`. The value has the kinds from the manifest of this push; it is empty for a pull.
         case manifest([PathKey: ContentKind])
 
-        /// For `--files-from`, with the separator that `--null` chooses.
+        /// A list for `--files-from`, with the separator that `--null` chooses.
         static func paths(_ arguments: ParsedArguments) -> Form {
             .paths(end: arguments[ClientFlags.null] ? 0 : UInt8(ascii: "\n"))
         }
@@ -42,18 +42,18 @@ final class FailedList: @unchecked Sendable {
 
     private let descriptor: Descriptor
     private let form: Form
-    /// The folder of the server's address, which is removed from listed names because the next push adds it again; with
-    /// a slash at its end unless it is empty.
+    /// The folder in the server's address, with a slash at its end unless it is empty. It is removed from listed names,
+    /// because the next push adds it again.
     private let folder: String
     private var lines: [(source: String?, bytes: [UInt8])] = []
-    /// Failed folders of an archive; each stands for everything in it.
+    /// Folders of an archive that failed. The line of such a folder stands for everything in it.
     private var folders: Set<PathKey> = []
-    /// The number of paths that contain the separator; the list cannot contain them.
+    /// The number of failed paths that are not in the list, because they contain the separator.
     private var unlisted = 0
-    /// Sources with a result; the rest is added to the list if the command ends early.
+    /// Sources that have a result. If the command ends early, the other sources are added to the list.
     private var settled: Set<PathDigest> = []
 
-    /// Opens the file, and creates it if missing. Its content stays until the list is written.
+    /// Opens the file, and creates it if it is missing. Its content stays until the list is written.
     init(_ path: String, _ form: Form, folder: String) throws(SystemError) {
         descriptor = Descriptor(
             try system("open") { clinux_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666) })
@@ -131,7 +131,7 @@ final class FailedList: @unchecked Sendable {
 
     /// Adds a line without its end.
     ///
-    /// - Parameter source: the path that the line is for; nil if it cannot be used as a path.
+    /// - Parameter source: the path to which the line belongs; nil if it cannot be used as a path.
     func append(_ line: [UInt8], of source: String? = nil) {
         let end = if case .paths(let end) = form { end } else { UInt8(ascii: "\n") }
         guard !line.contains(end) else {
@@ -172,7 +172,7 @@ final class FailedList: @unchecked Sendable {
         return isEmpty ? .empty : .written("failures are listed in '\(shown)'")
     }
 
-    /// Writes the list without reporting the result; `close` calls it.
+    /// Writes the list, as `close` does, but without a line to print.
     func write() throws(SystemError) {
         let number = descriptor.number
         // A pipe cannot be truncated (EINVAL).
@@ -182,8 +182,8 @@ final class FailedList: @unchecked Sendable {
         try writeAll(content, to: number)
     }
 
-    /// The list entry for a path that is to be stored under a name. If links or `..` hide that the path ends in the
-    /// name, the resolved path is used.
+    /// The list entry for a path that is stored under a name. If the path does not end in the name, because of links or
+    /// `..`, the resolved path is used.
     private static func entry(_ path: String, _ name: String) -> String? {
         if let entry = PathList.entry(for: path, storedAs: name) { return entry }
         if let entry = PathList.entry(for: path.absolutePath, storedAs: name) { return entry }
@@ -193,7 +193,7 @@ final class FailedList: @unchecked Sendable {
         return PathList.entry(for: "\(String(cString: resolved))/\(file)", storedAs: name)
     }
 
-    /// The kind of the closest entry of the manifest at or above the name: the kind of a directory applies to
+    /// The kind that the manifest gives the name, or else the closest folder above it: the kind of a folder applies to
     /// everything in it.
     private static func kind(of name: String, _ kinds: [PathKey: ContentKind]) -> ContentKind? {
         var name = name

@@ -1,4 +1,4 @@
-/// The paths of `--files-from`, and those of them that cannot be used.
+/// The paths in the list of `--files-from`, and the lines of that list that cannot be used as paths.
 struct ListedPaths: Sequence, Sendable {
     private let paths: PathList
 
@@ -13,7 +13,7 @@ struct ListedPaths: Sequence, Sendable {
         unusable = paths.lazy.filter { Self.text($0) == nil }.map { Array($0) }
     }
 
-    /// Each path as listed, with the name to store it under.
+    /// Each path as it is listed, with the name under which it is stored.
     func makeIterator() -> AnyIterator<(path: String, name: String?)> {
         var paths = paths.makeIterator()
         return AnyIterator {

@@ -2,7 +2,7 @@ internal import TransferModel
 
 /// The uploads or downloads that a manifest describes, one JSON object on each line.
 struct Manifest {
-    /// The command that reads the manifest; the members that a line may have depend on it.
+    /// The command that reads the manifest. It determines which members a line may have.
     enum Reader {
         case push, pull
 
@@ -16,8 +16,8 @@ struct Manifest {
         var folder: String?
         var kind: ContentKind?
 
-        /// The path to store under, below the server's folder or the target directory of a pull; nil for the name of
-        /// the path itself.
+        /// The path under which the file is stored, relative to the server's folder or to the target directory of a
+        /// pull. Nil stands for the name in `path`.
         var destination: String? {
             guard let folder else { return name }
             return (name ?? PathList.lastName(of: path)).map { "\(folder)/\($0)" }
@@ -61,7 +61,7 @@ struct Manifest {
         self.entries = entries
     }
 
-    /// The kinds of the entries that have one, by the path to store under.
+    /// The kinds of the entries that name one, by the path under which they are stored.
     var kinds: [PathKey: ContentKind] {
         var kinds: [PathKey: ContentKind] = [:]
         for entry in entries {
@@ -90,7 +90,7 @@ struct Manifest {
             guard case .string(let text) = value, !text.isEmpty else {
                 throw Fault(message: "'\(key)' must be a string that is not empty")
             }
-            // System calls would take the part before the NUL as the whole path.
+            // System calls would use only the part before the NUL, as if it were the whole path.
             guard !text.utf8.contains(0) else { throw Fault(message: "'\(key)' contains a NUL byte") }
             values[key] = text
         }
@@ -109,7 +109,7 @@ struct Manifest {
 }
 
 extension PathList {
-    /// The last component of a path; nil if it has none, as `..`.
+    /// The last component of a path; nil if the path has none that is a name, as `..`.
     static func lastName(of path: String) -> String? {
         name(of: path)?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
     }

@@ -35,13 +35,13 @@ struct ModificationBound: Equatable {
         self.nanoseconds = UInt32(min(max(0, nanoseconds), 999_999_999))
     }
 
-    /// The reason, as a phrase that follows the value in a message.
+    /// The reason why a value is invalid, as a phrase that follows the value in a message.
     struct Fault: Error {
         let message: String
     }
 
-    /// Seconds since 1970; nil for a time that does not exist. Without `Z` it is a local time, which may be skipped
-    /// when clocks are put forward.
+    /// Seconds since 1970; nil for a time that does not exist. A time without `Z` is local, and clocks that are put
+    /// forward skip some local times.
     private static func seconds(_ time: WrittenTime) -> Int64? {
         switch time.precision {
         case .fraction: return nil
@@ -51,8 +51,8 @@ struct ModificationBound: Equatable {
         let wanted = tm(local: time.calendar)
         var fields = wanted
         let seconds = mktime(&fields)
-        // mktime(3) normalises its argument: a date whose day, month or minute it changed does not exist. Hours may
-        // change for daylight saving time.
+        // mktime(3) changes a time that does not exist to one that does, so the result must have the same day, month
+        // and minute. The hour may change, because of daylight saving time.
         guard
             (fields.tm_mon, fields.tm_mday, fields.tm_min, fields.tm_sec)
                 == (wanted.tm_mon, wanted.tm_mday, wanted.tm_min, wanted.tm_sec)
@@ -60,7 +60,8 @@ struct ModificationBound: Equatable {
         return Int64(seconds)
     }
 
-    /// Seconds. A duration needs its unit here: a plain number is as likely a year, or the name of a file.
+    /// The seconds of a duration, which needs its unit here: a plain number may just as well be a year, or the name of
+    /// a file.
     private static func duration(_ text: String) -> Double? {
         guard let last = text.utf8.last, last > UInt8(ascii: "9") else { return nil }
         return try? DurationNotation.seconds(text)

@@ -1,4 +1,5 @@
-/// The paths of `--files-from`, in order and without empty ones. They are split lazily, because a list can be long.
+/// The paths in the list of `--files-from`, in order and without empty ones. The list is split while it is read,
+/// because it can be long.
 struct PathList: Sequence, Sendable {
     private let bytes: [UInt8]
     private let end: UInt8
@@ -25,17 +26,17 @@ struct PathList: Sequence, Sendable {
 
     func makeIterator() -> Iterator { Iterator(rest: bytes[...], end: end) }
 
-    /// The name that a listed path is stored under: the part after its last `.` or `..`, so that a list can say how
-    /// much of a path is kept.
+    /// The name under which a listed path is stored: the part after its last `.` or `..`. So a list can say how much of
+    /// a path is kept.
     ///
-    /// - Returns: nil if nothing is left, as for `..`: then the directory's own name is used.
+    /// - Returns: nil if no name is left, as for `..`. The directory's own name is used then.
     static func name(of path: String) -> String? {
         let components = path.utf8.split(separator: UInt8(ascii: "/"))
         let kept = components.reversed().prefix { !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }
         return kept.isEmpty ? nil : kept.reversed().map { String(Substring($0)) }.joined(separator: "/")
     }
 
-    /// The list entry for a path that is to be stored under a name.
+    /// The list entry for a path that is stored under a name.
     ///
     /// - Returns: nil if the path does not end in the name.
     static func entry(for path: String, storedAs name: String) -> String? {

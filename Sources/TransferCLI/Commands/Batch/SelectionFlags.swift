@@ -17,9 +17,9 @@ struct SelectionFlags: Sendable {
 
     /// - Parameters:
     ///   - verb: the imperative for the help, as `Send`.
-    ///   - participle: for the help, as `sent`.
+    ///   - participle: the participle for the help, as `sent`.
     ///   - patterns: the flags and operands to which `--ignore-case` applies.
-    ///   - others: flags that make sense in this direction only.
+    ///   - others: flags that make sense only for this direction.
     private init(verb: String, participle: String, patterns: String, others: [FlagEffect<Selection>] = []) {
         let ignoreCase: FlagEffect<Selection> = Flag(
             name: "ignore-case", help: "Ignore case in \(patterns).",

@@ -2,11 +2,11 @@ internal import TransferClassic
 internal import TransferIO
 private import TransferModel
 
-/// The value of `--classic`, split: `FIRST[,OPTION=VALUE]...`.
+/// The value of `--classic`, split into its parts: `FIRST[,OPTION=VALUE]...`.
 struct ClassicText {
     private let text: String
 
-    /// The part before the options: a framing, with `=ADDRESS` for a server.
+    /// The part before the options: a framing, followed for a server by `=ADDRESS`.
     let first: String
 
     private let rest: [String]
@@ -19,7 +19,7 @@ struct ClassicText {
         (first, rest) = (parts[0], Array(parts.dropFirst()))
     }
 
-    /// The parts before and after the first `=`; nil without one.
+    /// The parts before and after the first `=`; nil if the text has none.
     static func split(_ text: String) -> (name: String, value: String)? {
         guard let place = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
         return (String(Substring(text.utf8[..<place])), String(Substring(text.utf8[place...].dropFirst())))

@@ -5,11 +5,11 @@ private import TransferModel
 enum ClientFlags {
     static let usual = ClientConfiguration()
 
-    /// A flag for a server and a folder there.
+    /// A flag whose value is a server, optionally with a folder on it.
     ///
     /// - Parameters:
     ///   - help: the sentence of the help, which says what the folder is for.
-    ///   - details: other forms of the value.
+    ///   - details: the sentences of the help about other forms of the value.
     static func server(_ name: String, help: String, details: String) -> FlagKey<String, Never> {
         Flag(
             name: name, placeholder: "HOST[:PORT][/FOLDER]", help: help, details: details,
@@ -33,7 +33,7 @@ enum ClientFlags {
         }
     }()
 
-    /// - Parameter what: details for the help: what several connections do.
+    /// - Parameter what: details for the help, which say what several connections do.
     static func lanes(_ what: String) -> FlagEffect<ClientConfiguration> {
         let flag = Flag(
             name: "lanes", placeholder: "N|auto",

@@ -1,7 +1,8 @@
 internal import TransferKeys
 private import TransferModel
 
-/// The flags by which clients and servers authenticate each other; all commands that talk to a server have them.
+/// Flags that determine how clients and servers authenticate each other. All commands that connect to a server have
+/// them.
 enum SecurityFlags {
     static let all = [serverKey.flag, trustsNew.flag, tokenFile.flag, asksToken.flag, plaintext.flag]
 

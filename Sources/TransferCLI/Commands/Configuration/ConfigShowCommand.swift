@@ -2,15 +2,15 @@ private import TransferModel
 
 /// `transfer config show`: prints the values of flags and where they are set.
 struct ConfigShowCommand {
-    /// Settings wider than this many columns do not move the column of origins.
+    /// The widest setting, in columns, that moves the column of origins to the right.
     private static let widestSetting = 40
 
     private let shown: [ShownSettings]
     private let sources: SettingSources
     private let isJSON: Bool
 
-    /// - Throws: `UsageError` for arguments that the shown command does not take, and for faults in variables and
-    ///   files.
+    /// - Throws: `UsageError` for arguments that the command whose settings are shown does not accept, and for faults
+    ///   in variables and files.
     init(_ arguments: ParsedArguments, _ sources: SettingSources) throws(UsageError) {
         self.sources = sources
         isJSON = arguments[Self.json]

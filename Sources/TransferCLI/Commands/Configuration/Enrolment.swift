@@ -4,13 +4,13 @@ internal import TransferKeys
 private import TransferModel
 private import TransferSystem
 
-/// Uses the code of a link to have a server authorise this user's key, and adds the server to the known ones.
+/// Uses the code in a link, so that the server authorises this user's key, and adds the server to the known servers.
 struct Enrolment {
     private let server: ServerAddress
     private let code: AccessSecret
     private let key: KeyFingerprint?
 
-    /// - Parameter key: the server's key; nil for a known server, or one with a certificate.
+    /// - Parameter key: the server's key; nil if the server is known already, or has a certificate.
     /// - Returns: nil for a target without a code.
     /// - Throws: `UsageError` with `--plaintext`, which would expose the code, and with `--token-file`, which makes it
     ///   useless.

@@ -46,7 +46,7 @@ struct RemoteAddCommand {
 
     func run() async -> ExitCode {
         do throws(ConfigurationFault) {
-            // Check the change before the code of the link is used: it works only once.
+            // The change is checked before the code in the link is used, because the code works only once.
             _ = try editor.adding(draft, to: editor.content())
         } catch {
             return AccessOutput.fail(error.message)

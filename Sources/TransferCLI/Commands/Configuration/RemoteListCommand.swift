@@ -7,7 +7,7 @@ struct RemoteListCommand {
     private let isJSON: Bool
     private let onlyNames: Bool
 
-    /// - Throws: `UsageError` for forms that exclude each other.
+    /// - Throws: `UsageError` for flags that choose two forms of output.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         editor = Environment.configurationFile.map { ConfigurationEditor($0) }
         (isJSON, onlyNames) = (arguments[Self.json], arguments[Self.names])

@@ -20,7 +20,7 @@ struct ShownSettings {
     /// The header of the command's table in a configuration file.
     var header: String { arguments.command.tableHeader }
 
-    /// The flags that can be set outside of the command line.
+    /// The flags that can be set in other places than the command line.
     var flags: [Flag] { arguments.command.flags.filter { $0.reach != .nowhere } }
 
     /// The values of a flag, with secrets replaced.
@@ -34,7 +34,8 @@ struct ShownSettings {
         }
     }
 
-    /// The line of a flag in a configuration file; a comment if the flag has no value or cannot be set in files.
+    /// The line that sets a flag in a configuration file. It is a comment if the flag has no value or cannot be set in
+    /// files.
     func text(of flag: Flag) -> String {
         let values = shown(flag)
         guard let last = values.last else { return "# \(flag.name)" }

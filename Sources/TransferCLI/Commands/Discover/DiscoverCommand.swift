@@ -39,7 +39,7 @@ struct DiscoverCommand {
 
 extension FoundServer {
     private var host: String {
-        // Remove the port, and the brackets that only an address with a port needs.
+        // Removes the port, and the brackets, which an address needs only before a port.
         let text = address.server
         let end = text.utf8.lastIndex(of: UInt8(ascii: ":")) ?? text.endIndex
         let host = text[..<end]

@@ -8,7 +8,7 @@ private import TransferServer
 enum DiscoverFlags {
     static let all = [places.flag, port.flag, patience.flag, json.flag, .insecurePermissions, .help]
 
-    /// The longest time to wait for answers, in seconds; `ServerSearch` waits no longer.
+    /// The longest time to wait for answers, in seconds. `ServerSearch` does not wait longer.
     private static let longest = 60.0
 
     static let places = Flag(
@@ -29,7 +29,7 @@ enum DiscoverFlags {
 
     static let json = Flag(name: "json", help: "Print one JSON object per line for every server.").isOn
 
-    /// - Parameter port: the UDP port to ask, instead of that of the flags.
+    /// - Parameter port: the UDP port to which probes are sent; nil for the port that the flags choose.
     static func search(_ arguments: ParsedArguments, port: UInt16? = nil) throws(UsageError) -> ServerSearch {
         var search = ServerSearch()
         let usual = UInt16(clamping: try arguments[Self.port])

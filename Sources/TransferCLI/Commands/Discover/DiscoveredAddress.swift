@@ -3,29 +3,29 @@ internal import TransferKeys
 internal import TransferModel
 internal import TransferProtocol
 
-/// What a server that was found by discovery says about its encryption.
+/// What discovery says about the encryption of a server.
 enum FoundIdentity {
     /// The server uses TLS with this key.
     case key(KeyFingerprint)
     case withoutEncryption
 }
 
-/// A server given by its own name: `discover:NAME[:PORT][/FOLDER]`; another colon may come before the slash.
+/// A server given by the name that it announces: `discover:NAME[:PORT][/FOLDER]`. Another colon may precede the slash.
 struct DiscoveredAddress: Equatable {
     static let scheme = "discover:"
 
     let name: DiscoveryName
 
-    /// The UDP port to ask; nil for that of `transfer discover`.
+    /// The UDP port to which probes are sent; nil for the port of `transfer discover`.
     let port: UInt16?
 
     /// The folder without slashes at its ends; empty for the server's top folder.
     let folder: String
 
-    /// Reads bytes, because a combining character would join with the separator before it.
+    /// Reads the text by bytes: as characters, a combining mark would join with the separator before it.
     ///
-    /// - Returns: nil for other texts: digits alone are the port of a host `discover`, and a folder alone is that of a
-    ///   remote.
+    /// - Returns: nil for other texts. `discover:1234` is the port of a host named `discover`, and `discover:/FOLDER`
+    ///   is a folder of a remote with that name.
     init?(_ text: String) {
         guard text.utf8.starts(with: Self.scheme.utf8) else { return nil }
         let rest = text.utf8.dropFirst(Self.scheme.utf8.count)
@@ -52,8 +52,8 @@ struct DiscoveredAddress: Equatable {
 
     /// Searches the network for the server. Blocks.
     ///
-    /// - Throws: `UsageError` with a matching exit code if no server, or more than one, has the name: clients must not
-    ///   guess.
+    /// - Throws: `UsageError` with a matching exit code if no server has the name, or more than one has it: a client
+    ///   must not guess.
     func find(_ arguments: ParsedArguments) throws(UsageError) -> (server: ServerAddress, identity: FoundIdentity) {
         let search = try DiscoverFlags.search(Self.settings(), port: port)
         let servers: [FoundServer]
@@ -80,7 +80,7 @@ struct DiscoveredAddress: Equatable {
         )
     }
 
-    /// A word of the command line with the server's name replaced by its address.
+    /// A word of the command line in which the server's name is replaced by an address.
     ///
     /// - Returns: nil for a word that does not contain the name.
     private func address(of server: FoundServer, inPlaceOf word: String) -> String? {

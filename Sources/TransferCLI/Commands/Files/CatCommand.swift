@@ -1,6 +1,6 @@
 private import TransferClient
 
-/// `transfer cat`: writes the content of files to standard output, each piece when it is verified.
+/// `transfer cat`: writes the content of files to standard output. Each piece is written once it is verified.
 struct CatCommand {
     private let access: FilesAccess
     private let paths: [String]

@@ -12,17 +12,17 @@ struct ChangeReports {
     let isJSON: Bool
     let isQuiet: Bool
 
-    /// A sentence of advice if a path is a folder and the command takes only files.
+    /// A sentence of advice that is printed if a path is a folder and the command accepts only files.
     var folderAdvice: String?
 
     /// Whether a summary follows the results.
     var isSummed = false
 
-    /// The server's name in commands, for the hint how to restore replaced files; nil for no hint.
+    /// The server's name in commands, for the hint that says how to restore replaced files; nil to print no hint.
     var server: String?
 
-    /// - Throws: `TransferFailure` if some changes have no answer; after an interruption its message says how many
-    ///   have.
+    /// - Throws: `TransferFailure` if some changes have no answer. After an interruption, its message says how many
+    ///   changes have one.
     func show(_ changes: @autoclosure () -> RequestEvents<ChangeReport>) async throws(TransferFailure) -> ExitCode {
         let reports = Interruption.begin(changes) { $0.cancel() }
         var tally = ResultTally()
@@ -70,7 +70,7 @@ struct ChangeReports {
         if isJSON {
             printer.print(json(report, target).text)
         } else if !report.result.isSuccess {
-            // Earlier lines must appear before the message.
+            // Lines that are already in the buffer must appear before the message.
             printer.flush()
             let advice = report.result == .wrongForm ? folderAdvice.map { " \($0)" } ?? "" : ""
             StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\(advice)\n")

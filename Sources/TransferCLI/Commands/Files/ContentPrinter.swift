@@ -1,7 +1,8 @@
 internal import TransferClient
 private import TransferSystem
 
-/// Writes the content of files on the server to standard output or another stream, each piece after it was verified.
+/// Writes the content of files on the server to standard output or another stream. Each piece is written once it is
+/// verified.
 struct ContentPrinter {
     private let client: TransferClient
     private let sink: ContentSink
@@ -10,7 +11,7 @@ struct ContentPrinter {
         (self.client, self.sink) = (client, sink)
     }
 
-    /// Prints the files in order; reports failures and continues.
+    /// Prints the files in order. If one fails, this is reported, and the next file follows.
     func print(_ paths: [String]) async -> ExitCode {
         var code = ExitCode.success
         for path in paths {

@@ -9,7 +9,7 @@ struct EntryTree {
     private let top: String
 
     /// - Parameters:
-    ///   - entries: sorted.
+    ///   - entries: the entries, sorted by `EntryOrder`.
     ///   - folder: the folder that was listed.
     init(_ entries: [RemoteEntry], below folder: String) {
         self.entries = entries
@@ -33,7 +33,8 @@ struct EntryTree {
         }
     }
 
-    /// Which entries are the last in their folders. Goes backwards: the first entry seen of a folder is its last.
+    /// For each entry, whether it is the last in its folder. The entries are examined from the end, so the first entry
+    /// found of a folder is its last one.
     private func lastOnes() -> [Bool] {
         var isLast = [Bool](repeating: false, count: entries.count)
         var seen: [Bool] = []
@@ -42,7 +43,7 @@ struct EntryTree {
             while seen.count <= depth { seen.append(false) }
             isLast[index] = !seen[depth]
             seen[depth] = true
-            // Deeper entries further up in the list belong to other folders.
+            // Deeper entries that come earlier in the list belong to other folders.
             seen.removeLast(seen.count - depth - 1)
         }
         return isLast
@@ -54,7 +55,7 @@ struct EntryTree {
     }
 }
 
-/// The order of paths in lists: by the bytes of their names, with the content of a folder right after it.
+/// The order of paths in lists: by the bytes of their names, and the content of a folder directly after the folder.
 enum EntryOrder {
     static func precedes(_ a: String, _ b: String) -> Bool {
         a.utf8.lazy.map(weight).lexicographicallyPrecedes(b.utf8.lazy.map(weight))

@@ -1,7 +1,7 @@
 internal import TransferClient
 private import TransferModel
 
-/// Server, credentials and client configuration of a command for stored files or mailboxes.
+/// Server, credentials and client configuration of a command that concerns stored files or mailboxes.
 struct FilesAccess {
     private let server: ServerAddress
     private let access: PushAccess
@@ -14,8 +14,8 @@ struct FilesAccess {
     /// - Parameters:
     ///   - from: the flag of the command that names the server.
     ///   - quiet: the command's flag for less output.
-    ///   - folder: a folder below that of the server's address.
-    ///   - choices: further flags of the command.
+    ///   - folder: a folder relative to the folder in the server's address.
+    ///   - choices: further flags of the command that change the configuration.
     init(
         _ arguments: ParsedArguments, from server: FlagKey<String, Never> = FilesFlags.from,
         quiet: FlagKey<Bool, Never>, below folder: String = "", _ choices: [FlagEffect<ClientConfiguration>] = []
@@ -39,8 +39,9 @@ struct FilesAccess {
     var serverName: String { server.server }
 
     /// - Parameters:
-    ///   - asker: puts the question about an unknown server.
-    ///   - asks: whether to ask at all; if false, nothing is stored here or on the server either.
+    ///   - asker: asks the user about an unknown server.
+    ///   - asks: whether the user may be asked. If not, this call also stores nothing, neither on this machine nor on
+    ///     the server.
     func client(_ asker: any Asker = PlainAsker(), asks: Bool = true) async throws(TransferFailure) -> TransferClient {
         var configuration = configuration
         try await access.complete(&configuration)

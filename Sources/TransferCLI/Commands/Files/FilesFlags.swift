@@ -17,7 +17,7 @@ enum FilesFlags {
 
     static let quiet = Flag(name: "quiet", short: "q", help: "Print only errors and what was asked for.").isOn
 
-    /// - Parameter what: the noun for the help: one object is printed for each.
+    /// - Parameter what: the noun for the help, which says that one object is printed for each of them.
     static func json(_ what: String) -> FlagKey<Bool, Never> {
         Flag(name: "json", help: "Print one JSON object per line for every \(what).").isOn
     }

@@ -15,7 +15,7 @@ struct ListCommand {
     private let form: Form
     private let isRecursive: Bool
     private let isSorted: Bool
-    /// Set with `--completions`; nil for a list.
+    /// The completions to print with `--completions`; nil to print a list.
     private let completions: PlaceCompletions?
     private let unlisted = UnlistedCount()
 
@@ -92,7 +92,7 @@ struct ListCommand {
         return code
     }
 
-    /// Reports unlisted names after the list.
+    /// Reports, after the list, the names that could not be listed.
     private func end(_ printer: inout LinePrinter) -> ExitCode {
         if form == .json { unlisted.tell(json: &printer) }
         let code = printer.finish()

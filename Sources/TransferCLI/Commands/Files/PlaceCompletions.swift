@@ -3,10 +3,10 @@ private import TransferModel
 
 /// `transfer list --completions`: prints completions for the beginning of a path on a server.
 struct PlaceCompletions {
-    /// The time limit: a user who has pressed Tab waits for it.
+    /// The longest time to wait for the server, because the user who has pressed Tab waits as well.
     private static let patience = Duration.seconds(2)
 
-    /// The most names to keep; no user looks through more.
+    /// The most names that are kept, because no user looks through more.
     private static let mostNames = 100_000
 
     /// The word that the shell wants to complete.
@@ -15,7 +15,7 @@ struct PlaceCompletions {
     /// The path in the word, if the word or the configuration names a server; nil otherwise.
     private let path: String?
 
-    /// Whether the word contains a server, so that remotes are no completions of it.
+    /// Whether the word contains a server. If it does, names of remotes cannot complete it.
     private let hasServer: Bool
 
     init(_ arguments: ParsedArguments) {
@@ -31,7 +31,7 @@ struct PlaceCompletions {
         return .success
     }
 
-    /// Completions of a path: entries on the server that begin with it.
+    /// Completions of a path: the entries on the server whose paths begin with it.
     private func paths(_ path: String, _ access: FilesAccess) async -> [String] {
         let name = Self.name(of: path)
         // In a link, the name can be percent-encoded, so the word may not end with it.
@@ -71,7 +71,7 @@ struct PlaceCompletions {
         return names
     }
 
-    /// Leaves out names with line feeds, which a shell would read as two.
+    /// Prints the words, but no names with line feeds, which a shell would read as two words.
     private func print(_ words: [String]) {
         var printer = LinePrinter()
         for word in words.sorted(by: EntryOrder.precedes) where !word.utf8.contains(UInt8(ascii: "\n")) {

@@ -25,7 +25,7 @@ struct RemoteUsage {
     ///
     /// - Parameters:
     ///   - entry: the file or folder, from a stat request.
-    ///   - depth: levels of subfolders with totals of their own.
+    ///   - depth: how many levels of subfolders have separate totals.
     ///   - unlisted: counts names that cannot be listed.
     init(
         _ entry: RemoteEntry, on client: TransferClient, depth: Int = 0, _ unlisted: UnlistedCount

@@ -6,7 +6,7 @@ struct RemovalForesight {
     let client: TransferClient
     let isRecursive: Bool
 
-    /// The server's general answer about removals: a refusal, and whether they go to the trash.
+    /// What the server says of all removals: the report if it refuses them, and whether they go to the trash.
     let terms: (refusal: RemovalReport?, goesToTrash: Bool)
 
     /// Counts unlisted names in the folders to be removed.
@@ -26,7 +26,8 @@ struct RemovalForesight {
         }
         let before = unlisted.count
         let usage = try await RemoteUsage(entry, on: client, unlisted)
-        // A folder moves to the trash as a whole; for removal it must be emptied first.
+        // A folder moves to the trash as a whole. Without the trash it must be emptied first, which names that cannot
+        // be listed prevent.
         guard terms.goesToTrash || unlisted.count == before else {
             return RemovalReport(
                 path: found.path, result: .pathConflict,

@@ -23,8 +23,8 @@ struct RemoveCommand {
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
-    /// Refuses a server without a path: `home:$FOLDER` with an unset variable is `home:`, which other commands take as
-    /// the top folder.
+    /// Refuses a server without a path: if a variable is unset, `home:$FOLDER` becomes `home:`, which other commands
+    /// interpret as the top folder.
     private static func refuseBareServer(_ word: String, _ arguments: ParsedArguments) throws(UsageError) {
         guard let place = ServerPlace(word), place.path == "/", word.utf8.last != UInt8(ascii: "/") else { return }
         throw arguments.error(
@@ -76,7 +76,7 @@ struct RemoveCommand {
         } else if !report.result.isSuccess {
             let advice = report.result == .wrongForm && !isRecursive ? " Use --recursive to remove it." : ""
             let reason = report.message.escapedForDisplay + advice
-            // Earlier lines must appear before the message.
+            // Lines that are already in the buffer must appear before the message.
             printer.flush()
             StandardStream.error.write("\(report.result)  \(path): \(reason)\n")
         } else if !isQuiet {
@@ -93,7 +93,7 @@ struct RemoveCommand {
         }
     }
 
-    /// The number of files, if known: the server does not count what it moves to the trash.
+    /// The number of files; empty if it is unknown, because the server does not count what it moves to the trash.
     private func count(_ report: RemovalReport) -> String {
         guard isRecursive, isDryRun || !report.isInTrash else { return "" }
         return "  \(report.files) file\(report.files == 1 ? "" : "s")"

@@ -5,7 +5,7 @@ struct ResultTally {
     private(set) var done = 0
     private(set) var failed: [ResultCode: Int] = [:]
 
-    /// Whether output could not be written.
+    /// Whether a part of the output could not be written.
     var isOutputLost = false
 
     mutating func add(_ code: ResultCode) {

@@ -25,7 +25,7 @@ struct StatCommand {
                 tally.add(report.result)
                 guard let entry = report.entry else {
                     let path = report.path.escapedForDisplay
-                    // Earlier lines must appear before the message.
+                    // Lines that are already in the buffer must appear before the message.
                     printer.flush()
                     StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
                     continue

@@ -28,8 +28,8 @@ struct TargetArguments {
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
-    /// The new path of each source. As with mv(1), sources go into the target if it is an existing folder, ends with a
-    /// slash, or there are several sources.
+    /// The new path of each source. As with mv(1), sources are put into the target if it is an existing folder or ends
+    /// with a slash, or if there are several sources.
     func pairs(_ client: TransferClient) async throws(TransferFailure) -> [(path: String, target: String)] {
         let isFolder = try await isFolder(client)
         return sources.map { ($0, isFolder ? "\(target)/\(Self.name(of: $0))" : target) }

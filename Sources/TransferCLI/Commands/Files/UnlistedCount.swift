@@ -10,7 +10,7 @@ final class UnlistedCount: Sendable {
         var hasMore = false
     }
 
-    /// The most folders that are reported one by one; others are found once these are fixed.
+    /// The most folders that are reported one by one. Users find the others once the names in these are fixed.
     private static let mostFolders = 1000
 
     private let state = Locked(State())
@@ -44,7 +44,7 @@ final class UnlistedCount: Sendable {
                 + "reserved by Transfer); rename \(them) on the server\n")
     }
 
-    /// Prints an object for each folder, and the line.
+    /// Prints an object for each folder, and then the line of `tell()`.
     func tell(json printer: inout LinePrinter) {
         for names in folders { printer.print(names.json.text) }
         printer.flush()

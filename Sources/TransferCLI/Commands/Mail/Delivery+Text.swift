@@ -21,7 +21,8 @@ extension Delivery {
         ]
     }
 
-    /// The sender or recipient. A client without a key can claim any name, so this is noted.
+    /// The name of the sender or recipient, with a note if it is unproven, because a client without a key can claim any
+    /// name.
     var personForDisplay: String { person.escapedForDisplay + (isUnproven ? " (without a key)" : "") }
 
     /// The escaped name, with a note about the seal.
@@ -87,10 +88,10 @@ extension ReceiveReport {
         ]
     }
 
-    /// Whether the delivery was sealed and, if its content is here, whether the content is what its sender signed.
+    /// Whether the delivery was sealed. If its content was received, the content must also be what its sender signed.
     private var isSealed: Bool { path == nil ? delivery.opened != nil : seal == .signed }
 
-    /// The sender. It is nil if sealed content is here and no signature of the sender was verified.
+    /// The sender; nil if sealed content was received and no signature of the sender was verified.
     private var sender: String? {
         path != nil && delivery.lacksSignature(seal) ? nil : delivery.person
     }
@@ -104,7 +105,7 @@ extension ReceiveReport {
 }
 
 extension VerifiedDelivery {
-    /// A sentence for people when no signature proves the sender; nil otherwise.
+    /// A sentence for users if no signature proves who the sender is; nil otherwise.
     var doubt: String? {
         guard delivery.lacksSignature(seal) else { return nil }
         return "\(delivery.shownName.escapedForDisplay) was \(ReceiveReport.words(unsigned: delivery, seal))"
@@ -112,7 +113,7 @@ extension VerifiedDelivery {
 }
 
 extension Delivery {
-    /// Whether the sender of sealed content is known from the server alone.
+    /// Whether only the server says who the sender of sealed content is.
     fileprivate func lacksSignature(_ seal: DeliverySeal?) -> Bool {
         seal == .unsigned || seal == .unopened && isSealed
     }

@@ -2,7 +2,7 @@ private import TransferIO
 private import TransferModel
 private import TransferSystem
 
-/// The program of `--exec`, which is run for each stored delivery.
+/// The program that `--exec` names. It is run for each delivery that is stored.
 struct DeliveryProgram: Sendable {
     private let path: String
 
@@ -12,8 +12,8 @@ struct DeliveryProgram: Sendable {
 
     /// Runs the program on a separate thread, and waits for its end.
     ///
-    /// - Parameter line: its standard input, without the end of the line.
-    /// - Returns: a phrase that says why it failed; nil if it succeeded.
+    /// - Parameter line: the text for the program's standard input, without the end of the line.
+    /// - Returns: a phrase that says why the program failed; nil if it succeeded.
     func run(_ line: String) async -> String? {
         let pool = BlockingPool(name: "transfer-exec", threads: 1)
         defer { pool.close() }

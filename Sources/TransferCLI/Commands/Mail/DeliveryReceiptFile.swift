@@ -19,7 +19,7 @@ struct DeliveryReceiptFile {
     func append(_ lines: [[UInt8]]) throws(SystemError) -> Int {
         let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC
         let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0o666) })
-        // Otherwise another process could append the same lines in between.
+        // Without the lock, another process could append the same lines in the meantime.
         try system("flock") { flock(file.number, LOCK_EX) }
         let (known, isCut) = try Self.lines(in: file.number)
         var seen = known

@@ -8,7 +8,7 @@ struct PeopleCommand {
     private let access: FilesAccess
     private let isJSON: Bool
     private let isNames: Bool
-    /// Set with `--trust` or `--forget`, which change keys instead of printing people.
+    /// The change of keys with `--trust` or `--forget`; nil to print people.
     private let trust: PeopleTrust?
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -46,9 +46,9 @@ struct PeopleCommand {
     }
 }
 
-/// The fingerprints of a person's keys that users compare.
+/// The fingerprints of a person's keys, which users compare.
 private struct PersonKey {
-    /// The key that signed the sealing key; `transfer whoami` prints it for that person.
+    /// The key that signed the sealing key. That person sees it with `transfer whoami`.
     let identity: KeyFingerprint
     let sealing: KeyFingerprint
     /// Whether these keys are in the list of known people.
@@ -61,7 +61,7 @@ extension Person {
     /// - Parameters:
     ///   - known: the list of known people.
     ///   - server: the fingerprint of the server's key.
-    ///   - own: this user's key, which is always known.
+    ///   - own: this user's key, which always counts as known.
     fileprivate func keys(_ known: [KnownPeople.Entry], _ server: KeyFingerprint?, _ own: KeyFingerprint?)
         -> [PersonKey]
     {

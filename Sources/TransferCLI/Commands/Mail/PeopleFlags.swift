@@ -16,7 +16,7 @@ enum PeopleFlags {
 
     static let all = [to.flag]
 
-    /// The flags that follow those of the command itself.
+    /// Flags that follow the command's own flags in the help.
     static let common =
         [ClientFlags.retryFor.flag] + SecurityFlags.all + [FilesFlags.quiet.flag, .insecurePermissions, .help]
 
@@ -26,7 +26,8 @@ enum PeopleFlags {
 }
 
 extension ParsedArguments {
-    /// Reads names of people: each value of a flag has one or more, separated by commas. `\,` is a comma in a name.
+    /// Reads names of people. Each value of the flag has one or more names, separated by commas. `\,` stands for a
+    /// comma in a name.
     func people(_ key: FlagKey<[String], Never>) throws(UsageError) -> [String] {
         var names: [String] = []
         for value in self[key] {

@@ -7,7 +7,7 @@ private import TransferSealing
 struct PeopleTrust {
     /// The change that the flags request.
     enum Change {
-        /// Accept the keys that the server shows now; with a fingerprint, only that key.
+        /// Accept the keys that the server shows now. If a fingerprint is given, accept only that key.
         case trust(String, KeyFingerprint?)
         case forget(String)
     }
@@ -53,7 +53,7 @@ struct PeopleTrust {
             return AccessOutput.fail("This user has no key, so no keys of others are known; see 'transfer help key'.")
         }
         let people = try await client.ask(isAboutItself: false)
-        // Get the keys before anything is changed: the server may have none.
+        // The keys are requested before the list is changed, because the server may have none.
         let certificates: [SealingCertificate] =
             if case .trust(let name, _) = change { try people.certificates(of: name) } else { [] }
         do throws(KnownPeople.Fault) {

@@ -14,8 +14,8 @@ actor ReceiveReporter: Asker {
     private var tally = ResultTally()
 
     /// - Parameters:
-    ///   - directory: the folder that paths of reports are relative to.
-    ///   - program: the program of `--exec`; nil without one.
+    ///   - directory: the folder to which the paths in reports are relative.
+    ///   - program: the program that `--exec` names; nil if the flag is not given.
     init(_ output: PushOutput, in directory: String, _ program: String?) {
         (self.output, self.directory) = (output, directory)
         self.program = program.map { DeliveryProgram($0) }
@@ -113,7 +113,7 @@ actor ReceiveReporter: Asker {
 }
 
 extension ReceiveReport {
-    /// Whether the delivery was stored for the first time; with `--keep`, the server still offers those that were
+    /// Whether the delivery was stored for the first time. With `--keep`, the server also offers deliveries that were
     /// stored before.
     fileprivate var isNews: Bool {
         path != nil && result.isSuccess && (state == .delivered || result == .committed)

@@ -35,7 +35,7 @@ struct ReceivedOutput {
         return (folder, String(target[target.utf8.index(after: slash)...]))
     }
 
-    /// The only waiting delivery; nil, with a message, if there is not exactly one.
+    /// The only waiting delivery. If there is not exactly one, prints a message and returns nil.
     private func one() async throws(TransferFailure) -> Delivery? {
         var found: [Delivery] = []
         var waiting = client.inbox(from: options.senders).makeAsyncIterator()
@@ -58,8 +58,8 @@ struct ReceivedOutput {
         return await reporter.finish(nil)
     }
 
-    /// Writes the content to standard output. It counts as delivered once all of it is written: the program cannot know
-    /// what the reader does with it.
+    /// Writes the content to standard output. The delivery counts as received once all content is written, because the
+    /// program cannot know what the reader does with it.
     private func write(_ delivery: Delivery) async throws(TransferFailure) -> ExitCode {
         if options.opens, let key = try client.meet(delivery) {
             await reporter.show(.met(name: delivery.person, fingerprint: key), isLast: true)

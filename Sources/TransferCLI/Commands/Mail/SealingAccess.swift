@@ -5,11 +5,11 @@ private import TransferSystem
 
 /// Loads this user's sealing key and the list of known people.
 enum SealingAccess {
-    /// Adds the sealing key to a configuration that has this user's key; generates it if missing.
+    /// Adds the sealing key to a configuration that has this user's key. If there is no sealing key, generates one.
     ///
-    /// If no key can be generated, the command continues: only sealed content needs it.
+    /// If no key can be generated, the command continues, because only sealed content needs the key.
     ///
-    /// - Throws: `TransferFailure` if there is a key that cannot be used.
+    /// - Throws: `TransferFailure` if a sealing key exists but cannot be used.
     static func complete(_ configuration: inout ClientConfiguration) throws(TransferFailure) {
         guard let key = configuration.key, let path, let people = KnownPeople.standard else { return }
         do throws(KeyPair.Fault) {

@@ -42,7 +42,7 @@ struct SentCommand {
         }
     }
 
-    /// The valid receipt of a delivery; nil, with a message if there is an invalid one.
+    /// The valid receipt of a delivery. If the delivery has an invalid receipt, prints a message and returns nil.
     private func verified(_ delivery: Delivery) -> SignedDeliveryReceipt? {
         do throws(ReceiptFault) {
             return try delivery.verifiedReceipt()

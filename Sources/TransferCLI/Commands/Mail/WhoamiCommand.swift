@@ -22,7 +22,7 @@ struct WhoamiCommand {
             let person = try await client.whoami()
             return show(client, person)
         } catch {
-            // The operator of a server without a name for this user needs the key, so print it.
+            // If the server has no name for this user, its operator needs the key, so it is printed.
             if case .unsupported = error.reason { _ = show(nil, nil) }
             return error.tell(isJSON: isJSON)
         }

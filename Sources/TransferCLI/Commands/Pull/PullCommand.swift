@@ -35,7 +35,7 @@ struct PullCommand {
         // Folders are compared as a whole only if no result is needed for each file.
         access.configuration.asksByFolder = !output.isJSON && !access.configuration.archives
         self.access = access
-        // Opened last, because it creates a file: everything that can refuse the command comes before.
+        // Opened last, because this creates a file: every check that can refuse the command comes before.
         let form = arguments.isSet(PullFlags.manifest.flag) ? FailedList.Form.manifest([:]) : .paths(arguments)
         failedList = try FailedList(PullFlags.failedTo, arguments, form)
         sink = try target.sink(arguments)
@@ -58,16 +58,17 @@ struct PullCommand {
             for try await event in events { await reporter.show(event, isLast: !events.areWaiting) }
             return await reporter.finish(nil)
         } catch {
-            // Downloads that did not begin are listed as they were given.
+            // Downloads that did not begin are listed in the words of the command.
             await reporter.list(rest: left.withLock { $0 } ?? downloads.map(\.remainder))
             return await reporter.finish(error)
         }
     }
 
-    /// The downloads and their target directory. With `-o PATH`, they depend on what the server has: a file can be
-    /// stored under another name.
+    /// The downloads and their target directory. With `-o PATH`, they depend on what the server has: a single file gets
+    /// PATH as its own path, and anything else is put into the directory PATH.
     ///
-    /// - Returns: nil if a file would get another name and `--failed-to` is given, which cannot record it.
+    /// - Returns: nil if a file would get another name although `--failed-to` is given, whose list cannot contain that
+    ///   name.
     private func place(
         _ client: TransferClient
     ) async throws(TransferFailure) -> (downloads: PullDownloads, directory: String)? {

@@ -1,11 +1,11 @@
 internal import TransferClient
 
-/// All that a pull fetches: what the arguments name, then what a manifest describes, then what a list has.
+/// All downloads of a pull, in this order: those that the arguments name, those of a manifest, and those of a list.
 struct PullDownloads: Sequence, Sendable {
     private let named: [Download]
     private let listed: ListedPaths
 
-    /// The only download, if there is exactly one and no list; nil otherwise.
+    /// The only download; nil if there are several, or there is a list.
     let only: Download?
 
     /// - Throws: `UsageError` if there is nothing to pull.
@@ -26,7 +26,7 @@ struct PullDownloads: Sequence, Sendable {
         only = hasList || named.count > 1 ? nil : named.first
     }
 
-    /// A single file instead of the others.
+    /// Replaces the downloads by one file.
     init(only download: Download, of others: PullDownloads) {
         (named, listed, only) = ([download], others.listed, download)
     }

@@ -54,7 +54,7 @@ enum PullFlags {
         details: "Local files are compared as usual, also by their content."
     ).isOn
 
-    // MARK: How it travels
+    // MARK: Transfer
 
     static let choices = [
         ClientFlags.conflict,
@@ -72,7 +72,7 @@ enum PullFlags {
         ClientFlags.bandwidth("Limit receiving to RATE bytes per second, over all connections."),
     ]
 
-    // MARK: What is printed
+    // MARK: Output
 
     static let json = FilesFlags.json("file")
 }

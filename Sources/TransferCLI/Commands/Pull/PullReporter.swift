@@ -65,7 +65,7 @@ actor PullReporter: Asker {
         return isFailedListLost ? .uploadsFailed : code
     }
 
-    /// Reports that `--failed-to` could not record the file name of `-o`.
+    /// Reports that the list of `--failed-to` cannot contain the file name that `-o` gives.
     func refuseName() -> ExitCode {
         lines.complain(
             "transfer: --failed-to cannot record the file name of -o; append a slash to make it a directory"

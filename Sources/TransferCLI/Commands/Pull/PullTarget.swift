@@ -14,7 +14,7 @@ enum PullTarget: Equatable {
     /// A directory, or the path of the file if a single file is pulled.
     case either(String)
 
-    /// - Throws: `UsageError` for flags that make no sense if the target is a stream.
+    /// - Throws: `UsageError` for flags that cannot be used because the target is a stream.
     init(_ arguments: ParsedArguments, _ downloads: PullDownloads) throws(UsageError) {
         let path = arguments[PullFlags.output]
         if let stream = Self.place(of: path) {
@@ -27,7 +27,7 @@ enum PullTarget: Equatable {
 
     /// The stream to write the content to; nil for files.
     ///
-    /// - Throws: `UsageError` if it cannot be opened for writing.
+    /// - Throws: `UsageError` if the stream cannot be opened for writing.
     func sink(_ arguments: ParsedArguments) throws(UsageError) -> ContentSink? {
         switch self {
         case .directory, .either: return nil
@@ -55,8 +55,8 @@ enum PullTarget: Equatable {
         return [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) ? nil : .stream(path)
     }
 
-    /// The number in a path under which Linux shows a descriptor of this process. Content is appended at its current
-    /// offset, as with `>>`.
+    /// The descriptor's number in a path by which Linux shows a descriptor of this process. Content is written at its
+    /// current offset, as with `>>`.
     private static func descriptor(_ path: String) -> Int32? {
         switch path {
         case "/dev/stdout": return STDOUT_FILENO

@@ -1,13 +1,13 @@
-/// Prints questions to the user at the terminal, without progress drawn over them.
+/// Asks the user questions at the terminal, and keeps progress from being drawn over them.
 protocol Asker: Sendable {
     /// Prints the question, and stops drawing until `answered` is called.
     func ask(_ question: String) async
 
-    /// Starts to draw again, after an answer.
+    /// Resumes drawing after an answer.
     func answered() async
 }
 
-/// Asks where no progress is drawn.
+/// Asks questions in a command that draws no progress.
 struct PlainAsker: Asker {
     func ask(_ question: String) async { StandardStream.error.write(question) }
 

@@ -4,7 +4,7 @@ private import TransferModel
 /// `transfer push --wait-delivered`: waits until the recipients have received the uploads.
 struct DeliveryWait {
     /// An upload for one person under one name. The server chooses the IDs of deliveries, so deliveries are recognised
-    /// by these properties; if several are alike, the latest are those of this push.
+    /// by these properties. If several deliveries have the same ones, the latest belong to this push.
     private struct Parcel: Hashable {
         let name: PathKey
         let digest: Digest?
@@ -14,9 +14,9 @@ struct DeliveryWait {
     private let seconds: Double
     private let recipients: [String]
     private let output: PushOutput
-    /// The number of uploads with the same properties.
+    /// For each combination of properties, the number of uploads of this push.
     private var sent: [Parcel: Int] = [:]
-    /// Local names of sealed uploads, by the digest on the server.
+    /// Local names of sealed uploads, by the digest that the server knows.
     private var names: [Digest: String] = [:]
 
     /// - Parameter seconds: the longest time to wait.
@@ -86,18 +86,19 @@ extension DeliveryWait {
     private struct Progress {
         /// Whether the server has listed all deliveries.
         var isListed = false
-        /// Until then, all deliveries like those of this push, in the order of their numbers.
+        /// All listed deliveries with the properties of uploads of this push, in the order of their numbers; empty once
+        /// `isListed` is true.
         var alike: [Parcel: [Delivery]] = [:]
         /// The numbers of the deliveries that are not finished.
         var open: Set<UInt64> = []
-        /// Deliveries that the server no longer lists.
+        /// Number of uploads whose deliveries the server does not list.
         var missing = 0
-        /// Deliveries that were declined or have expired.
+        /// Number of deliveries that were declined or have expired.
         var failures = 0
 
         var isOver: Bool { isListed && open.isEmpty }
 
-        /// - Returns: the delivery, if it has just finished.
+        /// - Returns: the delivery if it has just finished; nil otherwise.
         mutating func take(_ delivery: Delivery) -> Delivery? {
             guard !delivery.state.isOpen, open.remove(delivery.number) != nil else { return nil }
             if delivery.state != .delivered { failures += 1 }

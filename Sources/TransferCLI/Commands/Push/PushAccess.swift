@@ -12,7 +12,7 @@ struct PushAccess {
     private enum Secret {
         case none
         case given(AccessSecret)
-        /// The user types it at the terminal.
+        /// The user types the secret at the terminal.
         case asked(TokenQuestion)
     }
 
@@ -111,8 +111,8 @@ struct PushAccess {
         }
     }
 
-    /// The user's key. If none can be generated, the push continues without: the server may accept a token, or
-    /// everyone.
+    /// The user's key. If no key can be generated, the push continues without one, because the server may accept a
+    /// token, or every client.
     private func key() throws(TransferFailure) -> KeyPair? {
         guard let folder = ConfigurationFolder.path else { return nil }
         let key = ClientKey(in: folder)
@@ -131,7 +131,7 @@ struct PushAccess {
 }
 
 extension ServerTrust {
-    /// A sentence if the link's key differs from the known one, which it will replace; nil otherwise.
+    /// A sentence for the user if the link's key differs from the known key, which it will replace; nil otherwise.
     fileprivate func notice(of key: KeyFingerprint, at address: String) -> String? {
         guard let before = try? known?.fingerprint(of: address), before != key else { return nil }
         return "The known key of \(address.escapedForDisplay) was \(before); the link has \(key)."

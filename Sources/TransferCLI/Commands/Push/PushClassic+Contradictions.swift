@@ -34,7 +34,7 @@ extension PushClassic {
         }
     }
 
-    /// Whether to compress chunks; not with `auto`.
+    /// Whether to compress chunks. With `auto`, they are not compressed.
     static func compresses(
         _ framing: ClassicFraming, _ arguments: ParsedArguments, _ configuration: ClientConfiguration
     ) throws(UsageError) -> Bool {

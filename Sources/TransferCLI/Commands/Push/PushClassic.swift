@@ -117,8 +117,8 @@ struct PushClassic {
         return String(decoding: "\(user)@\(ClientKey.hostName)".utf8.prefix(longestUserName), as: UTF8.self)
     }
 
-    /// The most bytes of a default name. Repairing invalid UTF-8 can make it longer, so it is below the limit of the
-    /// protocol.
+    /// The most bytes of a name that the user did not choose. Replacing invalid UTF-8 can make the name longer, so this
+    /// is below the limit of the protocol.
     private static let longestUserName = 64
 
     private static func client(

@@ -28,7 +28,7 @@ struct PushCommand {
     /// Seconds to wait for the recipients; nil without `--wait-delivered`.
     private let waits: Double?
 
-    /// - Throws: `UsageError` for flags and operands that do not fit together.
+    /// - Throws: `UsageError` for flags and operands that cannot be combined.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var configuration = try ClientConfiguration(arguments)
         let classic = try PushClassic(arguments, configuration)
@@ -44,7 +44,7 @@ struct PushCommand {
         }
         input = StandardInput(of: arguments.operands)
         uploads = try PushUploads(arguments, input)
-        // A classic server does not say what it has, so the same command would send everything again.
+        // A classic server does not say what it has, so running the command again would send everything again.
         canGoOn = input.operand == nil && classic == nil && server.web == nil
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
         printing = PushPrinting(arguments)
@@ -65,7 +65,7 @@ struct PushCommand {
         guard !configuration.seals || !arguments[SecurityFlags.plaintext] else {
             throw arguments.error("--seal needs this user's key, which is not used with --plaintext")
         }
-        // Opened last, because they create files: everything that can refuse the command comes before.
+        // Opened last, because this creates files: every check that can refuse the command comes before.
         receipts = try isDryRun ? nil : Self.receipts(arguments)
         failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
         configuration.wantsReceipts = receipts != nil

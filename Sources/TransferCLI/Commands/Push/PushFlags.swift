@@ -10,7 +10,7 @@ enum PushFlags {
         + SecurityFlags.all
         + handling.map(\.flag) + output + [.insecurePermissions, .help]
 
-    // MARK: What is sent, and where
+    // MARK: Sources and target
 
     static let to = ClientFlags.server(
         "to", help: "The server to send to, and the folder to store uploads in.",
@@ -42,7 +42,7 @@ enum PushFlags {
             + "sealed.age."
     ).isOn
 
-    /// The time to wait if `--wait-delivered` has no value: enough for a recipient who is present.
+    /// The time to wait if `--wait-delivered` is given without a value: enough for a recipient who is connected.
     private static let usualWait = "5m"
 
     static let waits = FlagKey<Double?, UsageError>(
@@ -106,7 +106,7 @@ enum PushFlags {
             + "does not say whether they are."
     }
 
-    // MARK: How it travels
+    // MARK: Transfer
 
     static let handling: [FlagEffect<ClientConfiguration>] = [
         ClientFlags.compression(
@@ -132,7 +132,7 @@ enum PushFlags {
         ClientFlags.bandwidth("Limit sending to RATE bytes per second, over all connections."),
     ]
 
-    // MARK: What is printed
+    // MARK: Output
 
     private static let output = [
         json.flag, receipts.flag, verbose.flag, ClientFlags.quiet.flag, ClientFlags.progress.flag,

@@ -14,10 +14,10 @@ struct PushTarget {
     /// The server's key from a link; nil without one.
     var key: KeyFingerprint?
 
-    /// What the server says about its encryption, if it was discovered; nil otherwise.
+    /// What discovery says about the server's encryption; nil if the server was not discovered.
     var found: FoundIdentity?
 
-    /// A sentence to print if the host cannot be reached: the name may have been meant for a remote.
+    /// A sentence that is printed if the host cannot be reached, because the user may have meant a remote.
     private(set) var nameAdvice = ""
 
     /// - Throws: `UsageError`, which never contains a link, because a link can contain a code.
@@ -53,7 +53,7 @@ struct PushTarget {
                     "\(source) is not a URL to push to; give "
                         + "https://[USER:PASSWORD@]HOST[:PORT]/FOLDER/, without ? and #")
             }
-            // The part after `#` could be a part of a code.
+            // The text after `#` is left out, because it could be a part of a code.
             let address = String(text.prefix { $0 != "#" })
             let advice = Endpoint.portFault(in: address) ?? "give HOST[:PORT][/FOLDER] or a remote"
             throw arguments.error("'\(address.escapedForDisplay)' is not a server; \(advice)")

@@ -4,20 +4,20 @@ private import TransferModel
 /// What happened to the source of an upload with `--delete-source`.
 enum SourceRemoval: Equatable {
     case removed
-    /// With the reason, as a sentence.
+    /// The source was not removed; the value says why, as a sentence.
     case kept(String)
 
-    /// Whether the report is of a stored file, whose source can be removed.
+    /// Whether a report is about a stored file, whose source can be removed.
     static func concerns(_ report: UploadReport) -> Bool {
         report.isPath && [.committed, .alreadyStored].contains(report.result)
     }
 }
 
-/// Removes the sources of a push. They wait until the push has stored everything; then the server is asked again what
-/// it has, because a later upload could have replaced the content of an earlier one.
+/// Removes the sources of a push. They wait until the push has stored everything. Then the client asks the server again
+/// what it has, because a later upload could have replaced the content of an earlier one.
 actor SourceRemovals {
-    /// The most reports that wait, about 60 MB of memory. With more, the server is asked in between; a push does not
-    /// replace what it has stored itself.
+    /// The most reports that wait, about 60 MB of memory. When there are as many, their uploads are confirmed and their
+    /// sources removed before the end of the push, which does not replace what it has stored itself.
     private static let mostWaiting = 65_536
 
     private let client: TransferClient

@@ -9,8 +9,8 @@ final class StandardInput: ByteSource {
         let description = "it was stopped"
     }
 
-    /// A pipe on which a byte signals the cancellation. Both ends are -1 if the process has no descriptors left;
-    /// poll(2) ignores them then.
+    /// A pipe on which a byte signals the cancellation. If the process has no descriptors left, both ends are -1, which
+    /// poll(2) ignores.
     private let cancelled: (reading: Int32, writing: Int32)
 
     /// The operand that names the stream; nil if no operand does.
@@ -18,7 +18,8 @@ final class StandardInput: ByteSource {
 
     private let descriptor: Int32
 
-    /// - Parameter operands: the first one that is a stream is read; if none is, standard input.
+    /// - Parameter operands: the first operand that is a stream is read; if there is no such operand, standard input is
+    ///   read.
     init(of operands: [String] = []) {
         // The operands are checked before this process opens its pipes.
         operand = operands.lazy.compactMap(StreamOperand.init).first
@@ -33,7 +34,7 @@ final class StandardInput: ByteSource {
         close(cancelled.writing)
     }
 
-    /// Makes the waiting read and all later ones throw.
+    /// Makes a read that is waiting, and all later ones, throw.
     func cancel() {
         _ = write(cancelled.writing, [0], 1)
     }
@@ -41,7 +42,7 @@ final class StandardInput: ByteSource {
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             try wait()
-            // It may be non-blocking because a program that shares it made it so.
+            // The descriptor may be non-blocking, because another program that shares it made it so.
             let count = try nonBlocking("read") { Glibc.read(descriptor, buffer.baseAddress, buffer.count) }
             if let count { return count }
         }

@@ -7,7 +7,7 @@ struct StreamOperand: Sendable {
     let path: String
     let descriptor: Int32
 
-    /// Folders with the descriptors of the process (proc_pid_fd(5)).
+    /// Folders in which Linux shows the descriptors of the process (proc_pid_fd(5)).
     private static let folders = ["/dev/fd/", "/proc/self/fd/"]
 
     /// - Returns: nil for any other path.
@@ -20,7 +20,7 @@ struct StreamOperand: Sendable {
         guard path != "-" else { return STDIN_FILENO }
         guard let number = number(path) else { return nil }
         var status = stat()
-        // A file is opened by its path, as any other.
+        // Only a pipe is a stream; a descriptor of a file is opened by its path, like any file.
         guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return nil }
         return number
     }

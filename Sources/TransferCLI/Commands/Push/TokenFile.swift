@@ -6,7 +6,7 @@ private import TransferSystem
 
 /// Reads the file of `--token-file`, which contains a token and nothing else.
 enum TokenFile {
-    /// The most bytes to read. A token has 50; blanks around it are allowed.
+    /// The most bytes to read. A token has 50 bytes, and blanks may surround it.
     private static let longest = 4096
 
     /// Reads a token from a file or a pipe.
@@ -41,7 +41,7 @@ enum TokenFile {
         let number = file.number
         var status = stat()
         try system("fstat") { fstat(number, &status) }
-        // The mode of a pipe, as of a process substitution, says nothing about who can read it.
+        // The mode of a pipe, such as that of a process substitution, does not show who can read it.
         let isOpenToAll = status.st_mode & S_IFMT == S_IFREG && status.st_mode & S_IROTH != 0
         return (String(decoding: try bytes(of: number), as: UTF8.self), isOpenToAll)
     }

@@ -22,9 +22,9 @@ struct TokenQuestion: Sendable {
         Descriptor(try system("open") { open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) })
     }
 
-    /// - Throws: `TransferFailure` if the answer is not a token, or a signal came instead.
+    /// - Throws: `TransferFailure` if the answer is not a token, or a signal arrived before it.
     func ask() async throws(TransferFailure) -> AccessSecret {
-        // Use a separate thread, because it waits for the user.
+        // The question uses a separate thread, because it waits for the user.
         let pool = BlockingPool(name: "transfer-ask", threads: 1)
         defer { pool.close() }
         let answer = await pool.run { Result { () throws(SystemError) in try Self.answer() } }
@@ -41,7 +41,7 @@ struct TokenQuestion: Sendable {
         }
     }
 
-    /// - Returns: nil if a signal came instead, which ends the program.
+    /// - Returns: the answer; nil if a signal that ends the program arrived before it.
     private static func answer() throws(SystemError) -> String? {
         let terminal = try terminal()
         let number = terminal.number
@@ -49,7 +49,7 @@ struct TokenQuestion: Sendable {
         try system("tcgetattr") { tcgetattr(number, &before) }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
-        // TCSAFLUSH discards what was typed before the question: it was echoed, and is not the answer.
+        // TCSAFLUSH discards text that was typed before the question: it was echoed, and is not an answer.
         try system("tcsetattr") { tcsetattr(number, TCSAFLUSH, &silent) }
         defer {
             tcsetattr(number, TCSAFLUSH, &before)
@@ -62,9 +62,9 @@ struct TokenQuestion: Sendable {
         return String(decoding: line[..<count], as: UTF8.self)
     }
 
-    /// The ending signals are blocked in all threads, so that the terminal is always restored.
+    /// The signals that end the program are blocked in all threads, so that the terminal is always restored.
     ///
-    /// - Returns: false if a signal came first.
+    /// - Returns: false if a signal arrived first.
     private static func waitForLine(_ terminal: Int32) throws(SystemError) -> Bool {
         var set = sigset_t()
         sigemptyset(&set)

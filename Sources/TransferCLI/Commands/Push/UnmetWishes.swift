@@ -3,14 +3,14 @@ struct UnmetWishes {
     /// A phrase for messages, as `over HTTP`.
     let place: String
 
-    /// Flags that are refused wherever they are set, each with the reason.
+    /// Flags that are refused wherever they are set, each with the reason for the message.
     let refused: [(flag: Flag, reason: String)]
 
-    /// Names of flags that are refused only on the command line: in the configuration they apply to all pushes, not to
-    /// this server.
+    /// Names of flags that are refused only if they are on the command line. Settings of a configuration apply to all
+    /// pushes, so they are ignored for this server.
     let unknown: [String]
 
-    /// The end of the message for these.
+    /// The end of the message for the flags in `unknown`.
     let reason: String
 
     /// - Throws: `UsageError` for the first flag that would have no effect.

@@ -16,10 +16,10 @@ final class ReceiptFile: @unchecked Sendable {
     /// Receipts that are not written yet.
     private let lines = ReceiptLineBuffer(worthwhile: worthwhile)
 
-    /// Bytes for each write(2): with 64 KiB, the call costs a hundredth of what its lines do.
+    /// Bytes for each write(2). With 64 KiB, the call costs a hundredth of what making its lines costs.
     private static let worthwhile = 64 << 10
 
-    /// Opens the file, and creates it if missing.
+    /// Opens the file, and creates it if it is missing.
     init(_ path: String) throws(SystemError) {
         self.path = path
         var status = stat()
@@ -31,7 +31,7 @@ final class ReceiptFile: @unchecked Sendable {
         }
     }
 
-    /// Appends a line to the buffer; `flush` writes it at the latest.
+    /// Appends a line to the buffer. It is written when the buffer is full, or by `flush`.
     func append(_ receipt: SignedReceipt) {
         lines.append(receipt)
         if lines.count >= Self.worthwhile { flush() }

@@ -43,7 +43,7 @@ struct ReceiptLines: ~Copyable {
         return Line(number: number, bytes: bytes, receipt: receipt)
     }
 
-    /// The next line. A line that is too long for a receipt is truncated, because it cannot be a receipt anyway.
+    /// The next line. A line that is too long is truncated, because it cannot be a receipt anyway.
     private mutating func nextBytes() throws(SystemError) -> [UInt8]? {
         var searched = start
         while true {

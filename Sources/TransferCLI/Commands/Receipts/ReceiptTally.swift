@@ -9,10 +9,11 @@ struct ReceiptTally {
     /// The number of receipts of each signer.
     private var signers: [Signer: Int] = [:]
 
-    /// The signer of a receipt: a server, or a recipient by the name in the receipt.
+    /// The signer of a receipt: a server, or a recipient who is identified by the name in the receipt.
     private struct Signer: Hashable {
         let key: PublicKey
-        /// The bytes of a recipient's name; nil for a server. Bytes, because names that look alike can differ.
+        /// The bytes of a recipient's name; nil for a server. Bytes are compared, because names that look alike can
+        /// differ.
         let name: [UInt8]?
 
         /// Orders servers before recipients, for the output.

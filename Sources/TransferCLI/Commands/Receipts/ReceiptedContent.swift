@@ -4,7 +4,8 @@ private import TransferCodec
 internal import TransferModel
 internal import TransferSystem
 
-/// The files to compare receipts with: a directory in which their paths are looked up, or one file for all of them.
+/// The files with which receipts are compared: a directory in which the paths of receipts are looked up, or one file
+/// for all receipts.
 struct ReceiptedContent {
     private let path: String
     private let isDirectory: Bool
@@ -28,7 +29,7 @@ struct ReceiptedContent {
     func difference(of name: RelativePath, from expected: Digest, size: UInt64) -> String? {
         let file = isDirectory ? "\(path)/\(name.string)" : path
         do throws(SystemError) {
-            // Symbolic links are not followed, because the server does not store through them; opening a FIFO would
+            // Symbolic links are not followed, because the server never stores a file through one. Opening a FIFO would
             // block.
             let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (isDirectory ? clinux_o_nofollow : 0)
             let descriptor = Descriptor(try system("open") { clinux_openat(AT_FDCWD, file, flags, 0) })

@@ -17,7 +17,7 @@ struct VerifyReceiptsCommand {
     /// The most bytes of a key file.
     private static let longestKeyFile = 4096
 
-    /// - Throws: `UsageError` for an invalid key, and unless there is one file.
+    /// - Throws: `UsageError` for an invalid key, or unless there is exactly one file.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         operand = try arguments.onlyOperand(ShowReceiptsCommand.operand)
         against = arguments[Self.content]
@@ -62,7 +62,7 @@ struct VerifyReceiptsCommand {
         return tally.bad == 0 && tally.good > 0 ? .success : .uploadsFailed
     }
 
-    /// Verifies the signature of a receipt, and that its signer is the one of `--key`.
+    /// Verifies the signature of a receipt, and that the signer is the one that `--key` names.
     private func check(
         _ receipt: KeptReceipt, _ verifier: ReceiptVerifier, _ tally: inout ReceiptTally
     ) throws(ReceiptFault) {

@@ -4,7 +4,7 @@ private import TransferIO
 private import TransferModel
 internal import TransferServer
 
-/// The flags of `transfer serve` for clients that speak older protocols.
+/// Flags of `transfer serve` that concern clients of older protocols.
 enum ClassicFlags {
     static let listeners = Flag(
         name: "classic", placeholder: "NAME=ADDRESS", help: "Also accept clients that speak a classic framing.",
@@ -42,7 +42,7 @@ enum ClassicFlags {
     }
 }
 
-/// The value of `--classic`, split: `NAME=ADDRESS[,OPTION=VALUE]...`.
+/// The value of `--classic`, split into its parts: `NAME=ADDRESS[,OPTION=VALUE]...`.
 private struct ListenerText {
     private static let accessOptions = ["folder", "quota", "max-files", "max-upload"]
     private static let peopleOption = "people"
@@ -56,7 +56,7 @@ private struct ListenerText {
         (name, address) = ClassicText.split(self.text.first) ?? (self.text.first, "")
     }
 
-    /// - Parameter folder: the folder of a listener that names none.
+    /// - Parameter folder: the folder of a listener whose value names no folder.
     func listener(folder: String?, _ arguments: ParsedArguments) throws(UsageError) -> ClassicListener {
         guard !address.isEmpty else {
             throw text.fault("must be NAME=ADDRESS, such as sized=127.0.0.1:5289", arguments)
@@ -79,7 +79,7 @@ private struct ListenerText {
         }
     }
 
-    /// Names in the lists that clients without proof may use.
+    /// Names in the access lists that clients may use without proving that the name is theirs.
     private func people(
         _ options: [(name: String, value: String)], _ framing: ClassicFraming, _ arguments: ParsedArguments
     ) throws(UsageError) -> [String] {

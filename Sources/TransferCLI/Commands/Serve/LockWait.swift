@@ -7,12 +7,12 @@ internal import TransferServer
 internal import TransferStore
 private import TransferSystem
 
-/// Waits for the lock of a server's directory, before the server takes anything that the other server still needs, such
-/// as its address.
+/// Waits for the lock of a server's directory. This happens before the server takes anything that the other server
+/// still needs, such as its address.
 struct LockWait {
     /// The result of waiting for the lock.
     enum End {
-        /// The lock is taken; its descriptor is for the server or its supervisor. After a wait, the sockets are bound.
+        /// The lock is taken. Its descriptor is passed to the server or to its supervisor.
         case taken(Int32, sockets: [ServerSocket])
         /// A signal has stopped the wait.
         case stopped
@@ -21,7 +21,8 @@ struct LockWait {
     /// Signals that stop the wait.
     private static let endings = [SIGTERM, SIGINT, SIGHUP]
 
-    /// Milliseconds between two attempts: NFS does not report a free lock, and polls by itself only every 30 seconds.
+    /// Milliseconds between two attempts: NFS does not report that a lock is free, and a blocked call would poll only
+    /// every 30 seconds.
     private static let interval: Int32 = 500
 
     /// Milliseconds between two attempts to bind an address that is in use, and nanoseconds until the last one. The kernel frees the
@@ -78,7 +79,7 @@ struct LockWait {
         }
     }
 
-    /// Why waiting for the lock is refused; nil if it is not.
+    /// The reason why waiting for the lock is refused; nil if it is permitted.
     private func obstacle(_ reach: LockReach) -> String? {
         let shown = configuration.directory.escapedForDisplay
         switch reach {
@@ -107,7 +108,7 @@ struct LockWait {
             var entry = pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, Self.interval)
             while let signal = signals.next() { if isEnd(signal) { return false } }
-            // The service manager's watchdog runs meanwhile.
+            // The service manager's watchdog must not end the server during the wait.
             notifier?.alive()
         } while try !take(lock)
         return true
@@ -130,8 +131,8 @@ struct LockWait {
         }
     }
 
-    /// Whether a signal stops the wait. SIGHUP of a closed terminal does; SIGHUP of a program asks to reread files, and
-    /// none was read yet.
+    /// Whether a signal stops the wait. SIGHUP from a closed terminal does. SIGHUP from a program asks the server to
+    /// reread files, and it has not read any yet.
     private func isEnd(_ signal: SignalQueue.Arrival) -> Bool {
         signal.number != SIGHUP || !signal.isSent && !SignalQueue.isIgnored(SIGHUP)
     }

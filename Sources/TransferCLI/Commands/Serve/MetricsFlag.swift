@@ -28,7 +28,7 @@ enum MetricsFlag {
 }
 
 extension Endpoint {
-    /// Whether clients can find the address: a port is required, because there is no default.
+    /// Whether clients can find the address. It must have a port, because there is no default port.
     fileprivate var hasPlace: Bool {
         if case .internet(_, let port) = self { port != 0 } else { true }
     }

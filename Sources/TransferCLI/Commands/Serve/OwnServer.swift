@@ -6,7 +6,7 @@ private import TransferModel
 internal import TransferServer
 private import TransferSystem
 
-/// Adds a server to the known servers of the user who runs it, for its addresses on this machine.
+/// Adds a server to the list of known servers of the user who runs it, under its addresses on this machine.
 enum OwnServer {
     /// Writes the server's key into the user's list of known servers.
     ///
@@ -28,7 +28,7 @@ enum OwnServer {
         }
     }
 
-    /// The addresses under which clients on this machine reach a bound address, as in the list of known servers.
+    /// The addresses, in the form of the list of known servers, by which clients on this machine reach a bound address.
     static func addresses(of endpoint: Endpoint) -> [String] {
         switch endpoint {
         case .unix(let path): unixPaths(path).map { ServerAddress(.unix(path: $0), folder: "").server }
@@ -45,7 +45,7 @@ enum OwnServer {
         }
     }
 
-    /// The path as given, for clients in the same working directory, and the absolute path.
+    /// The path as it was given, for clients in the same working directory, and the absolute path.
     private static func unixPaths(_ path: String) -> [String] {
         guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return [path] }
         defer { free(directory) }

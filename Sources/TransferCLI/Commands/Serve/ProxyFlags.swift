@@ -2,7 +2,7 @@ private import TransferIO
 private import TransferModel
 internal import TransferServer
 
-/// The flags of `transfer serve` for HTTP behind a proxy.
+/// Flags of `transfer serve` that concern HTTP behind a proxy.
 enum ProxyFlags {
     static let listeners = Flag(
         name: "http-plain", placeholder: "ADDRESS",

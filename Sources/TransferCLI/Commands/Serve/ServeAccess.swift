@@ -32,7 +32,7 @@ final class ServeAccess: Sendable {
         let (owner, events) = isEncrypted && !isOpen ? owner() : (nil, [])
         configuration.advertised = advertised?.text
         configuration.access = isOpen ? .everyone : .listed(owner: owner)
-        // A restarted worker has the same key and addresses, and the invitation was printed already.
+        // A restarted worker has the same key and addresses as before, and its invitation was already printed.
         guard (configuration.supervision?.restarts ?? 0) == 0 else { return }
         configuration.whenBound = { [self] bound in events + announcements(bound) }
     }
@@ -42,8 +42,8 @@ final class ServeAccess: Sendable {
         invitation.withLock { $0 }?.print()
     }
 
-    /// The key of the user who runs the server. Faults are only logged: without an owner, the server still accepts the
-    /// clients in its lists.
+    /// The key of the user who runs the server. If it cannot be used, this is only logged: without an owner, the server
+    /// still accepts the clients in its lists.
     private func owner() -> (PublicKey?, [LogEvent]) {
         guard let configurationFolder else {
             let text =
@@ -89,7 +89,7 @@ final class ServeAccess: Sendable {
         }
     }
 
-    /// Makes an invitation, because no client on another machine is authorised, although the server listens for them.
+    /// Makes an invitation, for a server that listens for other machines although no client on them is authorised yet.
     private func invite(to endpoint: Endpoint, _ key: KeyFingerprint) -> LogEvent {
         do throws(AccessFault) {
             guard let (host, port) = address(endpoint) else {

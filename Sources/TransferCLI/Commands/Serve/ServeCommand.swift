@@ -10,11 +10,11 @@ private import TransferSystem
 
 /// `transfer serve`: receives uploads until a signal stops it.
 struct ServeCommand {
-    /// The number of shares of the descriptors: one share is for files that wait to be published together, half a share
-    /// for multipart uploads, and two for connections.
+    /// The number of shares into which the descriptors are divided: one share is for files that wait to be published
+    /// together, half a share for multipart uploads, and two for connections.
     private static let descriptorShares = 4
 
-    /// Descriptors for other purposes: streams, loops, listeners, the directory, the catalog.
+    /// Number of descriptors that are needed for other purposes: streams, loops, listeners, the directory, the catalog.
     private static let ownDescriptors = 32
 
     let configuration: ServerConfiguration
@@ -23,7 +23,7 @@ struct ServeCommand {
     private let arguments: ParsedArguments
     private let access: ServeAccess
 
-    /// - Throws: `UsageError` for values that contradict each other or are not valid.
+    /// - Throws: `UsageError` for values that are invalid or contradict each other.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var endpoints: [Endpoint] = []
         for text in arguments[ServeFlags.listen] {
@@ -67,8 +67,8 @@ struct ServeCommand {
         logLevel = arguments[ServeFlags.logLevel]
     }
 
-    /// The configuration files that the server may reread. Only the file itself is accessible to it, not its folder,
-    /// which has the user's key.
+    /// The configuration files that the server may read again. The server gets access to the file itself and not to its
+    /// folder, which contains the user's key.
     private static func configurationFiles(_ arguments: ParsedArguments) -> [ServerConfiguration.RereadFile] {
         var files: [ServerConfiguration.RereadFile] = []
         if let named = arguments[Flag.config.text] { files.append(.init(named, isReplaceable: true)) }
@@ -143,7 +143,7 @@ struct ServeCommand {
         }
     }
 
-    /// Takes the directory's lock with `--wait-for-lock`, and binds the sockets if it had to wait.
+    /// With `--wait-for-lock`, waits for the directory's lock and takes it.
     ///
     /// - Returns: false if a signal has stopped the wait.
     func takeLock(
@@ -177,7 +177,8 @@ struct ServeCommand {
                     sockets.append(ServerSocket(socket))
                     continue
                 }
-                // The configuration may have changed since; that needs a restart.
+                // If the configuration has changed since the supervisor bound this socket, the socket is left out; the
+                // change needs a restart.
                 guard let use = configuration.specialUses.first(where: { $0.mark == mark }) else { continue }
                 sockets.append(ServerSocket(socket, for: use))
             }
@@ -187,8 +188,8 @@ struct ServeCommand {
         }
     }
 
-    /// Connects to the service manager. An error ends the start at once, because a manager that gets no message would
-    /// end the server later.
+    /// Connects to the service manager. An error ends the start at once, because a manager that receives no message
+    /// would end the server later.
     static func notifier() throws(ServerError) -> ServiceNotifier? {
         if let orders = Supervision.orders {
             return orders.notifications.map {

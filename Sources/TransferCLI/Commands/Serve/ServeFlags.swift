@@ -75,7 +75,7 @@ enum ServeFlags {
         name: "key", placeholder: "FILE", help: "The key of --cert, in PEM and without a passphrase.", value: .file
     ).text
 
-    /// The default with TLS; without, the default is off.
+    /// The default with TLS; without TLS, HTTP is off by default.
     private static let usualHTTP = HTTPUse.on
 
     static let http = Flag(
@@ -149,7 +149,7 @@ enum ServeFlags {
             details: DurationNotation.description, isChangeable: true
         ).interval(default: usual.timeouts.silence).sets { configuration, silence in
             configuration.timeouts.silence = silence
-            // A client must have several chances to send a heartbeat within the timeout.
+            // Within the timeout, a client must have the chance to send several heartbeats.
             let heartbeat = configuration.timeouts.heartbeat
             configuration.timeouts.heartbeat = min(heartbeat, .seconds(silence.seconds / 4))
         },

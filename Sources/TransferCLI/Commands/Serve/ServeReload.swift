@@ -5,7 +5,7 @@ private import TransferSystem
 /// Rereads the settings of a running server, and applies those that can change.
 final class ServeReload: Sendable {
     private let started: ParsedArguments
-    /// The current settings: those of the start, or of the latest reload.
+    /// The current settings, which were read at the start or at the latest reload.
     private let current: Locked<ParsedArguments>
     private let access: ServeAccess
 
@@ -51,7 +51,8 @@ final class ServeReload: Sendable {
         }
     }
 
-    /// Whether a flag can change at run time. `--quota` and `--min-free` can only if there was a limit at the start.
+    /// Whether a flag can be changed while the server runs. `--quota` and `--min-free` can be changed only if there was
+    /// such a limit at the start.
     private func isChangeable(_ flag: Flag, _ arguments: ParsedArguments) -> Bool {
         let (quota, minimumFree) = (ServeFlags.quota.flag, ServeFlags.minimumFree.flag)
         return switch flag {

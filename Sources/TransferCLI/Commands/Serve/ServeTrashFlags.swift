@@ -1,7 +1,7 @@
 private import TransferModel
 internal import TransferServer
 
-/// The flags of `serve` about the trash.
+/// Flags of `transfer serve` that concern the trash.
 enum ServeTrashFlags {
     private static let usual = ServerConfiguration(directory: "", endpoints: [])
 
@@ -9,7 +9,7 @@ enum ServeTrashFlags {
 
     static let effects: [FlagEffect<ServerConfiguration>] = [
         FlagEffect(isOn.flag) { arguments, configuration in
-            // Without the flag, the setting stored in the directory applies.
+            // Without the flag, the setting that is stored in the directory applies.
             if arguments.setting(of: isOn.flag) != nil { configuration.trash = arguments[isOn] }
         },
         lifetime.sets(\.keepTrash),

@@ -12,7 +12,7 @@ actor ServerLifetime {
     private let reload: ServeReload
     private let loop: EventLoop
     private var arrived: Signal?
-    /// Fires at SIGHUP, when files must be reread.
+    /// Fires at a SIGHUP that asks the server to reread files.
     private var requests: Signal?
     private var isOver = false
     private var isStopping = false
@@ -26,11 +26,11 @@ actor ServerLifetime {
         unownedExecutor = loop.asUnownedSerialExecutor()
     }
 
-    /// Serves until the first signal, which lets running uploads finish; the second ends them.
+    /// Serves until the first signal. After it, running uploads may finish; a second signal ends them.
     ///
     /// - Parameter whenListening: called when clients can connect.
     func run(_ whenListening: () -> Void) async throws(ServerError) {
-        // Before any connection is accepted: many connections can use up all descriptors.
+        // This comes before any connection is accepted, because many connections can use up all descriptors.
         let signals = try makeSignals()
         defer { signals.close() }
         let endpoints = try await server.start()
@@ -62,7 +62,7 @@ actor ServerLifetime {
         }
     }
 
-    /// - Parameter status: the status text to restore after a reload.
+    /// - Parameter status: the status text that the service manager gets again after a reload.
     private func reloadWhenAsked(_ status: String) async {
         while let requests {
             await requests.wait()

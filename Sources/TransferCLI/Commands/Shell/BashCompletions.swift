@@ -1,4 +1,4 @@
-/// Completions for bash 4 and newer, with or without the package bash-completion.
+/// The completion script for bash 4 and newer, with or without the package bash-completion.
 enum BashCompletions {
     static var script: String {
         """

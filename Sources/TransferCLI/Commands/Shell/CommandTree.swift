@@ -1,4 +1,4 @@
-/// The commands as a tree of words, for completions of one word at a time.
+/// The commands as a tree of words, so that one word at a time can be completed.
 enum CommandTree {
     /// A word that can follow a stem.
     struct Word: Equatable, Sendable {
@@ -6,7 +6,8 @@ enum CommandTree {
         let summary: String
     }
 
-    /// Everything that words can follow: the empty stem, and words that are not yet a command, such as `access`.
+    /// All stems, after which further words can follow: the empty stem, and words that begin a command, such as
+    /// `access`.
     static var stems: [String] {
         var stems = [""]
         for command in Commands.all {
@@ -19,7 +20,7 @@ enum CommandTree {
         return stems
     }
 
-    /// Whether words begin a command, but are not one themselves.
+    /// Whether words are the beginning of a command's name.
     static func isStem(_ words: String) -> Bool { !words.isEmpty && stems.contains(words) }
 
     /// The words that can follow a stem, in the order of the table, with aliases after their command.

@@ -59,7 +59,7 @@ enum FishCompletions {
 
     private static var paths: String { (CommandTree.paths + asked).map { quoted(" \($0)") }.joined(separator: " ") }
 
-    /// Words after `help` and similar commands.
+    /// The words that can follow `help` and similar commands.
     private static var asked: [String] {
         CommandTree.aboutCommands.flatMap { about in CommandTree.paths.map { "\(about.name) \($0)" } }
     }

@@ -2,7 +2,7 @@
 enum HelpText {
     static let columns = 80
 
-    /// The widest term that has its text beside it, in columns; wider terms have lines of their own.
+    /// The widest term, in columns, beside which its text stands. The text of a wider term is below it.
     private static let widestTerm = 26
 
     /// The output of `transfer --help`.
@@ -20,7 +20,7 @@ enum HelpText {
         ])
     }
 
-    /// The output of `transfer help` for words that begin commands, such as `access`.
+    /// The output of `transfer help` for words with which several commands begin, such as `access`.
     static func list(after stem: String) -> String {
         let commands = Commands.all.filter { $0.name.hasPrefix(stem + " ") }
         return page([

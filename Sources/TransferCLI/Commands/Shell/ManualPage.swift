@@ -30,7 +30,7 @@ enum ManualPage {
         return [
             ".\\\" Made by 'transfer man'.",
             ".TH \(Roff.escaped(name.uppercased())) 1 \"\" \"transfer \(Roff.escaped(transferVersion))\" \"Transfer\"",
-            // No hyphenation: names of commands must not be split.
+            // Turns off hyphenation, because names of commands must not be split.
             ".nh", ".ad l",
             ".SH NAME", "\(Roff.escaped(name)) \\- \(Roff.escaped(summary))",
             ".SH SYNOPSIS", "\(Roff.bold(command.invocation)) [\(Roff.italic("FLAGS"))]\(operands)",
@@ -56,7 +56,8 @@ enum ManualPage {
         Roff.entry(Roff.bold("\(outcome.code.rawValue)"), [outcome.meaning + "."])
     }
 
-    /// The pages to see also: for a command, the program and its family's commands; for the program, all commands.
+    /// The pages of the section SEE ALSO: for a command, the program's page and those of related commands; for the
+    /// program, the pages of all commands.
     private static func references(of command: Command) -> [String] {
         let family = command.name.prefix { $0 != " " }
         let others =

@@ -20,7 +20,7 @@ enum Roff {
         }
     }
 
-    /// A line of text; a leading dot is protected, because roff would take it as a request.
+    /// A line of text. A leading dot is escaped, because roff would interpret it as a request.
     static func line(_ text: String) -> String {
         let text = escaped(text)
         return text.utf8.first == UInt8(ascii: ".") ? "\\&" + text : text
@@ -37,11 +37,11 @@ enum Roff {
 
     static func paragraphs(_ texts: [String]) -> [String] { texts.flatMap { [".PP", line($0)] } }
 
-    /// - Parameter term: the term in roff.
+    /// - Parameter term: the term, already in the format of roff.
     static func entry(_ term: String, _ texts: [String]) -> [String] {
         [".TP", term] + texts.filter { !$0.isEmpty }.map(line)
     }
 
-    /// A line in a block without filling.
+    /// A line in a block whose lines are not filled.
     static func example(_ text: String) -> [String] { [".PP", ".RS 4", ".nf", line(text), ".fi", ".RE"] }
 }

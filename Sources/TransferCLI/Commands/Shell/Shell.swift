@@ -13,7 +13,7 @@ enum Shell: String, FlagChoice {
         }
     }
 
-    /// Quotes a word for the shell; fish needs its backslashes escaped.
+    /// Quotes a word for the shell. For fish, backslashes must be escaped as well.
     func quoted(_ text: String) -> String {
         switch self {
         case .bash, .zsh: "'" + text.replacing("'", with: "'\\''") + "'"
@@ -23,8 +23,8 @@ enum Shell: String, FlagChoice {
 }
 
 extension String {
-    /// Replaces a scalar by a text. Works on scalars, because a combining character after a quote would hide it from
-    /// `Character`.
+    /// Replaces a Unicode scalar by a text. The text is searched by scalars, because as a `Character`, a quote and a
+    /// combining mark after it are one other character.
     fileprivate func replacing(_ part: Unicode.Scalar, with other: String) -> String {
         unicodeScalars.reduce(into: "") { text, scalar in
             if scalar == part { text += other } else { text.unicodeScalars.append(scalar) }

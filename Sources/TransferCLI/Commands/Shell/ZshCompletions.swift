@@ -1,4 +1,4 @@
-/// The completion script for zsh 5, for a directory in `fpath` or to be sourced after `compinit`.
+/// The completion script for zsh 5, to be put into a directory of `fpath` or to be sourced after `compinit`.
 enum ZshCompletions {
     static var script: String {
         """

@@ -70,7 +70,7 @@ struct StatusReport {
         return parts
     }
 
-    /// Nil for a server without mailboxes, or an older server.
+    /// The lines about mailboxes; nil for a server without mailboxes, or an older server.
     private var mail: String? {
         guard let mail = answer["mail"], mail != .null else { return nil }
         guard mail["open"] == .bool(true) else { return "the mailboxes cannot be used; the log says why" }
@@ -81,14 +81,14 @@ struct StatusReport {
         return "\(waiting)\(bytes); \(boxes), \(mail.number("connected")) of them here"
     }
 
-    /// Nil if there was no failed sync, or the server is older.
+    /// The line about failed syncs; nil if no sync failed, or the server is older.
     private var doubt: String? {
         guard answer["syncFailed"] == .bool(true) else { return nil }
         return "a sync of the disk failed or was interrupted: until the machine is restarted, files without a "
             + "known acknowledgement do not count as stored"
     }
 
-    /// Nil if no copied directory is being compared, or the server is older.
+    /// The line about a copied directory; nil if none is being compared, or the server is older.
     private var adoption: String? {
         guard let adoption = answer["adoption"], adoption != .null else { return nil }
         let total = adoption["paths"].flatMap { $0 == .null ? nil : adoption.number("paths") }
@@ -104,7 +104,7 @@ struct StatusReport {
         return parts.joined(separator: "; ")
     }
 
-    /// Nil if there were no crashes.
+    /// The line about crashes; nil if there were none.
     private var crashes: String? {
         let restarts = answer.number("restarts")
         let count = answer["crashes"]?.number("count") ?? 0
@@ -185,7 +185,7 @@ extension JSONNode {
         return nodes
     }
 
-    /// A dash if the member is missing.
+    /// The value of a member as text; a dash if the member is missing.
     fileprivate func shown(_ key: String) -> String { self[key]?.shown ?? "-" }
 
     fileprivate var shown: String {

@@ -1,6 +1,6 @@
 private import TransferClient
 
-/// `transfer check`: prints the differences of a folder on a server and a local directory.
+/// `transfer check`: prints the differences between a folder on a server and a local directory.
 struct CheckCommand {
     private let runner: SyncRunner
 

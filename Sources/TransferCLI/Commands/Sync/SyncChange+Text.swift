@@ -3,9 +3,9 @@ internal import TransferModel
 
 /// The words for changes in the output.
 enum SyncWords {
-    /// For `sync`: what is done.
+    /// Words for `sync`, which say what is done.
     case doing
-    /// For `check`: how the sides differ.
+    /// Words for `check`, which say how the sides differ.
     case comparing
 
     func word(_ action: SyncChange.Action) -> String {

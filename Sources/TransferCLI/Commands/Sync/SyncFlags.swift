@@ -10,7 +10,7 @@ enum SyncFlags {
         name: "json", help: "Print one JSON object per line for every change, and one for the summary."
     ).isOn
 
-    /// Flags about what counts as the same.
+    /// Flags that determine which files count as the same.
     static let comparing: [FlagEffect<SyncOptions>] = [
         Flag(
             name: "checksum", short: "c", help: "Compare content even if size and time are the same.",
@@ -23,7 +23,7 @@ enum SyncFlags {
             .sets { options, isOn in options.keepsOwners = !isOn },
     ]
 
-    /// Flags about what is removed.
+    /// Flags that determine which files are removed.
     static let removing: [FlagEffect<SyncOptions>] = [
         Flag(
             name: "delete", help: "Remove from the target what the source doesn't have.",
@@ -55,7 +55,7 @@ enum SyncFlags {
         ).isOn.sets(\.isForced),
     ]
 
-    /// How a sync treats files that were changed in the target since the last sync.
+    /// Flags that determine what a sync does with files that were changed in the target since the last sync.
     static let replacing: [FlagEffect<SyncOptions>] = [
         Flag(
             name: "on-conflict", placeholder: "CHOICE", help: "What to do with a file that both sides have changed.",

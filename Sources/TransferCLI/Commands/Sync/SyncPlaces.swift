@@ -2,10 +2,10 @@ private import Glibc
 internal import TransferClient
 private import TransferModel
 
-/// The two sides of a sync or a check: a directory here and a folder on a server.
+/// The two sides of a sync or a check: a local directory and a folder on a server.
 ///
-/// As with rsync, `DIR/` means the content of the directory, and `DIR` the directory itself, which is put into the
-/// target.
+/// As with rsync, `DIR/` means the content of the directory. `DIR` means the directory itself, which is put into the
+/// target under its own name.
 struct SyncPlaces {
     /// Whether the local directory is the source.
     let isPush: Bool
@@ -13,7 +13,7 @@ struct SyncPlaces {
     /// The local directory, without a slash at its end.
     let directory: String
 
-    /// The folder below the server's address; empty for the address itself.
+    /// The folder, relative to the folder in the server's address; empty for that folder itself.
     let folder: String
 
     init(_ arguments: ParsedArguments, server: Flag) throws(UsageError) {
@@ -44,11 +44,12 @@ struct SyncPlaces {
         isPush = false
         self.folder = Self.joined(Self.withoutSlashes(folder), "")
         let directory = Self.withoutSlashes(target)
-        // A folder on the server is put into the target under its last component.
+        // If the folder itself is the source, and not only its content, it is put into the directory under its last
+        // component.
         self.directory = Self.ownName(folder).map { "\(directory)/\($0)" } ?? directory
     }
 
-    /// The name of the source in the target; nil if its content goes there.
+    /// The name that the source gets in the target; nil if only its content is put into the target.
     private static func ownName(_ text: String) -> String? {
         guard text.utf8.last != UInt8(ascii: "/"),
             let last = text.utf8.split(separator: UInt8(ascii: "/")).last.map({ String(Substring($0)) })

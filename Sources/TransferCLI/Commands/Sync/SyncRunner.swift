@@ -3,7 +3,7 @@ private import Glibc
 internal import TransferClient
 private import TransferModel
 
-/// Runs a sync or a check, and prints it.
+/// Runs a sync or a check, and prints its results.
 struct SyncRunner {
     private let access: FilesAccess
     private let places: SyncPlaces
@@ -26,7 +26,7 @@ struct SyncRunner {
         self.access = access
     }
 
-    /// Refuses a source that is a file. A path that cannot be examined is reported later.
+    /// Refuses a source that is a file. If the path cannot be examined, this is reported later.
     private static func checkFolder(_ path: String, _ arguments: ParsedArguments) throws(UsageError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return }

@@ -24,7 +24,7 @@ struct TrashEmptyCommand {
             var tally = ResultTally()
             var printer = LinePrinter()
             for try await report in reports {
-                // Without `--batch`, skip batches that contain nothing of this folder.
+                // Without `--batch`, batches that contain no entries of this folder are skipped.
                 if batches.isEmpty, [.notFound, .invalidPath].contains(report.result) { continue }
                 tally.add(report.result)
                 if isJSON {

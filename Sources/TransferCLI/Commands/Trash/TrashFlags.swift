@@ -12,7 +12,7 @@ enum TrashFlags {
             FilesFlags.quiet.flag, .insecurePermissions, .help,
         ]
 
-    /// Chooses the trash batches that a command works on.
+    /// Chooses batches of the trash.
     static let batch = Flag(
         name: "batch", placeholder: "NAME",
         help: "Use only this trash batch, as 'transfer trash list' names it; may be given several times."

@@ -19,7 +19,7 @@ struct TrashListCommand {
             let client = try await access.client()
             var printer = LinePrinter()
             for batch in try await client.trash() {
-                // One request tells whether the batch has the path, without listing the batch.
+                // One request shows whether the batch contains the path, so the batch need not be listed.
                 if let path, try await !client.has(path, in: batch) { continue }
                 let (all, failure) = await client.collect(client.list(batch))
                 if let failure { throw failure }

@@ -44,7 +44,7 @@ struct TrashRestoreCommand {
         }
     }
 
-    /// Restores everything in batches of the trash, the newest last, so that it replaces older versions.
+    /// Restores everything in the batches. The newest batch comes last, so that its versions replace older ones.
     private func restoreAll(_ client: TransferClient) async throws(TransferFailure) -> ExitCode {
         let reports = ChangeReports(verb: "restored", isJSON: isJSON, isQuiet: isQuiet)
         var code = ExitCode.success
@@ -62,7 +62,7 @@ struct TrashRestoreCommand {
         return code
     }
 
-    /// The newest batch of the trash that has the path; nil if none has.
+    /// The newest batch that contains the path; nil if no batch does.
     private func newest(
         _ path: String, _ batches: [TrashedBatch], _ client: TransferClient
     ) async throws(TransferFailure) -> TrashedBatch? {

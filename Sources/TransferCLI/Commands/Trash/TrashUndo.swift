@@ -1,7 +1,7 @@
 internal import TransferClient
 private import TransferModel
 
-/// The hint how to restore the files that a command has replaced.
+/// The hint that says how to restore the files that a command has replaced.
 struct TrashUndo {
     private let batches: [String]
     private let count: Int
@@ -13,7 +13,7 @@ struct TrashUndo {
     /// - Parameters:
     ///   - trash: batches of the server's trash, with the number of replaced files in each.
     ///   - server: the server's name in commands.
-    /// - Returns: nil if the trash has no files of the command.
+    /// - Returns: nil if the trash contains no files that the command has replaced.
     init?(_ trash: [TrashedBatch: Int], server: String) {
         guard !trash.isEmpty else { return nil }
         batches = trash.keys.map(\.name).sorted()

@@ -14,7 +14,7 @@ extension KnownServers {
         .init(.success), .init(.usage), .init(.fault, "the list could not be read or changed"),
     ]
 
-    /// The list of the user who runs the command.
+    /// The list of known servers of the user who runs the command.
     static func own(_ arguments: ParsedArguments) throws(UsageError) -> KnownServers {
         guard let known = standard else {
             throw arguments.error(
@@ -24,7 +24,7 @@ extension KnownServers {
         return known
     }
 
-    /// The server address in the first operand.
+    /// The server's address, which is the first operand.
     ///
     /// - Parameter count: the required number of operands.
     static func address(_ arguments: ParsedArguments, of count: Int) throws(UsageError) -> String {

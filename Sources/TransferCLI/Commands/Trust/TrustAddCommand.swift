@@ -7,7 +7,7 @@ struct TrustAddCommand {
     private let known: KnownServers
     private let entry: KnownServers.Entry
 
-    /// - Throws: `UsageError` for operands that are not an address and a fingerprint.
+    /// - Throws: `UsageError` unless the operands are an address and a fingerprint.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         known = try KnownServers.own(arguments)
         let address = try KnownServers.address(arguments, of: 2)

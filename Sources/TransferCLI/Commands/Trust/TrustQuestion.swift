@@ -17,7 +17,7 @@ struct TrustQuestion: Sendable {
         self.reporter = reporter
     }
 
-    /// Not standard input, which may be the content to push.
+    /// Opens the terminal itself, because standard input may be the content to push.
     private static func terminal() -> Descriptor? {
         let number = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)
         return number < 0 ? nil : Descriptor(number)

@@ -10,7 +10,7 @@ private import TransferSystem
 struct VerifyCommand {
     private static let refreshInterval = Duration.milliseconds(200)
 
-    /// More threads than cores, because each waits for the disk most of the time.
+    /// Threads for each core. There are more threads than cores, because a thread mostly waits for the disk.
     private static let threadsPerCore = 2
 
     private let configuration: Scrub.Configuration
@@ -27,7 +27,7 @@ struct VerifyCommand {
 
     func run() async -> ExitCode {
         let printer = VerifyPrinter(output)
-        // Ending at once loses nothing: the catalog is repaired in transactions.
+        // No work is lost if the command ends at once, because the catalog is repaired in transactions.
         Interruption.watch { Interruption.end(.uploadsFailed) }
         do throws(ServerError) {
             let scrub = try Scrub(configuration, try openStore()) { printer.print($0) }

@@ -8,8 +8,8 @@ struct WatchCommand {
     private let options: WatchOptions
     private let output: PushOutput
 
-    /// Seconds for which one push retries a connection if the watch retries forever; the watch then starts another
-    /// push.
+    /// Seconds for which one push tries to connect again, if the watch tries for ever. After that time, the watch
+    /// starts another push.
     private static let retryFor = 3600.0
 
     /// The default of `--retry-for` with `--once`, as for a push.

@@ -30,7 +30,7 @@ enum WatchFlags {
             + "stays, and is sent again. FOLDER may be in DIR; files in it are not sent.", value: .folder
     ).text
 
-    /// `--delete-source` without the note about `--archive`, which a watch does not have.
+    /// The flag `--delete-source`, without the note about `--archive`, because a watch does not have that flag.
     static let deletesSources = Flag(
         name: PushFlags.deletesSources.flag.name, help: PushFlags.deletesSources.flag.help,
         details: PushFlags.whatStays("Directories are kept")
@@ -49,7 +49,7 @@ enum WatchFlags {
         try arguments[flag.text].map { (text) throws(UsageError) in try arguments.duration(text, of: flag) }
     }
 
-    /// How files travel, as with a push.
+    /// The flags that determine how files are transferred, as those of a push.
     static let handling = PushFlags.handling.filter { $0.flag.name != retryFor.flag.name }
 
     static let all =

@@ -72,7 +72,7 @@ actor WatchReporter {
         return "\(report.line(colours: output.hasColours(.output)))  moved to \(path.escapedForDisplay)"
     }
 
-    /// The object of a push, with the new path of the source.
+    /// The object that a push prints, with the new path of the source in addition.
     private func json(_ report: UploadReport, _ fate: SourceFate) -> JSONLine {
         var line = report.json(fate == .removed ? .removed : nil)
         if case .moved(let path) = fate { line.append("movedTo", .string(path)) } else { line.append("movedTo", .null) }

@@ -10,7 +10,7 @@ struct WatchTally {
     private var removed = 0
     private var moved = 0
 
-    /// Sources that could not be sent, and sources that should be removed or moved and were not.
+    /// Sources that could not be sent, and sources that should have been removed or moved and were not.
     private var unsent: Set<PathKey> = []
     private var kept: Set<PathKey> = []
 
@@ -23,7 +23,8 @@ struct WatchTally {
         let source = PathKey(report.source)
         switch report.result {
         case .skipped: skipped += 1
-        // It was counted when it was stored; it is sent again only because its source could not be removed.
+        // The file was counted when it was stored. It is sent again only because its source could not be removed or
+        // moved.
         case .alreadyStored where kept.contains(source): break
         case .alreadyStored:
             present = (present.files + 1, present.bytes.addingClamped(report.size))

@@ -1,5 +1,5 @@
 /// A document in a strict subset of TOML 1.0: tables, keys, single-line strings, decimal integers, booleans and arrays
-/// of strings. Everything else is a fault, so a document that is accepted here means the same to other TOML parsers.
+/// of strings. All other syntax is a fault, so a document that is accepted here means the same to other TOML parsers.
 /// docs/reference/configuration.md describes the subset.
 package struct TOMLDocument: Equatable, Sendable {
     /// A table: the entries below a header.

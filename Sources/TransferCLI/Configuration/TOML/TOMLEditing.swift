@@ -1,6 +1,6 @@
 private import TransferModel
 
-/// Edits a document and leaves the other text as it is.
+/// Edits a document. The text that an edit does not concern stays as it is.
 package enum TOMLEditing {
     /// Appends a table.
     ///
@@ -23,7 +23,8 @@ package enum TOMLEditing {
         let lines = lines(of: bytes)
         var before = lines.prefix(max(0, table.line - 1))
         var after = lines.dropFirst(table.entries.last?.lastLine ?? table.line)
-        // Without this, two empty lines would meet, or one would be left at the top.
+        // One empty line is removed too. If it stayed, two empty lines could follow each other, or one could be left at
+        // the top.
         if after.first.map(isBlank) ?? true {
             if before.isEmpty {
                 after = after.dropFirst()
@@ -34,7 +35,7 @@ package enum TOMLEditing {
         return before.flatMap(\.self) + after.flatMap(\.self)
     }
 
-    /// The lines with their ends; the last one may have none.
+    /// The lines, including their ends; the last line may have no end.
     private static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         var lines: [ArraySlice<UInt8>] = []
         var rest = bytes[...]

@@ -2,13 +2,13 @@ private import TransferModel
 
 /// Parses the lines of a document: headers, keys and values.
 struct TOMLParser {
-    /// The most keys in a header; the longest in use has four.
+    /// The most keys in a header. The longest header in use has four.
     private static let mostParts = 8
 
     private var scanner: TOMLScanner
     private var tables = [TOMLDocument.Table(path: [], line: 0)]
 
-    /// The lines of headers and keys, by their whole paths, and the tables that headers define implicitly.
+    /// The lines of headers and keys, by their whole paths, and of tables that headers define implicitly.
     private var headers: [[String]: Int] = [:]
     private var keys: [[String]: Int] = [:]
     private var parents: Set<[String]> = []

@@ -34,7 +34,7 @@ struct TOMLScanner {
 
     func peek(_ distance: Int) -> UInt8? { index + distance < bytes.count ? bytes[index + distance] : nil }
 
-    /// Whether the rest of the text begins with the given one.
+    /// Whether the rest of the text begins with `text`.
     func isAt(_ text: StaticString) -> Bool {
         text.withUTF8Buffer { bytes[index...].starts(with: $0) }
     }
@@ -48,7 +48,7 @@ struct TOMLScanner {
         index += 1
     }
 
-    /// Skips the next byte if it is the given one.
+    /// Skips the next byte if it is `byte`.
     mutating func take(_ byte: UInt8) -> Bool {
         guard peek == byte else { return false }
         take()
@@ -86,7 +86,7 @@ struct TOMLScanner {
 
     /// A fault at the position of the next byte.
     func fault(_ message: String) -> TOMLFault {
-        // Count scalars: their continuation bytes begin with the bits 10.
+        // Scalars are counted by leaving out continuation bytes, which begin with the bits 10.
         let column = bytes[lineStart..<index].count { $0 & 0xC0 != 0x80 } + 1
         return TOMLFault(message: message, line: line, column: column)
     }

@@ -12,7 +12,7 @@ struct ArgumentParser {
     /// The positions of the operands among the arguments.
     private var positions: [Int] = []
 
-    /// Parses the arguments after the command's name, and finds the values of flags that they do not set.
+    /// Parses the arguments after the command's name, and finds the values of flags that are not among them.
     ///
     /// - Throws: `UsageError` for unknown flags and values, missing values, values of switches, unexpected operands,
     ///   and faults of variables and files that are used.
@@ -73,7 +73,7 @@ struct ArgumentParser {
         remaining = []
     }
 
-    /// Refuses empty operands: in a script, they come from an unset variable, and would mean the top folder of the
+    /// Refuses empty operands: in a script, an unset variable leads to one, and it would mean the top folder of the
     /// server.
     private func refuseEmptyOperands() throws(UsageError) {
         if let flag = command.flagForEmptyOperands, values[flag.name] != nil { return }
@@ -83,7 +83,8 @@ struct ArgumentParser {
     }
 
     private mutating func take(long text: Substring) throws(UsageError) {
-        // Split bytes, because a combining character at the start of the value would join with the `=`.
+        // The argument is split by bytes: as characters, a combining mark at the start of the value would join with the
+        // `=`.
         let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         let name = Substring(parts[0])
         guard let flag = command.flag(named: name) else { return try take(negated: name, hasValue: parts.count == 2) }

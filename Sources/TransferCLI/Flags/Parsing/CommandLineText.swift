@@ -27,7 +27,7 @@ struct CommandLineText {
         return CommandLineText(invocation, arguments, operandsAt: positions)
     }
 
-    /// The command line with an operand moved behind all others.
+    /// The command line with an operand moved behind all other operands.
     func moving(_ operand: Int) -> CommandLineText {
         guard positions.indices.contains(operand), let last = positions.last else { return self }
         var arguments = arguments

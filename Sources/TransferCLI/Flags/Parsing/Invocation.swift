@@ -36,7 +36,7 @@ package enum Invocation: Sendable {
         }
     }
 
-    /// The stem that help is requested for: `help access`, `access --help`.
+    /// The stem for which help is requested, as in `help access` and `access --help`.
     private static func stem(_ arguments: [String]) -> String? {
         let isOperand = arguments.first == Commands.help.name
         let isFlag = [Flag.help.spelling, "-h"].contains(arguments.last)

@@ -2,17 +2,17 @@ private import TransferAccess
 private import TransferClient
 private import TransferModel
 
-/// Finds the operands that name a server, and suggests a correct command line for misplaced ones.
+/// Finds the operands that name a server. If such an operand is in the wrong place, suggests a correct command line.
 struct OperandReader {
     /// The result of reading the operands.
     struct Reading {
-        /// The operands for the command; of those that name a server, only the path.
+        /// The operands for the command; an operand that names a server is reduced to its path.
         var operands: [String]
 
         /// The indices of operands that name a server.
         var places: Set<Int> = []
 
-        /// Settings that operands give instead of flags.
+        /// Settings that operands make in place of flags.
         var settings: [String: Setting] = [:]
     }
 
@@ -66,7 +66,7 @@ struct OperandReader {
 
     private func isGiven(_ flag: Flag) -> Bool { !(given[flag.name]?.values.isEmpty ?? true) }
 
-    /// Refuses `USER@HOST`, as for scp: servers identify users by their keys.
+    /// Refuses `USER@HOST`, which scp accepts, because servers identify users by their keys.
     private func checkUsers() throws(UsageError) {
         for index in places.indices where places[index] == nil {
             let user = operands[index].utf8.prefix { !"@:/".utf8.contains($0) }
@@ -92,7 +92,7 @@ struct OperandReader {
         guard operands.count <= 1 else { throw error("\(command.name) takes one server") }
     }
 
-    /// Checks that operands with servers are where the command allows them.
+    /// Checks that operands with servers are only where the command allows them.
     private func checkForm() throws(UsageError) {
         let names = operands.indices.filter { places[$0] == nil }
         switch command.places {
@@ -153,7 +153,7 @@ struct OperandReader {
 
     private func error(_ what: String) -> UsageError { UsageError(what, command: command) }
 
-    /// - Parameter purpose: what the suggested command line does.
+    /// - Parameter purpose: the purpose of the suggested command line, for the message.
     private func error(_ what: String, write line: CommandLineText, to purpose: String? = nil) -> UsageError {
         guard !operands.contains(where: Self.mayHaveSecret) else {
             return error("an operand names a server where none is allowed, or lacks one where it is required")

@@ -2,12 +2,12 @@ private import TransferModel
 
 /// The arguments of a command, completed by the environment, the configuration and the defaults.
 ///
-/// The command line takes precedence over the environment, then the remote, the files and the defaults. Asking for a
-/// flag that the command does not have is a programming error and traps.
+/// The command line takes precedence over the environment. Then come the remote, the files and the defaults. Requesting
+/// a flag that the command does not have is a programming error and traps.
 package struct ParsedArguments: Sendable {
     package let command: Command
 
-    /// The operands in order; of those that name a server, only the path.
+    /// The operands in order; an operand that names a server is reduced to its path.
     let operands: [String]
 
     /// The indices in `operands` of those that name a server.
@@ -39,7 +39,7 @@ package struct ParsedArguments: Sendable {
 
     /// The setting of a flag; nil if it is not set.
     func setting(of flag: Flag) -> Setting? {
-        // Trap: commands ask for the flags of their own definitions.
+        // Trap: a command requests only flags of its own definition.
         precondition(takes(flag), "the command '\(command.name)' has no flag '\(flag.name)'")
         return settings[flag.name]
     }
@@ -56,8 +56,8 @@ package struct ParsedArguments: Sendable {
         return flag.defaultValue.map { [$0] } ?? []
     }
 
-    /// The values of several flags: first those of the command line in their order, then those of the other flags, one
-    /// flag after the other.
+    /// The values of several flags. Those on the command line come first, in their order there; then come those of the
+    /// other flags, one flag after the other.
     func inOrder(_ flags: [Flag]) -> [(flag: String, value: String)] {
         let names = flags.map(\.name)
         let given = order.filter { names.contains($0.flag) }
@@ -67,7 +67,7 @@ package struct ParsedArguments: Sendable {
 
     /// The only operand.
     ///
-    /// - Parameter wanted: what it should be, for the message.
+    /// - Parameter wanted: what the operand should be, for the message.
     func onlyOperand(_ wanted: String) throws(UsageError) -> String {
         guard operands.count == 1 else { throw error("give \(wanted)") }
         return operands[0]
@@ -85,7 +85,7 @@ package struct ParsedArguments: Sendable {
         return failure
     }
 
-    /// The source of a value for messages: the flag, the variable, or the line of a file.
+    /// The source of a flag's value, for messages: the flag, the variable, or the line of a file.
     func source(of flag: Flag) -> String {
         switch setting(of: flag)?.origin {
         case .commandLine, nil: flag.spelling

@@ -1,6 +1,7 @@
 /// Suggests a known word for an unknown one.
 enum Suggestion {
-    /// Longer words are not mistyped names; the limit bounds the work that an argument can cause.
+    /// The longest word for which there is a suggestion: longer ones are not mistyped names, and the limit bounds the
+    /// work that an argument can cause.
     private static let longestWord = 64
 
     /// The end of an error message: `; did you mean 'push'?`, or an empty text if no word is similar.
@@ -8,8 +9,8 @@ enum Suggestion {
         closest(to: word, among: candidates).map { "; did you mean '\($0)'?" } ?? ""
     }
 
-    /// The candidate with the fewest typing mistakes, if these are few for its length, or the only one that starts
-    /// with the word.
+    /// The candidate with the fewest typing mistakes, if these are few for its length. If every candidate has more, the
+    /// only one that starts with the word.
     static func closest(to word: String, among candidates: [String]) -> String? {
         guard word.count <= longestWord else { return nil }
         let ranked = candidates.map { (candidate: $0, distance: editDistance(word, $0)) }
@@ -20,8 +21,8 @@ enum Suggestion {
         return completions.count == 1 ? completions[0] : nil
     }
 
-    /// The fewest insertions, deletions, replacements and swaps of neighbours that turn one word into the other, no
-    /// letter touched twice (optimal string alignment).
+    /// The fewest insertions, deletions, replacements and swaps of neighbours that turn one word into the other, where
+    /// each letter is changed at most once (optimal string alignment).
     static func editDistance(_ first: String, _ second: String) -> Int {
         let first = Array(first)
         let second = Array(second)
@@ -42,8 +43,8 @@ enum Suggestion {
         return last[second.count]
     }
 
-    /// One mistake per three letters. Dashes are not counted: they are rarely mistyped, and would make short flags look
-    /// alike.
+    /// How many mistakes are tolerated: one per three letters. Dashes are not counted, because they are rarely mistyped
+    /// and would make short flags look alike.
     private static func tolerance(for candidate: String) -> Int {
         max(1, candidate.drop { $0 == "-" }.count / 3)
     }

@@ -3,7 +3,7 @@ internal import TransferSystem
 
 /// The definition of a flag. Parser, configuration, help, completions and manual pages all use it, so they agree.
 package struct Flag: Equatable, Sendable {
-    /// Where a flag can be set besides the command line.
+    /// Where a flag can be set in addition to the command line.
     enum Reach: Sendable {
         case environmentAndFiles, environment, nowhere
     }
@@ -23,32 +23,33 @@ package struct Flag: Equatable, Sendable {
     /// Further sentences for the help; may be empty.
     var details = ""
 
-    /// The value if none is given; nil if there is no default.
+    /// The flag's value if the user gives none; nil if there is no default.
     var defaultValue: String?
 
-    /// The value if the flag is given without one; a value must then follow `=`. Nil if a value is required.
+    /// The flag's value if the flag is given without one; a value can then be given only after `=`. Nil if a value is
+    /// required.
     var bareValue: String?
 
-    /// A variable of the environment that several commands share, beside the one that every flag has; see
+    /// A variable of the environment that several commands share, in addition to the variable that every flag has; see
     /// `Command.variables(of:)`. Not for switches.
     package var environment: String?
 
-    /// A key that several commands share in configuration files, before the first table.
+    /// A key for configuration files that several commands share. It stands before the first table.
     var sharedKey: String?
 
-    /// Whether the flag can be given several times; of other flags, the last one is used.
+    /// Whether the flag can be given several times. If another flag is repeated, its last value is used.
     var isRepeatable = false
 
     /// The allowed values; nil if they cannot be listed.
     var choices: [String]?
 
-    /// What the value is, for checks and completions.
+    /// What kind of value the flag has, for checks and completions.
     var value = FlagValue.text
 
     /// Where the flag can be set besides the command line.
     var reach = Reach.environmentAndFiles
 
-    /// Whether a running server applies a new value when it rereads its files.
+    /// Whether a running server applies a new value of the flag when it rereads its files.
     var isChangeable = false
 
     var isSwitch: Bool { placeholder == nil }
@@ -72,7 +73,7 @@ package struct Flag: Equatable, Sendable {
             + "who can write them can run commands and impersonate any server.",
         environment: "TRANSFER_INSECURE_PERMISSIONS", reach: .environment)
 
-    /// For programs that are started with their own configuration. A file cannot name another file.
+    /// A flag for programs that start this program with a separate configuration. A file cannot name another file.
     static let config = Flag(
         name: "config", placeholder: "FILE",
         help: "Read settings from FILE; they take precedence over the user's own file.",
@@ -80,7 +81,7 @@ package struct Flag: Equatable, Sendable {
 }
 
 extension Flag {
-    /// Facts for the help that are not sentences: choices, default, variables.
+    /// Facts for the help that are not sentences: choices, the default and variables.
     func facts(in command: Command) -> String {
         let variables = command.variables(of: self)
         let environment = variables.isEmpty ? "" : "Environment: \(variables.joined(separator: ", "))."
@@ -107,11 +108,11 @@ enum FlagValue: Equatable, Sendable {
     case server
     /// The name of a remote.
     case remote
-    /// A path on a server, optionally with the server; see `ServerPlace`.
+    /// A path on a server, optionally preceded by the server; see `ServerPlace`.
     case place
-    /// A path on a server, or a local file.
+    /// A path on a server, or the path of a local file.
     case placeOrFile
-    /// A local file, or a path with a server.
+    /// The path of a local file, or a path with its server.
     case fileOrTarget
     /// Names of people with mailboxes, separated by commas.
     case person
@@ -158,9 +159,9 @@ extension Flag {
 }
 
 extension Flag {
-    /// The fault of a value, as far as it can be checked without running the command.
+    /// The reason why a value is invalid, as far as it can be checked without running the command.
     ///
-    /// - Parameter source: the flag, variable or line that has the value, for the message.
+    /// - Parameter source: the flag, variable or line of a file that contains the value, for the message.
     /// - Returns: a phrase; nil for a value that may be valid.
     func fault(of value: String, from source: String) -> String? {
         switch self.value {
@@ -205,7 +206,7 @@ extension Flag {
     }
 }
 
-/// Keys for the kinds of values. The help of a flag with a default states it.
+/// Keys for the kinds of values. If a flag has a default, its help states the default.
 extension Flag {
     // MARK: Switches and words
 

@@ -4,7 +4,7 @@ internal import TransferServer
 internal import TransferPorts
 internal import TransferStore
 
-/// A type whose cases are the choices of a flag.
+/// A type whose cases are the possible values of a flag.
 protocol FlagChoice: CaseIterable, SendableMetatype {
     /// The case as typed on the command line.
     var flagValue: String { get }

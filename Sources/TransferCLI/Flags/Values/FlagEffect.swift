@@ -1,4 +1,5 @@
-/// A flag with its effect on a configuration. Commands build configurations by applying all their effects.
+/// A flag with its effect on a configuration. A command makes its configuration by applying the effects of all its
+/// flags.
 struct FlagEffect<Subject>: Sendable {
     let flag: Flag
 
@@ -33,7 +34,7 @@ extension FlagKey {
         sets { subject, value in subject[keyPath: path] = value }
     }
 
-    /// Leaves the configuration as it is if the flag has no value.
+    /// If the flag has no value, the configuration stays as it is.
     func sets<Subject, Given>(
         _ path: any WritableKeyPath<Subject, Given> & Sendable
     ) -> FlagEffect<Subject> where Value == Given? {

@@ -1,5 +1,5 @@
-/// A flag with its value's type and a function that reads it. Commands read values by keys, so each flag's name and
-/// default are defined once.
+/// A flag, the type of value that it has, and a function that reads the value. Commands read values by keys, so that
+/// the name and the default of each flag are defined once.
 ///
 /// `Fault` is `Never` if the parser has already refused all invalid values.
 struct FlagKey<Value, Fault: FlagFault>: Sendable {
@@ -12,7 +12,7 @@ struct FlagKey<Value, Fault: FlagFault>: Sendable {
     }
 }
 
-/// An error of reading a value.
+/// An error that reading a value can throw.
 protocol FlagFault: Error {
     var usage: UsageError { get }
 }

@@ -2,14 +2,14 @@
 struct FileProgress: Equatable, Sendable {
     /// The current step of the upload.
     enum Phase: String, Equatable, Sendable {
-        /// The part that the server already has is compared.
+        /// The part that the server already has is being compared.
         case resuming
         case sending
         /// Everything is sent; the server has yet to acknowledge it.
         case committing
     }
 
-    /// The source; it may contain any characters, and is escaped for display.
+    /// The path of the source. It may contain any characters, and is escaped for display.
     var source: String
 
     var phase = Phase.sending

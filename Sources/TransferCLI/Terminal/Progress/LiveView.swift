@@ -21,7 +21,7 @@ struct LiveView: PushProgress {
         draw(isUrgent: canvas.isEmpty)
     }
 
-    /// Redraws; at least the rate has changed.
+    /// Draws again, because at least the rate has changed.
     mutating func refresh() {
         draw(isUrgent: false)
     }

@@ -1,13 +1,13 @@
 internal import TransferClient
 internal import TransferModel
 
-/// Prints a progress line now and then, for logs: at once when the phase changes, otherwise every ten seconds.
+/// Prints progress lines, for logs: at once when the phase changes, and otherwise every ten seconds.
 struct PlainProgress: PushProgress {
     private var tracker: ProgressTracker
     private var pace = ProgressPace(interval: .seconds(10))
     private var last = ""
 
-    /// The width in columns: enough for all parts, and one line in most logs.
+    /// The width of a line in columns: enough for all parts, and still one line in most logs.
     private static let columns = 100
 
     init(_ traffic: Traffic) { tracker = ProgressTracker(traffic, at: .now) }

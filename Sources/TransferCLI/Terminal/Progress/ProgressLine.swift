@@ -10,7 +10,7 @@ struct ProgressLine {
         case label, percent, amount, rate, timeLeft, totals
     }
 
-    /// The parts to leave out, in order. The totals stay, because they show failures.
+    /// The parts that are left out, in this order. The totals always stay, because they show failures.
     private static let expendable: [Part] = [.amount, .rate, .percent, .timeLeft, .label]
 
     private let snapshot: ProgressSnapshot
@@ -31,7 +31,8 @@ struct ProgressLine {
     }
 
     private mutating func fit(_ columns: Int) {
-        // A fifth of the line is enough to recognise most files; less than eight columns are useless.
+        // The name gets at least a fifth of the line, which is enough to recognise most files. With less than eight
+        // columns it is useless.
         let fullName = name
         name = fullName?.truncatedMiddle(toColumns: max(8, columns / 5))
         for part in Self.expendable where text.displayColumns > columns { parts[part] = nil }
@@ -95,8 +96,8 @@ struct ProgressLine {
         }
     }
 
-    /// The percentage, at most 99 before the end: all bytes can be acknowledged before the files are, and users read
-    /// 100 % as the end.
+    /// The percentage. Before the end it is at most 99: all bytes can be acknowledged before the files are, and users
+    /// read 100 % as the end.
     private func percent(_ part: UInt64, of whole: UInt64) -> String {
         "\(min(ByteFormat.percent(part, of: whole), snapshot.phase == .finished ? 100 : 99)) %"
     }

@@ -1,6 +1,6 @@
 internal import TransferModel
 
-/// Decides when the next line is due: at once, then after each interval.
+/// Decides when the next line is due. The first is due at once, and each other one after an interval.
 struct ProgressPace {
     private let interval: Interval
     private var next: MonotonicTime?

@@ -6,7 +6,7 @@ struct ProgressScreen {
     private let snapshot: ProgressSnapshot
     private let columns: Int
 
-    /// The most files shown at once; more would only flicker.
+    /// The most files that are shown at once; more lines would only flicker.
     private static let mostFiles = 8
 
     /// The narrowest terminal, in columns, on which amounts are shown beside names.
@@ -54,7 +54,7 @@ struct ProgressScreen {
         String(repeating: " ", count: max(0, columns - text.displayColumns)) + text
     }
 
-    /// The line of the total. Parts with the highest rank are left out first.
+    /// The line of the total. If there is no room, parts with the highest rank are left out first.
     private var total: String {
         var parts: [(text: String?, rank: Int)] = [
             (bar, 5), (label, 2), (files, 0), (percent, 1), (amount, 4),

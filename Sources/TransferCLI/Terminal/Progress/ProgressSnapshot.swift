@@ -1,16 +1,16 @@
 /// The progress of a push at one moment.
 struct ProgressSnapshot: Equatable, Sendable {
-    /// The current step; all except `sending` are shown by name.
+    /// The current step. All steps except `sending` are shown by name.
     enum Phase: Equatable, Sendable {
         /// Directories are read to find files.
         case scanning
         case connecting
-        /// What was sent before is compared, to resume after it.
+        /// Bytes that were sent before are compared, so that sending continues after them.
         case resuming
         case sending
         /// Everything is sent; the server has yet to acknowledge.
         case committing
-        /// The connection was lost and is retried.
+        /// The connection was lost, and the client tries to connect again.
         case reconnecting
         /// Every upload has its result.
         case finished
@@ -18,7 +18,7 @@ struct ProgressSnapshot: Equatable, Sendable {
 
     var phase: Phase = .sending
 
-    /// Current files with acknowledged bytes, in the order in which they began.
+    /// The current files with their acknowledged bytes, in the order in which they began.
     var files: [FileProgress] = []
 
     /// The file that is being sent; it may contain any characters, and is escaped for display.
@@ -39,12 +39,12 @@ struct ProgressSnapshot: Equatable, Sendable {
     /// The number of files with a result, including failed ones.
     var filesDone = 0
 
-    /// Unknown while directories are read.
+    /// The number of all files; nil while directories are read.
     var filesTotal: Int?
 
     var failed = 0
 
-    /// The smoothed rate; zero means unknown, and is not shown.
+    /// The smoothed rate. Zero means that it is unknown, and it is not shown then.
     var bytesPerSecond: Double = 0
 
     var secondsLeft: Double?

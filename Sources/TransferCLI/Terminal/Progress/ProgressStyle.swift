@@ -5,9 +5,9 @@ private import Glibc
 enum ProgressStyle: String, FlagChoice {
     /// `bar` on a terminal, `none` elsewhere.
     case auto
-    /// Lines at the bottom of a terminal that are redrawn.
+    /// Lines at the bottom of a terminal that are drawn again and again.
     case bar
-    /// A line now and then.
+    /// A line every ten seconds, and when the phase changes.
     case plain
     /// JSON objects on standard error, for programs.
     case json
@@ -24,7 +24,7 @@ enum ProgressStyle: String, FlagChoice {
 
 /// The values of `--color`: whether to colour results.
 enum ColourChoice: String, FlagChoice {
-    /// On a terminal that supports it, unless `NO_COLOR` is set (no-color.org).
+    /// Colours on a terminal that supports them, unless `NO_COLOR` is set (no-color.org).
     case auto
     case always
     case never
@@ -40,7 +40,7 @@ enum ColourChoice: String, FlagChoice {
     }
 }
 
-/// Properties of the terminal that streams lead to.
+/// Properties of the terminal to which the standard streams lead.
 enum Terminal {
     /// Whether the terminal only prints lines (`TERM=dumb`), or `TERM` is unset.
     static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? true }

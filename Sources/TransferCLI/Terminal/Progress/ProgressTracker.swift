@@ -9,10 +9,10 @@ struct ProgressTracker {
     /// The rate of bytes on the network, which is shown.
     private let traffic: Traffic
     private var wire: RateMeter
-    /// Whether there is a connection; without one, rate and time left are unknown.
+    /// Whether there is a connection. Without a connection, rate and time left are unknown.
     private var isConnected = false
     private var finishedBytes: UInt64 = 0
-    /// Finished bytes that were not sent, because the server had them; they do not count for the rate.
+    /// Finished bytes that were not sent, because the server already had them. They do not count for the rate.
     private var sparedBytes: UInt64 = 0
 
     /// - Parameter traffic: counts the bytes on the network.
@@ -51,7 +51,7 @@ struct ProgressTracker {
         snapshot.phase = .finished
     }
 
-    /// The current progress. Must be called regularly, because that measures the rate.
+    /// The current progress. Must be called regularly, because each call measures the rate.
     mutating func snapshot(at time: MonotonicTime) -> ProgressSnapshot {
         snapshot.totalBytes = snapshot.files.reduce(finishedBytes) { $0.addingClamped($1.bytes) }
         guard isConnected else {
@@ -78,7 +78,7 @@ struct ProgressTracker {
             case .resuming: .resuming
             case .sending: progress.bytes == progress.size ? .committing : .sending
             }
-        // Comparing is faster than sending, so measure anew.
+        // Comparing was faster than sending will be, so the rate is measured again from now on.
         if wasResuming, progress.phase == .sending { measureAnew(at: time) }
         snapshot.show(snapshot.files[index])
     }
@@ -96,7 +96,7 @@ struct ProgressTracker {
         snapshot.filesDone += 1
         if report.result.isSuccess {
             finishedBytes = finishedBytes.addingClamped(report.size)
-            // Reports of a pull have no attempts.
+            // The reports of a pull do not count attempts.
             let hasTravelled = report.attempts > 0 || report.result == .committed
             if !hasTravelled { sparedBytes = sparedBytes.addingClamped(report.size) }
         } else if report.result != .sourceSkipped {
@@ -112,7 +112,7 @@ struct ProgressTracker {
 }
 
 extension ProgressSnapshot {
-    /// Makes a file the one that is shown if there is room for only one.
+    /// Chooses the file that is shown if there is room for only one.
     fileprivate mutating func show(_ file: FileProgress) {
         (currentFile, currentBytes, currentSize) = (file.source, file.bytes, file.size)
         switch file.phase {

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import TransferModel
 
-/// A smoothed rate: an average in which bytes of `timeConstant` seconds ago have about a third of the weight of new
-/// ones.
+/// A smoothed rate: an average in which bytes that are `timeConstant` seconds old have about a third of the weight of
+/// new ones.
 struct RateMeter: Sendable {
     /// Seconds. Long enough for steady digits, short enough to show a stuck connection within seconds.
     static let timeConstant = 3.0
@@ -14,8 +14,8 @@ struct RateMeter: Sendable {
 
     /// Starts to measure.
     ///
-    /// - Parameter bytes: bytes that are done already and do not count for the rate, such as those of an earlier
-    ///   attempt.
+    /// - Parameter bytes: bytes that do not count for the rate because they were done before, such as those of an
+    ///   earlier attempt.
     init(bytes: UInt64 = 0, at time: MonotonicTime) {
         start = time
         latest = time
@@ -38,11 +38,12 @@ struct RateMeter: Sendable {
     var bytesPerSecond: Double {
         let elapsed = (latest - start).seconds
         guard elapsed > 0 else { return 0 }
-        // The average starts at zero, which would make the first seconds look slow: divide by the weight seen so far.
+        // The average starts at zero, which would make the rate look low in the first seconds. So it is divided by the
+        // weight of the time that was measured.
         return weightedSum / (1 - exp(-elapsed / Self.timeConstant))
     }
 
-    /// Seconds for the remaining bytes at this rate; nil if unknown.
+    /// Seconds that the remaining bytes take at this rate; nil if the rate is unknown.
     func secondsLeft(forBytes remaining: UInt64) -> Double? {
         let rate = bytesPerSecond
         return rate >= 1 ? Double(remaining) / rate : nil

@@ -4,7 +4,8 @@ private import TransferModel
 extension Traffic {
     /// The duration and the rate on the network, for a summary.
     ///
-    /// - Returns: the duration alone if no bytes were transferred, as for holes or content that was already there.
+    /// - Returns: only the duration if no bytes were transferred, as for holes or content that the other side already
+    ///   had.
     func pace(over seconds: Double) -> String {
         let time = "\(seconds.shown(decimals: 2)) s"
         guard bytes > 0 else { return time }

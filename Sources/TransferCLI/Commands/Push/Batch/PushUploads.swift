@@ -2,16 +2,16 @@ private import Glibc
 internal import TransferClient
 internal import TransferModel
 
-/// All that a push sends: what the arguments name, then what a manifest describes, then what a list has.
+/// All uploads of a push, in this order: those that the arguments name, those of a manifest, and those of a list.
 struct PushUploads: Sequence, Sendable {
     private let named: [Upload]
     private let listed: ListedPaths
     private let kind: ContentKind?
 
-    /// The kinds that a manifest gives, by the path to store under.
+    /// The kinds that a manifest gives, by the path under which the file is stored.
     let kinds: [PathKey: ContentKind]
 
-    /// - Throws: `UsageError` for operands and flags that do not fit together.
+    /// - Throws: `UsageError` for operands and flags that cannot be combined.
     init(_ arguments: ParsedArguments, _ input: StandardInput) throws(UsageError) {
         kind = arguments[PushFlags.kind]
         try Self.check(arguments)

@@ -23,7 +23,7 @@ struct PushOutput: Sendable {
     private let colours: (output: Bool, error: Bool)
 
     /// - Parameters:
-    ///   - json: the command's flag for JSON. Flags for progress and colours are optional.
+    ///   - json: the command's flag for JSON. The command need not have the flags for progress and colours.
     ///   - quiet: the command's flag for less output.
     init(_ arguments: ParsedArguments, json: FlagKey<Bool, Never>, quiet: FlagKey<Bool, Never>) {
         isJSON = arguments[json]
@@ -37,7 +37,7 @@ struct PushOutput: Sendable {
     /// Whether progress is drawn on the terminal.
     var showsProgress: Bool { progress == .bar }
 
-    /// A path on the server as a user would give it to the same remote.
+    /// A path on the server, as the user would write it for the same remote.
     func shown(_ path: String) -> String {
         guard !folder.isEmpty else { return path }
         guard !path.hasSameBytes(as: folder) else { return "" }

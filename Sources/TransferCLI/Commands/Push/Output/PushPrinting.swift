@@ -1,7 +1,8 @@
 internal import TransferClient
 private import TransferModel
 
-/// Decides which successes of a push are printed as text; failures always are, and with `--json` everything is.
+/// Decides which successes of a push are printed as text. Failures are always printed, and with `--json` all results
+/// are.
 struct PushPrinting: Sendable {
     private let isVerbose: Bool
     /// The operands of the command.
@@ -12,8 +13,8 @@ struct PushPrinting: Sendable {
         named = Set(arguments.operands.map { PathKey($0) })
     }
 
-    /// Whether to print a success: changes and operands are printed. Files of a large tree that were already stored
-    /// would hide them.
+    /// Whether to print a success: uploads that changed something and operands are printed. The files of a large tree
+    /// that were already stored would hide them.
     func shows(_ report: UploadReport) -> Bool {
         isVerbose || report.result != .alreadyStored || named.contains(PathKey(report.source))
     }

@@ -2,10 +2,10 @@ internal import TransferClient
 
 /// Shows the progress of a push on standard error.
 protocol PushProgress {
-    /// Takes note of an event, and may draw.
+    /// Records an event, and may draw the progress.
     mutating func update(_ event: PushEvent)
 
-    /// Redraws after some time without events.
+    /// Called from time to time, also without events, to draw again.
     mutating func refresh()
 
     /// Erases what is drawn, so that something else can be printed.

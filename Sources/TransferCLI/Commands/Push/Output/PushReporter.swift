@@ -23,7 +23,8 @@ actor PushReporter {
     var hasFailures: Bool { tally.failures > 0 }
 
     /// - Parameters:
-    ///   - canGoOn: whether the same command would resume; false for a stream, which cannot be read twice.
+    ///   - canGoOn: whether the same command, run again, would continue; false for a stream, which cannot be read
+    ///     twice.
     ///   - receipts: the file for receipts; nil without `--receipts`.
     ///   - failedList: the list of failures; nil without `--failed-to`.
     ///   - server: the server's name in commands; nil if commands cannot name it.
@@ -49,7 +50,7 @@ actor PushReporter {
         case .reconnecting(let reason, let seconds):
             talk(connection.line(reason, after: seconds))
         case .connected: connection.connected()
-        // Printed also with `--quiet`: a user who does not see it would trust any key.
+        // The notice is printed even with `--quiet`: a user who does not see it would trust any key.
         case .notice(let sentence): print("\(sentence)\n", to: .error)
         case .progress(let progress): tally.add(progress)
         case .counted: break
@@ -57,10 +58,10 @@ actor PushReporter {
         progress?.update(event)
     }
 
-    /// Prints an upload whose source will be removed once the server has confirmed it again. Its JSON line waits for
-    /// that, because it says what happened to the source.
+    /// Prints an upload whose source will be removed once the server has confirmed it again. Its JSON line is printed
+    /// only then, because it says what happened to the source.
     ///
-    /// - Returns: false if it has a receipt that could not be written.
+    /// - Returns: false if the upload has a receipt that could not be written.
     func hold(_ report: UploadReport) -> Bool {
         progress?.update(.finished(report))
         if let receipt = report.receipt { receipts?.append(receipt) }
@@ -136,7 +137,7 @@ actor PushReporter {
     private func show(_ report: UploadReport) {
         if let receipt = report.receipt { receipts?.append(receipt) }
         count(report)
-        // Write the receipt before the line: a user who reads the line finds the receipt.
+        // The receipt is written before the line, so that a user who sees the line finds the receipt.
         if output.isJSON || !output.isQuiet || !report.result.isSuccess { receipts?.flush() }
         printLine(of: report)
     }

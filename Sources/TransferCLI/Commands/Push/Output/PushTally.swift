@@ -4,14 +4,15 @@ private import TransferSystem
 
 /// Counts the results of a push for its summary.
 struct PushTally {
-    /// Batches of the server's trash with replaced files of this push, and the number of files in each.
+    /// Batches of the server's trash that contain files that this push has replaced, with the number of these files in
+    /// each.
     private var trash: [TrashedBatch: Int] = [:]
 
     /// Files that this push has stored, and files that were already stored.
     private var stored = (files: 0, bytes: UInt64(0))
     private var present = (files: 0, bytes: UInt64(0))
 
-    /// Entries other than files, and the number that already existed.
+    /// Counts of entries that are not files, and how many of these existed already.
     private var entries = EntryCounts()
     private var presentEntries = 0
 
@@ -42,10 +43,10 @@ struct PushTally {
 
     private let started = monotonicNanoseconds()
 
-    /// The most failures to print again.
+    /// The most failures that are printed again at the end.
     private static let mostRepeated = 20
 
-    /// Results after which the first failure has scrolled away: a screenful.
+    /// Number of results after which the first failure is no longer visible: a screenful.
     private static let screenful = 24
 
     mutating func add(_ removal: SourceRemoval) {
@@ -104,7 +105,7 @@ struct PushTally {
         present.bytes = present.bytes.addingClamped(folder.bytes)
     }
 
-    /// Bytes that were compared are not sent, unless the upload starts again.
+    /// Records that bytes were compared, so that they need not be sent, unless the upload starts again.
     mutating func add(_ progress: UploadProgress) {
         let key = PathKey(progress.source)
         switch progress.phase {
@@ -120,7 +121,7 @@ struct PushTally {
     /// Files that the server has acknowledged.
     var acknowledged: Int { stored.files + present.files }
 
-    /// The bytes of these files.
+    /// The bytes of the files that the server has acknowledged.
     var acknowledgedBytes: UInt64 { stored.bytes.addingClamped(present.bytes) }
 
     var isEmpty: Bool {
@@ -129,7 +130,7 @@ struct PushTally {
 
     var failures: Int { failed.reduce(0) { $0 + $1.value } }
 
-    /// One line.
+    /// The summary, in one line.
     ///
     /// - Parameter traffic: the bytes that the push has sent.
     func summary(_ traffic: Traffic) -> String {
@@ -145,7 +146,7 @@ struct PushTally {
         if removed > 0 { text += ", \(removed) removed here" }
         if kept > 0 { text += ", \(kept) not removed here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
-        // These may have been stored, so they do not count as failed.
+        // Uploads without an acknowledgement may have been stored, so they do not count as failed.
         let unacknowledged = failed[.unacknowledged] ?? 0
         if unacknowledged > 0 { text += ", \(unacknowledged) sent and not acknowledged" }
         let reasons = failed.filter { $0.key != .unacknowledged }.sorted { $0.key.rawValue < $1.key.rawValue }
@@ -157,12 +158,12 @@ struct PushTally {
         return text
     }
 
-    /// The command that restores replaced files; nil if the trash has none of them.
+    /// A line with the command that restores replaced files; nil if no replaced file is in the trash.
     ///
     /// - Parameter server: the server's name in commands.
     func undo(from server: String) -> String? { TrashUndo(trash, server: server)?.line }
 
-    /// The failures to print again; empty if they are still visible above the summary.
+    /// The lines of failures that are printed again; empty if they are still visible above the summary.
     var repeatedFailures: [String] {
         guard resultsSince > Self.screenful else { return [] }
         let others = failures - firstFailures.count

@@ -1,8 +1,8 @@
 internal import TransferClient
 private import TransferModel
 
-/// Output that reporters share: buffered results on standard output, and messages on standard error, both replacing
-/// drawn progress.
+/// Output that reporters share: buffered results on standard output, and messages on standard error. Both take the
+/// place of drawn progress.
 struct ResultLines {
     private let output: PushOutput
     private var progress: (any PushProgress)?
@@ -19,18 +19,18 @@ struct ResultLines {
     /// Prints messages about the connection, and draws progress.
     ///
     /// - Parameters:
-    ///   - event: the event in terms of a push; nil if it has no equivalent.
+    ///   - event: the event as one of a push; nil if a push has no such event.
     ///   - isLast: whether no other event is waiting, so that buffered output must be written.
     mutating func update(_ event: PushEvent?, isLast: Bool) {
         switch event {
         case .reconnecting(let reason, let seconds):
             talk(connection.line(reason, after: seconds))
         case .connected: connection.connected()
-        // Printed also with `--quiet`.
+        // The notice is printed even with `--quiet`.
         case .notice(let sentence): complain(sentence)
         default: break
         }
-        // Results are written before progress is drawn, where it was.
+        // Results are written, in the place of drawn progress, before progress is drawn again.
         if isLast { flush() }
         if let event { progress?.update(event) }
     }
@@ -68,10 +68,10 @@ struct ResultLines {
         StandardStream.error.write(output.progress == .json ? JSONProgress.message(text) : "\(text)\n")
     }
 
-    /// Ends progress, and prints why the command failed, if it did.
+    /// Ends the display of progress. If the command failed, prints why.
     ///
     /// - Parameter work: the work done so far, for the message after an interruption.
-    /// - Returns: whether results could not be written.
+    /// - Returns: whether some results could not be written.
     mutating func finish(_ failure: TransferFailure?, _ work: StoppedWork) -> Bool {
         progress?.finish()
         progress = nil
