@@ -46,7 +46,7 @@ package struct DatabaseSchema: Sendable {
         throw RecordsError(
             .unavailable,
             found == 0
-                ? "The \(name) is empty: whoever began it did not come to its end. The next start of a server makes it."
+                ? "The \(name) is empty: the server that created it was interrupted. The next start of a server completes it."
                 : "The \(name) was written by an older program. The next start of a server brings it up to date.")
     }
 

@@ -31,6 +31,22 @@ import TransferTestSupport
         #expect(try key.find()?.key == first)
     }
 
+    @Test func allOldOnesOfOneSecondAreKept() throws {
+        let key = ClientKey(in: folder.path)
+        var pairs = [try key.open().pair.key]
+        var kept: [String] = []
+        for _ in 0..<3 {
+            let (pair, old) = try key.replace(at: Sample.now)
+            pairs.append(pair.key)
+            kept.append(try #require(old))
+        }
+        #expect(Set(kept).count == 3)
+        for (old, pair) in zip(kept, pairs) {
+            #expect(rename(old, key.path) == 0)
+            #expect(try key.find()?.key == pair)
+        }
+    }
+
     @Test func oneThatOthersCanReadIsNotUsed() throws {
         let key = ClientKey(in: folder.path)
         _ = try key.open()

@@ -41,10 +41,33 @@ package struct ClientKey: Sendable {
     package func replace(at now: UTCTime) throws(KeyPair.Fault) -> (pair: KeyPair, old: String?) {
         try makeFolder()
         let pair = KeyPair()
-        let old = "\(path).\(now.seconds).old"
-        let hasOld = rename(path, old) == 0
-        _ = try pair.write(to: path, replaces: true, Self.wording)
-        return (pair, hasOld ? old : nil)
+        let old = try keepOld(at: now)
+        do throws(KeyPair.Fault) {
+            _ = try pair.write(to: path, replaces: true, Self.wording)
+        } catch {
+            if let old { unlink(old) }
+            throw error
+        }
+        return (pair, old)
+    }
+
+    /// Gives the key file a second name that no file has. Until the new file takes its first name, the user has the old key.
+    ///
+    /// - Returns: the second name; nil if there is no key file.
+    private func keepOld(at now: UTCTime) throws(KeyPair.Fault) -> String? {
+        for number in 1... {
+            let old = "\(path).\(now.seconds)\(number == 1 ? "" : "-\(number)").old"
+            if link(path, old) == 0 { return old }
+            switch errno {
+            case ENOENT: return nil
+            case EEXIST: continue
+            case let reason:
+                throw KeyPair.Fault(
+                    message: "The old key '\(path.escapedForDisplay)' cannot be kept beside the new one: "
+                        + "\(SystemError(errno: reason, call: "link").reason). Copy it elsewhere and remove it; then make a new key.")
+            }
+        }
+        return nil
     }
 
     private func makeFolder() throws(KeyPair.Fault) {

@@ -15,7 +15,7 @@ extension CatalogWriter {
             // Only a damaged file has such numbers. If the largest number is in use, SQLite chooses numbers at random,
             // which are not consecutive.
             guard !overflow, last < .max else {
-                throw RecordsError(.damaged, "The catalog is damaged: it has used up its numbers for uploads.")
+                throw RecordsError(.damaged, "The catalog is damaged: it has used up its numbers for notes of changes.")
             }
             noted = NotedChanges(first...last, newest: newest)
         }

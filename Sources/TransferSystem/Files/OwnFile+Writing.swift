@@ -57,7 +57,7 @@ extension OwnFile {
         defer { unlink(draft) }
         try fill(draft, content, syncs: false)
         do throws(SystemError) {
-            try system("link") { replaces ? rename(draft, path) : link(draft, path) }
+            try system(replaces ? "rename" : "link") { replaces ? rename(draft, path) : link(draft, path) }
         } catch {
             guard !replaces, error.isExisting else { throw error }
             return false
