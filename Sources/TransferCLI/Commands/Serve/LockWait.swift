@@ -26,7 +26,7 @@ struct LockWait {
     private static let interval: Int32 = 500
 
     /// Milliseconds between two attempts to bind an address that is in use, and nanoseconds until the last one. The kernel frees the
-    /// lock of a killed server before all of its processes have ended, which takes milliseconds.
+    /// lock of a killed server before the last process of that server has ended, which takes milliseconds.
     private static let bindInterval: Int32 = 20
     private static let bindPatience: Int64 = 10_000_000_000
 
