@@ -88,7 +88,7 @@ import TransferTestSupport
         #expect(try batches(fixture) == [Self.batch(1).name])
     }
 
-    /// A name whose removal frees no room stays if a later part of the trash frees enough room.
+    /// A name whose removal frees no room stays if a later trash batch frees enough room.
     @Test func namesThatFreeNothingArePassedOver() throws {
         let fixture = try IntakeFixture(limits: SpaceLimits(quota: UInt64(4 * Self.size)))
         fixture.intake.giveWay(in: fixture.store)

@@ -42,29 +42,27 @@ package struct ClientKey: Sendable {
         try makeFolder()
         let pair = KeyPair()
         let old = try keepOld(at: now)
-        do throws(KeyPair.Fault) {
-            _ = try pair.write(to: path, replaces: true, Self.wording)
-        } catch {
-            if let old { unlink(old) }
-            throw error
-        }
+        // If this fails, the old key keeps its second name: the new one may have taken the first name all the same.
+        _ = try pair.write(to: path, replaces: true, Self.wording)
         return (pair, old)
     }
 
-    /// Gives the key file a second name that no file has. Until the new file takes its first name, the user has the old key.
+    /// Gives the key file a second name that no file has. Until the new file takes its first name, the user has the old key. Where the
+    /// file system has no hard links, the file gets the other name alone.
     ///
     /// - Returns: the second name; nil if there is no key file.
     private func keepOld(at now: UTCTime) throws(KeyPair.Fault) -> String? {
         for number in 1... {
             let old = "\(path).\(now.seconds)\(number == 1 ? "" : "-\(number)").old"
             if link(path, old) == 0 { return old }
+            if errno != EEXIST, errno != ENOENT, access(old, F_OK) != 0, rename(path, old) == 0 { return old }
             switch errno {
             case ENOENT: return nil
             case EEXIST: continue
             case let reason:
                 throw KeyPair.Fault(
                     message: "The old key '\(path.escapedForDisplay)' cannot be kept beside the new one: "
-                        + "\(SystemError(errno: reason, call: "link").reason). Copy it elsewhere and remove it; then make a new key.")
+                        + "\(SystemError(errno: reason, call: "link").reason). Move it elsewhere; then make a new key.")
             }
         }
         return nil

@@ -19,6 +19,8 @@ package enum TLSFault: Error, Equatable, Sendable {
         switch self {
         case .notTLS: "the other side doesn't speak TLS"
         case .untrusted: "the other side's certificate is not trusted"
+        // TLS 1.3 is the only version that this side offers.
+        case .alert("protocol version"): "the other side doesn't offer TLS 1.3"
         case .alert(let name): "the other side ended TLS: \(name)"
         case .broken(let words): "TLS failed: \(words)"
         }

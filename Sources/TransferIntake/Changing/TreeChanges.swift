@@ -62,7 +62,7 @@ package final class TreeChanges {
         return results
     }
 
-    /// Whether the change failed because this part of the trash already has something under the same path.
+    /// Whether the change failed because this trash batch already has something under the same path.
     private func isInTrash(_ change: TreeChange, _ batch: TrashBatch, _ result: Result<TreeChange.Done, Failure>)
         -> Bool
     {

@@ -30,7 +30,7 @@ package struct Acknowledgement: Equatable, Sendable {
     /// What the upload has replaced at its path.
     package let replaced: Replacement
 
-    /// The part of the trash that has the replaced file; nil if no file was kept, or if the server no longer knows the
+    /// The trash batch that has the replaced file; nil if no file was kept, or if the server no longer knows the
     /// part.
     package let trash: TrashBatch?
 

@@ -84,7 +84,7 @@ package struct PlannedChange: Sendable {
     /// the change is made, the change fails: an upload may have replaced a link.
     package let expected: ContentVersion?
 
-    /// What the change replaces, and the part of the trash that keeps it; nil if it is not kept.
+    /// What the change replaces, and the trash batch that keeps it; nil if it is not kept.
     package let place: TrashPlace?
 
     package init(

@@ -1,8 +1,8 @@
 package import TransferModel
 import TransferSystem
 
-/// The part of the trash for one connection: all that it removes and replaces goes to the same part. The part is made
-/// when it first receives something. Safe to call from any thread.
+/// The trash batch of one connection, for all that it removes and replaces. The batch is made when it first receives something. Safe
+/// to call from any thread.
 package final class OpenTrashBatch: Sendable {
     private struct State {
         var batch: TrashBatch?
@@ -22,7 +22,7 @@ package final class OpenTrashBatch: Sendable {
 
     /// - Parameters:
     ///   - utc: the current time, in nanoseconds since 1970.
-    ///   - makeBatch: makes a new part of the trash; `moment` is the current time. Called on any thread, but only on
+    ///   - makeBatch: makes a new trash batch; `moment` is the current time. Called on any thread, but only on
     ///     one at a time.
     package init(
         utc: @escaping @Sendable () -> Int64,

@@ -242,11 +242,8 @@ package struct ServerError: Error, Equatable, Sendable {
     /// A sentence for the operator that says what to do.
     package let message: String
 
-    /// The address that another program uses; nil for another error.
-    package let addressInUse: Endpoint?
-
-    package init(_ message: String, addressInUse: Endpoint? = nil) {
-        (self.message, self.addressInUse) = (message, addressInUse)
+    package init(_ message: String) {
+        self.message = message
     }
 }
 
@@ -312,15 +309,16 @@ extension Endpoint {
 extension ServerConfiguration {
     /// The sockets to accept on: those that were handed over, and new ones for the endpoints that they do not serve. Blocks.
     ///
+    /// - Parameter retries: called when a program has an address. May wait, and returns whether to try again; the other sockets stay bound.
     /// - Returns: sockets that the caller has to close.
     /// - Throws: `ServerError`; then all sockets are closed.
-    package func bind() throws(ServerError) -> [ServerSocket] {
+    package func bind(retries: (Endpoint) -> Bool = { _ in false }) throws(ServerError) -> [ServerSocket] {
         var bound = sockets
         do throws(ServerError) {
             for socket in sockets { try checkReach(of: socket.socket.address, socket.socket.endpoint, socket.use) }
             for (endpoint, use) in unserved {
                 for address in try Self.resolve(endpoint) {
-                    bound.append(ServerSocket(try bind(endpoint, address, use), for: use))
+                    bound.append(ServerSocket(try bind(endpoint, address, use, retries), for: use))
                 }
             }
             return bound
@@ -349,29 +347,39 @@ extension ServerConfiguration {
     }
 
     private func bind(
-        _ endpoint: Endpoint, _ address: SocketAddress, _ use: ListenerUse?
+        _ endpoint: Endpoint, _ address: SocketAddress, _ use: ListenerUse?, _ retries: (Endpoint) -> Bool
     ) throws(ServerError) -> BoundSocket {
         try checkReach(of: address, endpoint, use)
-        do throws(SystemError) {
-            if case .unix(let path) = endpoint {
-                return try BoundSocket(
-                    address, unixPath: path, mode: use?.http == nil ? nil : PlainHTTPListener.socketMode)
+        while true {
+            do throws(SystemError) {
+                return try bind(endpoint, address, use)
+            } catch {
+                if error.isAddressInUse, retries(endpoint) { continue }
+                throw ServerError(
+                    "Cannot listen on \(endpoint): \(error.reason)."
+                        + (error.isAddressInUse ? " " + Self.advice(use) : ""))
             }
-            return try BoundSocket(address)
-        } catch {
-            let advice =
-                switch use {
-                case nil: "Is another server running? Choose another address with --listen."
-                case .classic:
-                    "Does --listen have the same address, or is another server running? Choose another "
-                        + "address with --classic."
-                case .http:
-                    "Does --listen have the same address, or is another server running? Choose another "
-                        + "address with --http-plain."
-                }
-            throw ServerError(
-                "Cannot listen on \(endpoint): \(error.reason)." + (error.isAddressInUse ? " " + advice : ""),
-                addressInUse: error.isAddressInUse ? endpoint : nil)
+        }
+    }
+
+    private func bind(
+        _ endpoint: Endpoint, _ address: SocketAddress, _ use: ListenerUse?
+    ) throws(SystemError) -> BoundSocket {
+        guard case .unix(let path) = endpoint else { return try BoundSocket(address) }
+        return try BoundSocket(
+            address, unixPath: path, mode: use?.http == nil ? nil : PlainHTTPListener.socketMode)
+    }
+
+    /// What to do if another program has the address of a listener.
+    private static func advice(_ use: ListenerUse?) -> String {
+        switch use {
+        case nil: "Is another server running? Choose another address with --listen."
+        case .classic:
+            "Does --listen have the same address, or is another server running? Choose another address with "
+                + "--classic."
+        case .http:
+            "Does --listen have the same address, or is another server running? Choose another address with "
+                + "--http-plain."
         }
     }
 

@@ -112,7 +112,7 @@ extension TreeEditor {
                     return try OneFile(disk, found).rename(name, in: parent, to: newName, in: directory)
                 }
                 do throws(SystemError) {
-                    try parent.move(name, to: directory, asFree: newName)
+                    try incoming.move(name, in: parent, toFree: newName, in: directory)
                     return true
                 } catch {
                     // The file system takes both names for one, or the entry is mounted there.

@@ -174,7 +174,7 @@ extension TreeEditor {
         do throws(SystemError) {
             try parent.makeDirectory(name, mode: mode)
         } catch {
-            try? parent.move(aside, to: parent, asFree: name)
+            try? incoming.move(aside, in: parent, toFree: name, in: parent)
             throw error
         }
         try parent.unlink(aside)
@@ -249,7 +249,7 @@ extension TreeEditor {
         let name = String(path.name)
         let isTaken = try attempt("make \(path)") { () throws(SystemError) in
             do throws(SystemError) {
-                try make(parent, name)
+                try incoming.freeNames.create { () throws(SystemError) in try make(parent, name) }
                 return false
             } catch {
                 guard error.isExisting else { throw error }

@@ -62,33 +62,6 @@ final class DirectoryHandle: SyncableFile, Sendable {
         try disk.unlink(number, name)
     }
 
-    /// Renames an entry to a free name, and fails with EEXIST if the name is taken, also on file systems that cannot check that in the
-    /// same call (rename(2), EINVAL). There, a file or link gets its second name before it loses the first one.
-    ///
-    /// A folder cannot have two names. It is renamed after a look at the name, as is everything on a file system without hard links.
-    /// Only other programs can take the name in between: to publish a file under a free name, the server needs one of the two calls.
-    func move(_ name: String, to other: DirectoryHandle, asFree newName: String) throws(SystemError) {
-        let target = (directory: other.number, name: newName)
-        do throws(SystemError) {
-            return try disk.renameToFreeName(number, name, to: target)
-        } catch {
-            guard [EINVAL, ENOSYS].contains(error.errno) else { throw error }
-        }
-        do throws(SystemError) {
-            try disk.link(from: number, name, to: target)
-        } catch {
-            guard [EPERM, EOPNOTSUPP, ENOTSUP, EMLINK, ENOSYS, EINVAL].contains(error.errno) else { throw error }
-            guard try other.status(newName) == nil else { throw SystemError(errno: EEXIST, call: "renameat") }
-            return try disk.rename(number, name, to: target)
-        }
-        do throws(SystemError) {
-            try unlink(name)
-        } catch {
-            try? other.unlink(newName)
-            throw error
-        }
-    }
-
     /// Syncs the names in the directory.
     func sync() throws(SystemError) {
         try disk.sync(number)

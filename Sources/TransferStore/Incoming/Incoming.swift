@@ -17,6 +17,8 @@ final class Incoming: Sendable {
     /// remembers which connection replaced each file last.
     let replacing = Locked(Overwrites())
 
+    let freeNames = FreeNames()
+
     /// Frees room on the disk when it is full.
     let room: RoomMaker
 
@@ -69,6 +71,23 @@ final class Incoming: Sendable {
         self.directory = directory
         (fileSystem, room) = (other.fileSystem, other.room)
         (committer, appendSyncs) = (other.committer, other.appendSyncs)
+    }
+
+    /// Renames an entry to a free name. Fails with EEXIST if the name is taken, also on file systems that cannot check that in the same
+    /// call (rename(2), EINVAL), such as NFS.
+    func move(
+        _ name: String, in parent: DirectoryHandle, toFree newName: String, in target: DirectoryHandle
+    ) throws(SystemError) {
+        let disk = parent.disk
+        do throws(SystemError) {
+            return try disk.renameToFreeName(parent.number, name, to: (target.number, newName))
+        } catch {
+            guard [EINVAL, ENOSYS].contains(error.errno) else { throw error }
+        }
+        try freeNames.takeAlone { () throws(SystemError) in
+            guard try target.status(newName) == nil else { throw SystemError(errno: EEXIST, call: "renameat") }
+            try disk.rename(parent.number, name, to: (target.number, newName))
+        }
     }
 
     /// Counts the parts of earlier servers. Call it before the first upload.

@@ -267,7 +267,9 @@ final class Publisher {
     ) throws(Failure) -> PublicationOutcome? {
         let isTaken = try attempt("publish \(publication.path)") { () throws(SystemError) in
             do throws(SystemError) {
-                try publication.staged.giveName(target.name, in: target.directory)
+                try publication.staged.incoming.freeNames.create { () throws(SystemError) in
+                    try publication.staged.giveName(target.name, in: target.directory)
+                }
                 return false
             } catch {
                 guard error.isExisting else { throw error }

@@ -255,7 +255,7 @@ extension ReplacedFiles {
         guard !keeping.isLinked else { return }
         guard let folder = try open(keeping.place.parent, since: failures) else { throw .notFound(keeping.place) }
         try attempt("keep \(keeping.place) in the trash") { () throws(SystemError) in
-            try parent.move(name, to: folder, asFree: String(keeping.place.name))
+            try incoming.move(name, in: parent, toFree: String(keeping.place.name), in: folder)
         }
         directories.change(folder)
     }
@@ -263,7 +263,7 @@ extension ReplacedFiles {
     /// Gives a moved file its path back, because it was not replaced.
     func moveBack(_ keeping: Keeping, to parent: DirectoryHandle, _ name: String) {
         guard !keeping.isLinked, let folder = try? directories.open(keeping.place.parent) else { return }
-        try? folder.move(String(keeping.place.name), to: parent, asFree: name)
+        try? incoming.move(String(keeping.place.name), in: folder, toFree: name, in: parent)
     }
 
     /// Notes that the path was given to another file.

@@ -62,7 +62,14 @@ struct ServedAddress: Sendable {
         let shown = "'\(directory.escapedForDisplay)'"
         do throws(SystemError) {
             let answer = try StatusSocket.ask(serverOf: directory)
-            if let node = try? JSONReader.read(answer) { return (node, nil) }
+            if let node = try? JSONReader.read(answer) {
+                guard node.text("schema") != StatusSocket.schema else { return (node, nil) }
+                return (
+                    node,
+                    "The server of \(shown) is of another version, so it is not known whether clients need a code there; "
+                        + "restart it with this one."
+                )
+            }
             return (nil, "The server of \(shown) doesn't say where it listens; the address may be wrong.")
         } catch {
             switch error.errno {

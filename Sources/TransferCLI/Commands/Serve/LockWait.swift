@@ -12,7 +12,7 @@ private import TransferSystem
 struct LockWait {
     /// The result of waiting for the lock.
     enum End {
-        /// The lock is taken. Its descriptor is passed to the server or to its supervisor.
+        /// The lock is taken, and all addresses are bound. Both are passed to the server or to its supervisor.
         case taken(Int32, sockets: [ServerSocket])
         /// A signal has stopped the wait.
         case stopped
@@ -36,46 +36,57 @@ struct LockWait {
 
     /// - Throws: `ServerError` if the lock is not reliable on the file system or cannot be opened, or if an address cannot be bound.
     func run() throws(ServerError) -> End {
-        guard let (lock, hasWaited) = try takenLock() else { return .stopped }
-        return .taken(lock, sockets: hasWaited ? try bind() : [])
+        var before = sigset_t()
+        pthread_sigmask(SIG_BLOCK, nil, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        let signals = try queue()
+        guard let lock = try takenLock(signals), let sockets = try bind(signals) else { return .stopped }
+        return .taken(lock, sockets: sockets)
     }
 
     /// Waits until the lock is free, and takes it.
     ///
-    /// - Returns: the lock's descriptor, and whether another server held the lock; nil if a signal has stopped the wait.
-    private func takenLock() throws(ServerError) -> (Int32, hasWaited: Bool)? {
+    /// - Returns: the lock's descriptor; nil if a signal has stopped the wait.
+    private func takenLock(_ signals: borrowing SignalQueue) throws(ServerError) -> Int32? {
         do throws(Failure) {
             let lock = try DirectoryLock(ofDirectory: configuration.directory)
             let reach = try lock.reach()
             if let reason = obstacle(reach) { throw Failure(.storageFailed, reason) }
-            let isFree = try take(lock)
-            if !isFree {
-                guard try wait(for: lock) else { return nil }
+            if try !take(lock) {
+                log.waiting(forLockOf: configuration.directory, holder: lock.holder)
+                notifier?.ready("Waiting for the lock of \(configuration.directory.escapedForDisplay)")
+                repeat {
+                    if hasStopped(signals, within: Self.interval) { return nil }
+                } while try !take(lock)
             }
             guard (try? lock.isHeld()) == true else {
                 throw Failure(
                     .storageFailed,
                     "Cannot write to the lock of '\(configuration.directory.escapedForDisplay)'. Is its disk full?")
             }
-            return (try lock.passOn(), hasWaited: !isFree)
+            return try lock.passOn()
         } catch {
             throw ServerError(error.message)
         }
     }
 
-    /// Binds the addresses of the server, which processes of the other server may still use for a moment.
-    private func bind() throws(ServerError) -> [ServerSocket] {
+    /// Binds the addresses of the server. A process of the other server may still have one for a moment.
+    ///
+    /// - Returns: nil if a signal has stopped the wait.
+    private func bind(_ signals: borrowing SignalQueue) throws(ServerError) -> [ServerSocket]? {
         let end = monotonicNanoseconds() + Self.bindPatience
-        var isReported = false
-        while true {
-            do throws(ServerError) {
-                return try configuration.bind()
-            } catch {
-                guard let address = error.addressInUse, monotonicNanoseconds() < end else { throw error }
-                if !isReported { log.waiting(forAddress: address.description) }
-                isReported = true
-                _ = poll(nil, 0, Self.bindInterval)
+        var isStopped = false
+        var reported: Endpoint?
+        do throws(ServerError) {
+            return try configuration.bind { address in
+                if reported != address { log.waiting(forAddress: address.description) }
+                reported = address
+                isStopped = hasStopped(signals, within: Self.bindInterval)
+                return !isStopped && monotonicNanoseconds() < end
             }
+        } catch {
+            guard isStopped else { throw error }
+            return nil
         }
     }
 
@@ -96,22 +107,16 @@ struct LockWait {
         }
     }
 
-    /// - Returns: true if the lock is taken; false if a signal has stopped the wait.
-    private func wait(for lock: DirectoryLock) throws(Failure) -> Bool {
-        var before = sigset_t()
-        pthread_sigmask(SIG_BLOCK, nil, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        let signals = try queue()
-        log.waiting(forLockOf: configuration.directory, holder: lock.holder)
-        notifier?.ready("Waiting for the lock of \(configuration.directory.escapedForDisplay)")
-        repeat {
-            var entry = pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0)
-            _ = poll(&entry, 1, Self.interval)
-            while let signal = signals.next() { if isEnd(signal) { return false } }
-            // The service manager's watchdog must not end the server during the wait.
-            notifier?.alive()
-        } while try !take(lock)
-        return true
+    /// Waits for a signal that stops the wait.
+    ///
+    /// - Parameter milliseconds: how long to wait at most.
+    private func hasStopped(_ signals: borrowing SignalQueue, within milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0)
+        _ = poll(&entry, 1, milliseconds)
+        // The service manager's watchdog must not end the server during the wait.
+        notifier?.alive()
+        while let signal = signals.next() { if isEnd(signal) { return true } }
+        return false
     }
 
     private func take(_ lock: DirectoryLock) throws(Failure) -> Bool {
@@ -123,11 +128,11 @@ struct LockWait {
         }
     }
 
-    private func queue() throws(Failure) -> SignalQueue {
+    private func queue() throws(ServerError) -> SignalQueue {
         do throws(SystemError) {
             return try SignalQueue(Self.endings)
         } catch {
-            throw Failure(.storageFailed, "Cannot wait for signals: \(error).")
+            throw ServerError("Cannot wait for signals: \(error).")
         }
     }
 
