@@ -37,8 +37,8 @@ import TransferSystem
         }
     }
 
-    /// The rows of a step, and those that its last change may have in addition: the rows of two paths and their
-    /// signatures.
+    /// The maximum number of rows that one transaction changes: `rowsAtOnce`, and the rows by which its last change may exceed that,
+    /// which are the rows of two paths and their signatures.
     private static let most = Catalog.rowsAtOnce + 8 * Catalog.mostOfPath
 
     private let fixture: CatalogFixture

@@ -74,7 +74,7 @@ import TransferTestSupport
         let longest = plain + String(repeating: "x", count: Limits.path - plain.utf8.count)
         #expect(longest.utf8.count == Limits.path)
         _ = try Sample.delivery(name: longest)
-        // Six bytes for each character, 4,096 in all, and one more.
+        // JSON escapes each control character as six bytes. With its escapes this name has 4,096 bytes, the limit.
         let component = String(repeating: "\u{1}", count: 255)
         let escaped = "\(component)/\(component)/" + String(repeating: "\u{1}", count: 172) + "/x"
         _ = try Sample.delivery(name: escaped)

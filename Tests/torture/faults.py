@@ -61,7 +61,7 @@ class FaultyRound:
         self._client: Client | None = None
 
     def close(self) -> None:
-        """Ends all processes and leaves the directory."""
+        """Ends all processes and unmounts everything. Does not delete the directory."""
         if self._client is not None:
             self._client.abandon()
         if self._server is not None:

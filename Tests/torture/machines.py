@@ -204,7 +204,7 @@ class Machines:
         self._owed: dict[str, str] = {}
 
     def close(self) -> None:
-        """Ends all processes and leaves the directory."""
+        """Ends all processes and closes the disk. Does not delete the directory."""
         if self._client is not None:
             self._client.abandon()
         self._server.abandon()

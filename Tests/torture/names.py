@@ -54,7 +54,7 @@ def directory(source: random.Random) -> str:
 
 
 def bases(path: str, pushed: Collection[str]) -> list[str]:
-    """The paths among `pushed` whose taken name may have made a server choose `path`."""
+    """The paths in `pushed` from which a server may have made `path` by adding a number, because the name was taken."""
     parent, slash, last = path.rpartition("/")
     dot = last.rfind(".")
     stem, extension = (last[:dot], last[dot:]) if dot > 0 else (last, "")

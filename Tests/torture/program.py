@@ -340,8 +340,8 @@ class Client:
         self._process.terminate()
 
     def freeze(self) -> None:
-        """Suspends the client, unless it has ended: it prints and does nothing more. Only `kill` or `thaw` may follow.
-        """
+        """Suspends the client, so that it does nothing and prints nothing. Has no effect if the client has ended. Only
+        `kill` or `thaw` may be called next."""
         if self.has_ended:
             return
         self._process.send_signal(signal.SIGSTOP)

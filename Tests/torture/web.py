@@ -45,7 +45,7 @@ _MOST_WAITS = 20_000
 class WebPlan:
     """One round, decided by its seed alone."""
 
-    # "tus", "ietf" or "put"
+    # The upload protocol that the client speaks: "tus", "ietf" or "put".
     speaks: str
     size: int
     piece: int

@@ -26,7 +26,7 @@ package struct HTTPField: Equatable, Sendable {
         self.value = Array(value)
     }
 
-    /// Whether the field has this name, in any case.
+    /// Whether the field has this name, ignoring the case of letters.
     func isNamed(_ name: String) -> Bool {
         self.name.utf8.count == name.utf8.count
             && self.name.utf8.elementsEqual(name.utf8) { $0 == HTTPCharacter.lowercase($1) }

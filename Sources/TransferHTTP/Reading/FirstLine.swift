@@ -1,6 +1,6 @@
 /// The first line of a message, in which requests and answers differ.
 protocol FirstLine: Sendable {
-    /// Most empty lines that may precede the first line.
+    /// The maximum number of empty lines that may precede the first line.
     static var emptyLines: Int { get }
 
     /// Bytes of the line, including its line end.

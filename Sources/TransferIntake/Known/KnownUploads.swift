@@ -6,7 +6,7 @@ import TransferSystem
 /// The uploads that were acknowledged: the last ones in memory, all of them in the catalog, together with the
 /// unfinished ones. If the catalog fails, uploads do not fail; the failure is reported to the log.
 package final class KnownUploads: Sendable {
-    /// What is not reported to the log yet.
+    /// What the log has still to report of a failing catalog, and when it may.
     private struct Trouble {
         /// Uploads that were acknowledged without a record since the log last said that the catalog works.
         var unrecorded = 0

@@ -44,7 +44,7 @@ final class RecentResults: Sendable {
     /// A claim to complete an upload.
     struct Claim {
         let id: UploadID
-        /// `moment` before the id was looked up here.
+        /// The value of `RecentResults.moment` before the id was looked up in the recent results.
         let begun: Int
     }
 

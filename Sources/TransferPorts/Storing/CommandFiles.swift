@@ -7,7 +7,8 @@ package struct CommandFiles: Sendable {
     private struct Key: Hashable {
         let object: UInt64
         let command: UInt64
-        /// The spelling of the name; nil for the name that the command has given to the file last.
+        /// Hash of the path, equal for all its spellings (see `spelling(_:)`); nil for the path that the command has given to the file
+        /// last.
         var spelling: Int?
     }
 

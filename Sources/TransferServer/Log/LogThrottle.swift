@@ -38,7 +38,7 @@ struct LogThrottle {
 
     /// The number of lines that were left out since the last call that returned one.
     ///
-    /// - Parameter now: nil to ignore when the last number was returned.
+    /// - Parameter now: the current time; nil to return the number even if the last one was returned only just before.
     /// - Returns: nil if none were left out, or if the last number was returned only just before.
     mutating func takeLeftOut(now: MonotonicTime?) -> Int? {
         guard leftOut > 0, now.map({ $0 >= nextSummary }) ?? true else { return nil }

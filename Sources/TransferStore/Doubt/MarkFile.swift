@@ -43,8 +43,8 @@ final class MarkFile: Sendable {
 
     func remove() { try? folder.unlink(idleName) }
 
-    /// Whether a process that has ended since the machine was started left a file with a sync in flight or failed.
-    /// Files from before that are removed.
+    /// Whether a process that ended during this boot left a mark file that says that a sync was in flight or had failed. Mark files
+    /// of earlier boots are removed.
     static func isLeft(in folder: DirectoryHandle, boot: String, isShared: Bool) throws(SystemError) -> Bool {
         var isLeft = false
         for name in try folder.names() where name.hasPrefix(idlePrefix) || name.hasPrefix(runningPrefix) {

@@ -51,7 +51,7 @@ final class Incoming: Sendable {
     }
 
     /// - Parameters:
-    ///   - folder: keeps the doubt about directories beyond the end of the process.
+    ///   - folder: where the server keeps which directories may not be durable, so that a later process knows it.
     ///   - fileSystem: the directory's file system; nil to examine it.
     ///   - lock: the lock that must be held for anything to count as durable; nil if no other machine can take it.
     init(

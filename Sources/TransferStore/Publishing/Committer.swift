@@ -55,7 +55,7 @@ final class Committer: Sendable {
 
     /// - Parameters:
     ///   - directory: a directory on `fileSystem`; syncfs(2) uses its descriptor.
-    ///   - folder: keeps the doubt about directories beyond the end of the process.
+    ///   - folder: where the server keeps which directories may not be durable, so that a later process knows it.
     ///   - lock: the lock that must be held for anything to count as durable; nil if no other machine can take it.
     ///   - boot: identifies the present run of the kernel.
     init(

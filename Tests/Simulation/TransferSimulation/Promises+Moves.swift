@@ -12,8 +12,8 @@ extension Promises {
     struct Known {
         var path: String
         var earlier: Set<String>
-        /// Paths that the file has got again since, as a second name. If a server dies before it has settled the move,
-        /// the next server considers the file at one of these paths as not moved, because the catalog knows this name.
+        /// Earlier paths of the file at which it has got a hard link after the move. If a server dies before it has settled the move,
+        /// the next server finds the file at such a path, which the catalog still has, and takes it for a file that was not moved.
         var names: Set<String> = []
     }
 

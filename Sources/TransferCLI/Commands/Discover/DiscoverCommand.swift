@@ -68,8 +68,8 @@ extension FoundServer {
 extension FoundServer.Trust {
     fileprivate var words: String {
         switch self {
-        case .trusted: "known"
-        case .keyChanged: "KNOWN BY ANOTHER KEY"
+        case .trusted: "trusted"
+        case .keyChanged: "KEY HAS CHANGED"
         case .unknown: "unknown"
         }
     }

@@ -82,7 +82,7 @@ extension Person {
                 isUnproven ? "without a key" : nil,
             ] + keys.map { "seals with \($0.identity) (\($0.isTrusted ? "known" : "not seen before"))" }
         return [
-            name.escapedForDisplay, isConnected ? "here" : "away", notes.compactMap(\.self).joined(separator: ", "),
+            name.escapedForDisplay, isConnected ? "connected" : "away", notes.compactMap(\.self).joined(separator: ", "),
         ]
     }
 

@@ -78,7 +78,7 @@ struct StatusReport {
         let waiting = count == 1 ? "1 delivery waits" : "\(count) deliveries wait"
         let bytes = count > 0 ? " (\(ByteFormat.size(mail.number("bytes"))))" : ""
         let boxes = people == 1 ? "1 person has a mailbox" : "\(people) people have mailboxes"
-        return "\(waiting)\(bytes); \(boxes), \(mail.number("connected")) of them here"
+        return "\(waiting)\(bytes); \(boxes), \(mail.number("connected")) of them connected"
     }
 
     /// The line about failed syncs; nil if no sync failed, or the server is older.

@@ -126,7 +126,7 @@ final class World {
     /// Paths in the trash that files have in addition to their own names, which another object is about to take or has
     /// taken.
     var keptLinks: [Medium.Object: Set<String>] = [:]
-    /// Number of files so far that have given way and are kept.
+    /// Number of replaced files so far that the server has kept in the trash.
     var kept = 0
     /// Whether the server has reported in this step that the trash has given way, and the files that have lost their
     /// names in the trash since the last check.

@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(push.end == .exited(0), "\(push.errors)")
         #expect(server.storedFiles == ["in/note"])
         #expect(try server.push(to: "discover:nas", here.environment).end == .exited(0))
-        #expect(try Finished(["discover"], here).output.hasSuffix("  known\n"))
+        #expect(try Finished(["discover"], here).output.hasSuffix("  trusted\n"))
         let list = try Finished(["list", "--from", "discover:nas/in"], here)
         #expect(list.end == .exited(0) && list.output.contains("note"), "\(list.errors)")
     }
@@ -54,7 +54,7 @@ import TransferTestSupport
         let here = Self.asking([try Self.port(server.program)], server.surroundings())
         let other = "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU"
         #expect(try server.trust(["add", server.address, other]).end == .exited(0))
-        #expect(try Finished(["discover"], here).output.hasSuffix("  KNOWN BY ANOTHER KEY\n"))
+        #expect(try Finished(["discover"], here).output.hasSuffix("  KEY HAS CHANGED\n"))
         let push = try server.push(["--trust-new"], to: "discover:nas", here.environment)
         #expect(push.end == .exited(4) && server.storedFiles.isEmpty)
         #expect(push.errors.contains("HAS CHANGED"), "\(push.errors)")
