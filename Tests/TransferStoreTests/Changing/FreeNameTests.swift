@@ -47,7 +47,7 @@ import TransferTestSupport
         behaviour.other.withLock { other in
             other = {
                 let upload = TestThread {
-                    try? fixture.publish("b", .two)
+                    _ = try? fixture.publish("b", .two)
                     isPublished.withLock { $0 = true }
                 }
                 thread.withLock { $0 = upload }
