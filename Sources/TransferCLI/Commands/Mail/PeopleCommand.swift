@@ -78,11 +78,12 @@ extension Person {
     fileprivate func row(_ keys: [PersonKey]) -> [String] {
         let notes =
             [
-                isClient ? "this user" : nil, acceptsFromClient || isClient ? nil : "takes nothing from this user",
+                isClient ? "this user" : nil, acceptsFromClient || isClient ? nil : "accepts nothing from this user",
                 isUnproven ? "without a key" : nil,
             ] + keys.map { "seals with \($0.identity) (\($0.isTrusted ? "known" : "not seen before"))" }
         return [
-            name.escapedForDisplay, isConnected ? "connected" : "away", notes.compactMap(\.self).joined(separator: ", "),
+            name.escapedForDisplay, isConnected ? "connected" : "away",
+            notes.compactMap(\.self).joined(separator: ", "),
         ]
     }
 

@@ -6,8 +6,7 @@ import TransferTestSupport
 /// Content of a disk: for every file and directory, the durable state and the later changes, each of which may be on
 /// disk or not. The medium promises no more than POSIX does:
 ///
-/// - A sync of a file makes the bytes that it covers durable, and a sync of a directory makes the names that it covers
-///   durable.
+/// - A sync makes durable what it covers: the bytes of a file, or the names in a directory.
 /// - Each page of content that is not synced may be on disk or not. Each name, whatever the state of other names, means
 ///   what it meant when its directory was last synced, or anything that it has meant since. A name changes from one
 ///   file to another in one step.
