@@ -61,8 +61,8 @@ import TransferTestSupport
         let (summary, found) = try scrub(repairing: repairing)
         #expect(
             found == [
-                "changed changed ", "missing missing ", "rotten rotten ", "untracked untracked ",
-                "unreadable lost the object is gone",
+                "changed changed ", "missing missing ", "rotten rotten ", "unreadable lost the object is gone",
+                "untracked untracked ",
             ])
         #expect(!summary.isWell && summary.intact.files == 2)
         guard repairing else { return }
