@@ -194,6 +194,21 @@ def _wire_items(progress: Progress, older: str, settings: Settings) -> list[Item
     ]
 
 
+# MARK: Thread sanitizer
+
+# The suites that take longest, each of which is a part. run-tests.sh has their names.
+_LONG_SUITES = (
+    "TransferServerTests:http", "TransferServerTests", "TransferCLITests", "TransferClientTests", "TransferClientTests:wire-sessions",
+    "TransferStoreTests",
+)
+
+
+def _sanitizer_items(progress: Progress, older: str, settings: Settings) -> list[Item]:
+    others = {path.name for path in (PROJECT / "Tests").glob("**/Transfer*Tests") if path.is_dir()} - set(_LONG_SUITES)
+    parts = [*((suite, suite) for suite in _LONG_SUITES), ("others", " ".join(sorted(others)))]
+    return [Item(name.replace(":", "-"), ["make", "test-tsan"], {"TRANSFER_SUITES": suites}) for name, suites in parts]
+
+
 # MARK: Repeated tests
 
 _REPEATED = 10
@@ -215,7 +230,7 @@ PROOFS = (
         title="no data race in any target",
         covers=("Sources", "Tests"),
         command=lambda settings: "make test-tsan",
-        next=_single(["make", "test-tsan"]),
+        next=one_after_the_other(_sanitizer_items),
         counts=_TESTS,
         finding=r"^(WARNING: ThreadSanitizer: .*)$|" + _FAILED_TEST,
     ),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import unittest
 from pathlib import Path
@@ -71,6 +72,15 @@ class CatalogueTests(unittest.TestCase):
         names = [item.name for item in _items("fuzz")]
         self.assertEqual(names, sorted(path.name for path in (PROJECT / "Fuzz" / "seeds").iterdir()))
         self.assertIn("SECONDS=600", _items("fuzz")[0].command)
+
+    def test_the_sanitizer_has_every_suite_of_swift_once(self) -> None:
+        items = _items("thread-sanitizer")
+        suites = [suite for item in items for suite in item.environment["TRANSFER_SUITES"].split()]
+        script = (PROJECT / "scripts" / "run-tests.sh").read_text()
+        named = set(re.findall(r"begin_swift (Transfer\w+:[\w-]+)", script))
+        targets = {path.parent.name for path in (PROJECT / "Tests").glob("**/Transfer*Tests/*")}
+        self.assertEqual(sorted(suites), sorted(named | targets))
+        self.assertEqual({" ".join(item.command) for item in items}, {"make test-tsan"})
 
     def test_repeated_tests_are_a_part_each(self) -> None:
         items = _items("repeated-tests")
