@@ -13,6 +13,8 @@ import TransferTestSupport
     private final class Behaviour: Sendable {
         /// Whether there is no room for a folder named `a`.
         let isFull = Locked(false)
+        /// What another client does when the disk has refused to rename without replacing.
+        let earlier = Locked<(@Sendable () -> Void)?>(nil)
         /// What another client does right before a moved entry gets its new name.
         let other = Locked<(@Sendable () -> Void)?>(nil)
     }
@@ -24,7 +26,10 @@ import TransferTestSupport
         let temporary = try TemporaryDirectory()
         let disk = Disk(interception: { [behaviour] call, body in
             switch call {
-            case .exchange, .rename(_, _, _, _, replaces: false): return -Int(EINVAL)
+            case .exchange: return -Int(EINVAL)
+            case .rename(_, _, _, _, replaces: false):
+                behaviour.earlier.withLock { $0.take() }?()
+                return -Int(EINVAL)
             case .makeDirectory(_, "a") where behaviour.isFull.withLock { $0 }: return -Int(ENOSPC)
             case .rename: behaviour.other.withLock { $0.take() }?()
             default: break
@@ -36,6 +41,16 @@ import TransferTestSupport
     }
 
     private func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
+
+    /// Another client publishes a file under the name after the move has found it free.
+    @Test func anUploadRightBeforeIsNotReplaced() throws {
+        try fixture.publish("a", .one)
+        let fixture = fixture
+        behaviour.earlier.withLock { $0 = { _ = try? fixture.publish("b", .two) } }
+        let error = #expect(throws: Failure.self) { _ = try fixture.store.editor().move(path("a"), to: path("b")) }
+        #expect(error?.code == .pathConflict)
+        #expect(Files.read(fixture.path("a")) == .one && Files.read(fixture.path("b")) == .two)
+    }
 
     /// Another client publishes a file under the name while the move is about to take it. Its upload waits for the move, and gets
     /// another name.
@@ -52,7 +67,7 @@ import TransferTestSupport
                 }
                 thread.withLock { $0 = upload }
                 // More than enough for an upload that does not wait.
-                for _ in 0..<100_000 where !isPublished.withLock({ $0 }) { sched_yield() }
+                for _ in 0..<2_000 where !isPublished.withLock({ $0 }) { sched_yield() }
             }
         }
         _ = try fixture.store.editor().move(path("a"), to: path("b"))
