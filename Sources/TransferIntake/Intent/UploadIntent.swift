@@ -70,7 +70,7 @@ package struct UploadIntent: Equatable, Sendable {
 }
 
 extension UploadIntent {
-    /// Whether the upload is addressed to people and has no path of its own.
+    /// Whether the upload is addressed to people, so that it has no path on the server.
     var isMail: Bool { !recipients.isEmpty }
 
     /// The fewest bytes that the whole upload can have, according to what the client declares of it or of this part.
@@ -113,7 +113,7 @@ extension UploadIntent {
 /// Where a part belongs in its upload. A part either consists of whole blocks, so that its block digests are those of
 /// the upload, or is a piece of one block.
 package struct UploadPart: Equatable, Sendable {
-    /// The id of the upload; the part has an id of its own.
+    /// The id of the upload; the part has another id.
     package var upload: UploadID
 
     /// Bytes of the upload before the part: a multiple of the block size, or of `Limits.pieceSize` for a piece of a

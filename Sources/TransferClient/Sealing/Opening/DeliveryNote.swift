@@ -30,7 +30,7 @@ public struct DeliveryNote: Sendable, Equatable {
     let tag: SealedTag
 
     /// Fingerprint of the server that the note came from, because people are known by their names on a server. Nil if
-    /// the server has no key of its own.
+    /// the server has no identity key.
     let server: KeyFingerprint?
 
     init(_ note: SealedNote, on server: KeyFingerprint?) {
