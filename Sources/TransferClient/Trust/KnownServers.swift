@@ -4,7 +4,7 @@ import TransferModel
 import TransferSystem
 
 /// The list of servers whose keys are known: a file with a line for each server, which has the address, the fingerprint
-/// of the key, and a mark if one of this user's own servers wrote the line.
+/// of the key, and a mark if a server that this user runs wrote the line.
 public struct KnownServers: Sendable, Equatable {
     /// An address and the key that is known for it.
     public struct Entry: Sendable, Equatable {

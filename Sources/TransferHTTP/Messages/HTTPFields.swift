@@ -35,7 +35,7 @@ package struct HTTPFields: Equatable, Sendable {
 
     /// The members of a comma-separated list over all lines (RFC 9110, section 5.6.1), without the blanks around them
     /// and without empty members. Quoted strings keep their quotes. A string without a closing quote extends to the end
-    /// of the line. Bytes that are not UTF-8 become U+FFFD, so that a list with members never becomes empty.
+    /// of the line. U+FFFD replaces bytes that are not UTF-8, so the result is empty only if the list has no members.
     package func list(_ name: String) -> [String] {
         values(name).flatMap { value in
             Self.members(value).map { String(decoding: $0, as: UTF8.self) }

@@ -53,8 +53,8 @@ package struct FileHoles {
         return Run(count: known.upperBound - position, isHole: isHole)
     }
 
-    /// Finds the run at a position. Whatever the file system answers, the run has at least one byte and ends at the end
-    /// of the file at the latest.
+    /// Finds the run at a position. Whatever the file system answers, the run has at least one byte and does not extend
+    /// past the end of the file.
     private mutating func look(at position: UInt64, _ seek: Seek) {
         do throws(SystemError) {
             let data = try seek(position, clinux_seek_data)

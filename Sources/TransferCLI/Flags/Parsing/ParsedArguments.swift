@@ -39,7 +39,7 @@ package struct ParsedArguments: Sendable {
 
     /// The setting of a flag; nil if it is not set.
     func setting(of flag: Flag) -> Setting? {
-        // Trap: a command requests only flags of its own definition.
+        // Trap: a command requests only flags that its definition lists.
         precondition(takes(flag), "the command '\(command.name)' has no flag '\(flag.name)'")
         return settings[flag.name]
     }
