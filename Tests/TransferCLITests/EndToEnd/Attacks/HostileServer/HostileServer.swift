@@ -14,10 +14,17 @@ final class HostileServer: Sendable {
     /// The script, with its records of what the clients have sent.
     let script: Locked<HostileScript>
 
-    private let listener: Int32
     private let context: TLSContext
-    /// Sockets of the open connections; nil when the server accepts no more connections.
-    private let open = Locked<Set<Int32>?>([])
+    private let sockets: Locked<Sockets>
+
+    /// The open sockets. A socket is closed with the lock held, because another test may get its number at once, and
+    /// `stop` would shut down that test's socket.
+    private struct Sockets {
+        /// nil when the server accepts no more connections.
+        var listener: Int32?
+        var connections: Set<Int32> = []
+        var isStopped = false
+    }
 
     /// The key of the server's certificate.
     static let key = KeyPair(secret: Bytes32([UInt8](repeating: 0x51, count: 32)) ?? Bytes32())
@@ -26,36 +33,43 @@ final class HostileServer: Sendable {
         self.script = Locked(script)
         context = try .server(.ed25519(seed: [UInt8](repeating: 0x51, count: 32)))
         let (number, port) = try PeerSocket.listening(backlog: 64)
-        (listener, address) = (number, "127.0.0.1:\(port)")
-        _ = TestThread { [self] in accept() }
-    }
-
-    /// Stops accepting connections, and ends all that are open.
-    func stop() {
-        let left = open.withLock { open in
-            defer { open = nil }
-            return open ?? []
+        address = "127.0.0.1:\(port)"
+        sockets = Locked(Sockets(listener: number))
+        _ = TestThread { [self] in
+            accept(on: number)
+            sockets.withLock { sockets in
+                sockets.listener = nil
+                close(number)
+            }
         }
-        shutdown(listener, Int32(SHUT_RDWR))
-        for number in left { shutdown(number, Int32(SHUT_RDWR)) }
     }
 
-    private func accept() {
-        defer { close(listener) }
+    /// Stops accepting connections, and ends all that are open. May be called repeatedly.
+    func stop() {
+        sockets.withLock { sockets in
+            sockets.isStopped = true
+            if let listener = sockets.listener { shutdown(listener, Int32(SHUT_RDWR)) }
+            for number in sockets.connections { shutdown(number, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    private func accept(on listener: Int32) {
         while true {
             let number = Glibc.accept(listener, nil, nil)
             guard number >= 0 else { return }
             _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-            let isWanted = open.withLock { $0?.insert(number).inserted ?? false }
+            let isWanted = sockets.withLock { sockets in
+                if !sockets.isStopped { sockets.connections.insert(number) }
+                return !sockets.isStopped
+            }
             guard isWanted else {
                 close(number)
                 return
             }
             _ = TestThread { [self] in
                 try? serve(number)
-                // The lock prevents `stop` from shutting down another connection that gets this descriptor number next.
-                open.withLock { open in
-                    open?.remove(number)
+                sockets.withLock { sockets in
+                    sockets.connections.remove(number)
                     close(number)
                 }
             }
