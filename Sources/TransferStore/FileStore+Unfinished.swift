@@ -27,7 +27,7 @@ extension FileStore {
             // An append upload is refused before anything is created or reserved, because that would stay with the
             // append upload.
             if try isAppend(id) { throw .taken }
-            let staged = try openPart(id)
+            let staged = try openPart(id, hold)
             staged.hold = hold
             if let size { try reserve(size, filled, forPart: staged) }
             return staged
@@ -59,11 +59,12 @@ extension FileStore {
     }
 
     /// - Throws: `busy` for a new part if the limit is reached.
-    private func openPart(_ id: UploadID) throws(Failure) -> StagedFile {
+    private func openPart(_ id: UploadID, _ hold: SpaceHold?) throws(Failure) -> StagedFile {
         let found = try attempt("open the part of the upload") { () throws(SystemError) in
             try StagedFile.resumable(id: id, in: incoming)
         }
         if let found { return found }
+        if let copy = try unpublished(id, hold) { return copy }
         guard incoming.parts.load(ordering: .relaxed) < UnfinishedContent.mostParts else {
             throw Failure(.busy, "The server has reached its limit of unfinished uploads: try again later.")
         }
@@ -72,10 +73,10 @@ extension FileStore {
         }
     }
 
-    /// Whether the upload has a part that can be resumed, or a sheet that records one and its outcome. A part that
+    /// Whether the upload has a part that can be resumed, or a file that records what has become of it. A part that
     /// cannot be examined counts.
     package func hasPart(_ id: UploadID) -> Bool {
-        hasResumable(id) || hasName(AppendSheet.name(id))
+        hasResumable(id) || hasName(AppendSheet.name(id)) || hasName(PublishedPart.name(id))
     }
 
     /// Whether the upload has a part that can be resumed.
@@ -102,6 +103,7 @@ extension FileStore {
             }
         }
         removeSheet(id)
+        forgetPublished(id)
         space?.quota?.release(part: id)
     }
 
@@ -148,18 +150,20 @@ extension FileStore {
                     try folder.status(name)?.st_nlink == 1
                 else { continue }
                 // A part that cannot be renamed is removed as a leftover.
-                try? bringBack(name, as: StagedFile.interruptedName(id))
+                try? take(name, as: StagedFile.interruptedName(id))
             }
         }
     }
 
     /// Renames a part that already has the upload's attributes. Its permissions may forbid writing, and its time may make
     /// the part expired, so both are reset.
-    private func bringBack(_ part: String, as name: String) throws(SystemError) {
-        let (disk, folder) = (incoming.directory.disk, incoming.directory.number)
-        try? disk.setPermissions(folder, part, 0o600)
-        try? disk.setLinkTime(folder, part, .now)
-        try disk.rename(folder, part, to: (folder, name))
+    ///
+    /// - Parameter folder: the folder of the part, which is that of the other parts unless it was published.
+    func take(_ part: String, from folder: DirectoryHandle? = nil, as name: String) throws(SystemError) {
+        let (disk, source) = (incoming.directory.disk, (folder ?? incoming.directory).number)
+        try? disk.setPermissions(source, part, 0o600)
+        try? disk.setLinkTime(source, part, .now)
+        try disk.rename(source, part, to: (incoming.directory.number, name))
         incoming.parts.wrappingAdd(1, ordering: .relaxed)
     }
 
@@ -199,6 +203,7 @@ extension FileStore {
                 // A part that has another name as well was published; its sheet records the outcome until the end is
                 // noted.
                 if status.st_nlink <= 1 || (try? isWhole(id)) == false { removeSheet(id) }
+                if status.st_nlink <= 1 { forgetPublished(id) }
                 // A power cut may have left both names under which it can be resumed. The other one still counts.
                 space?.quota?.release(part: id, but: self.part(id)?.size ?? 0)
             } else if let id = StagedFile.upload(ofWithdrawn: name) {
@@ -304,14 +309,16 @@ extension FileStore {
         }
     }
 
-    /// Removes the expired sheets of published uploads.
+    /// Removes the expired records of published uploads: sheets, and what was noted of parts.
     ///
-    /// - Parameter isOld: whether a sheet that was last written at a moment has expired; seconds since 1970.
+    /// - Parameter isOld: whether a file that was last written at a moment has expired; seconds since 1970.
     func removeSheets(where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool) throws(Failure) {
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             let folder = incoming.directory
             for name in try folder.names() {
-                guard let id = AppendSheet.upload(of: name), !isInUse(id) else { continue }
+                guard let id = AppendSheet.upload(of: name) ?? PublishedPart.upload(of: name), !isInUse(id) else {
+                    continue
+                }
                 // A sheet that cannot be examined does not prevent the removal of the others.
                 guard let status = try? folder.status(name), isOld(status.st_mtim.tv_sec), !hasResumable(id)
                 else { continue }
@@ -341,7 +348,7 @@ extension FileStore {
                 guard let id = StagedFile.upload(ofWithdrawn: name), try folder.status(AppendSheet.name(id)) != nil,
                     try folder.status(StagedFile.resumableName(id)) == nil
                 else { continue }
-                try bringBack(name, as: StagedFile.resumableName(id))
+                try take(name, as: StagedFile.resumableName(id))
             }
             for name in names {
                 // A sheet that cannot be read stays, and does not prevent the removal of the others.
@@ -375,7 +382,8 @@ extension FileStore {
         // Reserve the room, or fail, before anything is read.
         let staged = try stage(id: id, size: whole.size, permissions: nil, quota: quota)
         do throws(Failure) {
-            guard let file = try find(whole, as: target), try copy(file, to: staged, whole) else {
+            guard let file = try find(size: whole.size, digest: whole.digest, as: target),
+                try copy(file, to: staged, whole) else {
                 staged.discard()
                 return false
             }
@@ -399,39 +407,6 @@ extension FileStore {
         return true
     }
 
-    /// Finds the published file under one of the names that the upload may have got. Only a few files of the same size
-    /// are read, so that a client cannot make the server read many.
-    private func find(_ whole: WholeAppend, as target: UploadTarget) throws(Failure) -> FoundFile? {
-        var path = target.path
-        var looks = 0
-        for number in 1...ConflictPolicy.mostNumbers {
-            let directory = try attempt("look at \(path)") { () throws(SystemError) in try openIfThere(path.parent) }
-            guard let directory else { return nil }
-            let name = TargetName(directory: directory, name: String(path.name))
-            if try name.version()?.size == whole.size {
-                looks += 1
-                guard looks <= Self.mostLooks else { return nil }
-                if let file = try name.find(size: whole.size, digest: whole.digest) { return file }
-            }
-            guard target.conflict == .keepBoth, try !name.isFree(), let next = try? target.path.numbered(number) else {
-                return nil
-            }
-            path = next
-        }
-        return nil
-    }
-
-    private func openIfThere(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle? {
-        do throws(SystemError) {
-            return try tree.open(path)
-        } catch {
-            switch error.errno {
-            case ENOENT, ENOTDIR, ELOOP, EXDEV: return nil
-            default: throw error
-            }
-        }
-    }
-
     /// - Returns: false if the file has changed since.
     private func copy(
         _ file: FoundFile, to staged: StagedFile, _ whole: WholeAppend
@@ -450,9 +425,6 @@ extension FileStore {
         }
         return digester.finish().digest == whole.digest
     }
-
-    /// The most files of the upload's size that are read.
-    private static let mostLooks = 4
 
     /// Bytes that are copied at once.
     private static let copySize = 256 << 10

@@ -202,6 +202,16 @@ import Testing
         #expect(try ledger.openPaths() == Set(mailFiles))
     }
 
+    /// The sender of a stream no longer has the blocks, so content that came in parts is kept for it.
+    @Test func contentInPartsIsUnfinishedAgain() throws {
+        let session = fixture.session(of: "alice")
+        #expect(try session.bringInParts(intent(), content) == nil)
+        _ = session.publish()
+        #expect(mailFiles.count == 1)
+        #expect(try fixture.intake.mail.sweep() == 0)
+        #expect(mailFiles.isEmpty && fixture.store.hasPart(intent().id))
+    }
+
     @Test func whatNobodyComesForEnds() throws {
         let session = fixture.session(of: "alice")
         _ = try session.bring(intent(), content)

@@ -68,8 +68,10 @@ struct StoreFixture {
     /// Paths outside the server's own folder, which clients can see.
     var visible: Set<String> { Files.tree(root).filter { !$0.hasPrefix(RelativePath.reservedName) } }
 
-    /// Names of the parts on the disk.
-    var parts: Set<String> { Files.names(path(".transfer/incoming")) }
+    /// Names of the parts and sheets on the disk.
+    var parts: Set<String> {
+        Files.names(path(".transfer/incoming")).filter { PublishedPart.upload(of: $0) == nil }
+    }
 
     /// Stages all of `content`.
     ///

@@ -108,13 +108,14 @@ package final class MailDelivery: Sendable {
         return ended.deliveries
     }
 
-    /// Removes the content of mails that are in no mailbox: they were published when a server ended. Has to be called
-    /// before the first upload.
+    /// Removes the content of mails that are in no mailbox: they were published when a server ended. The uploads of
+    /// those that came in parts are unfinished again. Has to be called before the first upload.
     ///
     /// - Returns: the number of removed files.
     package func sweep() throws(RecordsError) -> Int {
         guard let mailroom else { return 0 }
         let open = try mailroom.ledger.openPaths()
+        store.parts?.unpublish(mail: store.mailFiles().filter { !open.contains($0) })
         let orphans = store.mailFiles().filter { !open.contains($0) }
         store.removeMail(orphans)
         return orphans.count

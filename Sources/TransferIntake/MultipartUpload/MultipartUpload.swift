@@ -265,6 +265,9 @@ package final class MultipartUpload: Sendable {
         return try made.get()
     }
 
+    /// Whether a thread opens the content, for which others wait.
+    var isOpening: Bool { monitor.withLock { if case .opening = monitor.state.place { true } else { false } } }
+
     /// Called with the lock held: waits until no thread writes under a revoked claim on any of these bytes.
     func waitForWriters(of range: Range<UInt64>) {
         while monitor.state.leaving.contains(where: { $0.range.overlaps(range) }) { monitor.wait() }

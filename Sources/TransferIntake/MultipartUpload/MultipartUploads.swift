@@ -37,6 +37,12 @@ package final class MultipartUploads: Sendable {
 
     package var isEmpty: Bool { state.withLock { $0.isEmpty } }
 
+    /// Whether the content of any of them is being opened.
+    package var isOpening: Bool {
+        let uploads = state.withLock { $0.values.map(\.multipart) }
+        return uploads.contains(where: \.isOpening)
+    }
+
     /// Finds or makes the multipart upload with an id; the caller holds it until it calls `leave`.
     ///
     /// - Parameters:

@@ -117,6 +117,11 @@ final class MultipartEnd: OpenUpload {
             throw error
         }
     }
+
+    override func forgetUnfinished() {
+        admission.intake.store.parts?.forgetPublished(intent.id)
+        super.forgetUnfinished()
+    }
 }
 
 extension Failure {

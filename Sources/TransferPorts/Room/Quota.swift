@@ -164,6 +164,15 @@ package final class Quota: Sendable {
     /// Counts a file as removed.
     package func removed(_ size: UInt64) { stored(0, replacing: size) }
 
+    /// Counts a stored file as the part of an upload again.
+    package func unpublished(_ size: UInt64, part id: UploadID) {
+        removed(size)
+        state.withLock { state in
+            let old = state.parts.updateValue(size, forKey: id) ?? 0
+            state.inParts = (state.inParts - min(state.inParts, old)).addingClamped(size)
+        }
+    }
+
     private func add(_ count: UInt64, _ take: (inout State) -> Void) throws(Failure) {
         countOnce()
         guard state.withLock({ $0.nextCount != nil }) else {

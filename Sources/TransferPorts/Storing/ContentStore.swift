@@ -133,6 +133,15 @@ package protocol PartStore: AnyObject, Sendable {
     /// Removes the part of an upload, if there is one. The caller must ensure that no other thread has it.
     func removePart(_ id: UploadID) throws(Failure)
 
+    /// Notes that an upload in parts is recorded, so that it need not become unfinished again if this server dies.
+    func forgetPublished(_ id: UploadID)
+
+    /// Makes the uploads of mail that is in no mailbox unfinished again: a server died when it had published the mail.
+    /// Has to be called before the first upload.
+    ///
+    /// - Parameter paths: the mail; what is not the mail of an upload in parts stays.
+    func unpublish(mail paths: [RelativePath])
+
     /// The number and size of all unfinished uploads.
     func unfinished() throws(Failure) -> UnfinishedContent
 
@@ -151,6 +160,8 @@ package protocol PartStore: AnyObject, Sendable {
 
 extension PartStore {
     package var records: (any PartRecords)? { nil }
+    package func forgetPublished(_ id: UploadID) {}
+    package func unpublish(mail paths: [RelativePath]) {}
 }
 
 /// Keeps append uploads, and how far each is durable. They are also among the parts of `PartStore`.

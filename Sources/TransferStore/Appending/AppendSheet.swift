@@ -82,8 +82,8 @@ extension AppendSheet {
             guard error.errno == ENOENT else { throw error }
             return nil
         }
-        let head = try read(
-            file.number, most: kind.count + 4 + mostDeclared + AppendSlot.digestSize, at: 0, folder.disk)
+        let head = try folder.disk.readAll(
+            file.number, most: kind.count + 4 + mostDeclared + AppendSlot.digestSize)
         guard let declaration = declaration(in: head) else { return nil }
         return AppendSheet(file, name, in: folder, declaration)
     }
@@ -150,34 +150,10 @@ extension AppendSheet {
     }
 
     private func write(_ bytes: [UInt8], at offset: UInt64) throws(SystemError) {
-        var written = 0
-        while written < bytes.count {
-            let count = try bytes.span.bytes.withUnsafeBytes { (all) throws(SystemError) in
-                try disk.write(number, UnsafeRawBufferPointer(rebasing: all[written...]), at: offset + UInt64(written))
-            }
-            // A file system should never do this; without the check it would cause an endless loop.
-            guard count > 0 else { throw SystemError(errno: EIO, call: "pwrite") }
-            written += count
-        }
+        try disk.writeAll(number, bytes, at: offset)
     }
 
     private func read(_ count: Int, at offset: UInt64) throws(SystemError) -> [UInt8] {
-        try Self.read(number, most: count, at: offset, disk)
-    }
-
-    /// - Returns: the bytes; fewer at the end of the file.
-    private static func read(
-        _ number: Int32, most: Int, at offset: UInt64, _ disk: Disk
-    ) throws(SystemError) -> [UInt8] {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: most, alignment: 8)
-        defer { buffer.deallocate() }
-        var count = 0
-        while count < most {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-            let read = try disk.read(number, into: rest, at: offset + UInt64(count))
-            guard read > 0 else { break }
-            count += read
-        }
-        return Array(buffer[..<count])
+        try disk.readAll(number, most: count, at: offset)
     }
 }

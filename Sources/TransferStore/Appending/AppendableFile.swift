@@ -40,6 +40,7 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
     ) {
         (self.staged, self.sheet, self.id, self.kept) = (staged, sheet, id, kept)
         (self.newest, self.isNamed) = (newest, isNamed)
+        staged.hasSheet = true
     }
 
     /// A new upload, which has no bytes yet.

@@ -140,6 +140,16 @@ extension Disk {
         UInt64(max(0, try run("lseek", .seek(file)) { lseek(file, off_t(clamping: offset), whence) }))
     }
 
+    /// - Returns: the same as `seek`; nil if no data follows.
+    func seekIfThere(_ file: Int32, from offset: UInt64, _ whence: Int32) throws(SystemError) -> UInt64? {
+        do throws(SystemError) {
+            return try seek(file, from: offset, whence)
+        } catch {
+            guard error.errno == ENXIO else { throw error }
+            return nil
+        }
+    }
+
     func status(_ file: Int32) throws(SystemError) -> stat {
         var status = stat()
         try run("fstat", .examine(file)) { fstat(file, &status) }
@@ -164,6 +174,33 @@ extension Disk {
         try run("pwrite", .write(file, bytes: bytes, offset: offset)) {
             pwrite(file, bytes.baseAddress, bytes.count, off_t(clamping: offset))
         }
+    }
+
+    /// Writes as often as it takes until no byte is left.
+    func writeAll(_ file: Int32, _ bytes: [UInt8], at offset: UInt64 = 0) throws(SystemError) {
+        try bytes.span.bytes.withUnsafeBytes { (all) throws(SystemError) in
+            var written = 0
+            while written < all.count {
+                let rest = UnsafeRawBufferPointer(rebasing: all[written...])
+                let count = try write(file, rest, at: offset + UInt64(written))
+                // A file system should never do this; without the check it would cause an endless loop.
+                guard count > 0 else { throw SystemError(errno: EIO, call: "pwrite") }
+                written += count
+            }
+        }
+    }
+
+    /// - Returns: `most` bytes, or fewer at the end of the file.
+    func readAll(_ file: Int32, most: Int, at offset: UInt64 = 0) throws(SystemError) -> [UInt8] {
+        var (content, count) = ([UInt8](), 1)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(most, 64 << 10), alignment: 16)
+        defer { buffer.deallocate() }
+        while content.count < most, count > 0 {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(most - content.count))
+            count = try read(file, into: rest, at: offset + UInt64(content.count))
+            content += buffer[..<count]
+        }
+        return content
     }
 
     /// Copies bytes to the same place in another file.

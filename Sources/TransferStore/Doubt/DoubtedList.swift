@@ -50,15 +50,7 @@ struct DoubtedList: Sendable {
 
     private func content(in folder: DirectoryHandle) throws(SystemError) -> [UInt8] {
         let file = try folder.openFile(name, flags: O_RDONLY | O_NONBLOCK)
-        var content: [UInt8] = []
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-        defer { buffer.deallocate() }
-        while content.count <= Self.mostBytes {
-            let count = try folder.disk.read(file.number, into: buffer)
-            guard count > 0 else { break }
-            content += buffer[..<count]
-        }
-        return content
+        return try folder.disk.readAll(file.number, most: Self.mostBytes + 1)
     }
 
     /// Parses the number of bytes that follow, a line feed, and the paths, each followed by a zero byte.
@@ -120,14 +112,6 @@ struct DoubtedList: Sendable {
         var body: [UInt8] = []
         for path in paths { body += Array(path.string.utf8) + [0] }
         let content = Array("\(body.count)\n".utf8) + body
-        let number = file.number
-        try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
-            var rest = bytes
-            while !rest.isEmpty {
-                let count = try disk.write(number, rest, at: UInt64(bytes.count - rest.count))
-                guard count > 0 else { throw SystemError(errno: EIO, call: "pwrite") }
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-        }
+        try disk.writeAll(file.number, content)
     }
 }

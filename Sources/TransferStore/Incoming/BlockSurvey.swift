@@ -48,11 +48,12 @@ package struct BlockSurvey: ContentSurvey {
         var blocks: [Range<UInt64>] = []
         while blocks.count < count, position < end {
             if position >= hole {
-                guard let data = try staged.seek(position, clinux_seek_data), data < end else {
+                guard let data = try staged.disk.seekIfThere(
+                        staged.number, from: position, clinux_seek_data), data < end else {
                     position = end
                     break
                 }
-                hole = try staged.seek(data, clinux_seek_hole) ?? end
+                hole = try staged.disk.seekIfThere(staged.number, from: data, clinux_seek_hole) ?? end
                 // A file system that reports data before the requested offset must not cause an endless loop.
                 position = max(position, data / block * block)
             }

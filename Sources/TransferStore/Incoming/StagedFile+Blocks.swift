@@ -24,16 +24,6 @@ extension StagedFile {
         UInt64(max(0, try disk.status(number).st_size))
     }
 
-    /// - Returns: nil if there is no more data.
-    func seek(_ position: UInt64, _ whence: Int32) throws(SystemError) -> UInt64? {
-        do throws(SystemError) {
-            return try disk.seek(number, from: position, whence)
-        } catch {
-            guard error.errno == ENXIO else { throw error }
-            return nil
-        }
-    }
-
     /// - Returns: nil if the whole range cannot be read.
     package func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
         (try? readDigest(of: range, function)) ?? nil

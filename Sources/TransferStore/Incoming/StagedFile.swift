@@ -29,7 +29,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     let failures: Int
 
     let incoming: Incoming
-    private let file: OpenFile
+    let file: OpenFile
     var place: Place
     private let written = Atomic<UInt64>(0)
 
@@ -50,6 +50,9 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// Whether its whole room was reserved at once.
     private(set) var isReserved = false
 
+    /// Whether a sheet beside the part records what becomes of it, as for append uploads.
+    var hasSheet = false
+
     /// Whether the attributes of the upload were set.
     private var hasAttributes = false
 
@@ -64,7 +67,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// The version of the file; after publication, that of the stored file, because naming it changes the version.
     var version: ContentVersion? { disk.version(number) }
 
-    private init(_ file: OpenFile, place: Place, in incoming: Incoming, isNew: Bool = true) {
+    init(_ file: OpenFile, place: Place, in incoming: Incoming, isNew: Bool = true) {
         self.file = file
         self.isNew = isNew
         self.place = place
@@ -130,7 +133,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
     /// bytes instead of offsets, because parts of a file arrive in any order.
     ///
     /// - Returns: whether writing was started.
-    private func startWriting(_ count: UInt64) -> Bool {
+    @discardableResult func startWriting(_ count: UInt64) -> Bool {
         let (old, new) = written.wrappingAdd(count, ordering: .relaxed)
         guard old / Self.writeBackStep != new / Self.writeBackStep else { return false }
         incoming.committer.start(number)
@@ -194,8 +197,8 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         do throws(SystemError) {
             let size = UInt64(clamping: try disk.status(number).st_size)
             var position: UInt64 = 0
-            while position < size, let hole = try seek(position, clinux_seek_hole), hole < size {
-                let data = min(try seek(hole, clinux_seek_data) ?? size, size)
+            while position < size, let hole = try disk.seekIfThere(number, from: position, clinux_seek_hole), hole < size {
+                let data = min(try disk.seekIfThere(number, from: hole, clinux_seek_data) ?? size, size)
                 try disk.release(number, hole..<data)
                 position = data
             }
@@ -287,7 +290,7 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         }
     }
 
-    private func rename(_ part: String, into directory: DirectoryHandle, as name: String) throws(SystemError) {
+    func rename(_ part: String, into directory: DirectoryHandle, as name: String) throws(SystemError) {
         do throws(SystemError) {
             try disk.renameToFreeName(incoming.directory.number, part, to: (directory.number, name))
         } catch {
@@ -405,7 +408,7 @@ extension StagedFile {
 
     /// A file named after its upload. The number after the ID distinguishes a dead connection and its successor: each
     /// publishes or discards only its own bytes.
-    private static func named(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
+    static func named(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
         var number = 0
         while true {
             let name = partName(id, number)
@@ -436,57 +439,13 @@ extension StagedFile {
                     incoming.parts.wrappingSubtract(1, ordering: .relaxed)
                     continue
                 }
-                guard name == resumableName(id) else { return try copy(of: file, id: id, in: incoming) }
+                guard name == resumableName(id) else { return try copy(interrupted: file, of: id, in: incoming) }
                 return StagedFile(file, place: .resumable(name), in: incoming, isNew: false)
             } catch {
                 guard error.errno == ENOENT else { throw error }
             }
         }
         return nil
-    }
-
-    /// Copies an interrupted part to a new file, whose sync covers all bytes. If the interrupted sync has failed, later
-    /// syncs of the same file succeed without the lost bytes, even if these are written again: after a remount, the
-    /// file has zeros there (seen on ext4, Linux 6.18). Bytes that cannot be read or written are left out; a survey
-    /// finds them missing.
-    private static func copy(
-        of interrupted: OpenFile, id: UploadID, in incoming: Incoming
-    ) throws(SystemError) -> StagedFile {
-        let source = StagedFile(interrupted, place: .none, in: incoming)
-        let target = try named(id: id, in: incoming)
-        let disk = incoming.directory.disk
-        let size = UInt64(clamping: try disk.status(source.number).st_size)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
-        defer { buffer.deallocate() }
-        var position: UInt64 = 0
-        while position < size, let data = try source.seek(position, clinux_seek_data), data < size {
-            let end = min(try source.seek(data, clinux_seek_hole) ?? size, size)
-            position = max(position, data)
-            while position < end {
-                let wanted = UnsafeMutableRawBufferPointer(
-                    rebasing: buffer.prefix(Int(min(UInt64(buffer.count), end - position))))
-                do throws(SystemError) {
-                    _ = try disk.copy(source.number, to: target.number, through: wanted, at: position)
-                } catch {
-                    guard error.errno == EIO else { throw error }
-                }
-                position += UInt64(wanted.count)
-                _ = target.startWriting(UInt64(wanted.count))
-            }
-            // A file system that reports data before the requested offset must not cause an endless loop.
-            position = max(position, end)
-        }
-        try disk.truncate(target.number, to: size)
-        guard case .named(let name) = target.place else { throw SystemError(errno: EBADF, call: "renameat") }
-        try target.rename(name, into: incoming.directory, as: resumableName(id))
-        target.place = .none
-        do throws(SystemError) {
-            try incoming.directory.unlink(interruptedName(id))
-        } catch {
-            // The name stays until the next server removes it.
-            incoming.parts.wrappingAdd(1, ordering: .relaxed)
-        }
-        return StagedFile(target.file, place: .resumable(resumableName(id)), in: incoming, isNew: false)
     }
 
     /// A new part for an upload.

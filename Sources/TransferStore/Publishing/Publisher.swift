@@ -432,6 +432,7 @@ extension FileStore {
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)? = nil
     ) -> PublishedBatch {
         if space != nil, let refused = refusal(batch) { return PublishedBatch(outcomes: refused) }
+        note(publishing: batch)
         let publisher = Publisher(
             tree: tree, umask: umask, rights: rights, incoming: incoming, quota: space?.quota,
             acknowledged: acknowledged, mayReplace: mayReplace)

@@ -26,7 +26,7 @@ extension PullDirectory {
         for file in files { text += file.line + [UInt8(ascii: "\n")] }
         do throws(SystemError) {
             let file = try folder.openFile(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-            try Self.write(text, to: file.number, folder.disk)
+            try folder.disk.writeAll(file.number, text)
             return name
         } catch {
             try? folder.unlink(name)
@@ -62,31 +62,11 @@ extension PullDirectory {
         return found.version.hasSameContent(as: file.version)
     }
 
-    private static func write(_ text: [UInt8], to file: Int32, _ disk: Disk) throws(SystemError) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
-        defer { buffer.deallocate() }
-        buffer.copyBytes(from: text)
-        var done = 0
-        while done < text.count {
-            let rest = UnsafeRawBufferPointer(rebasing: buffer[done...])
-            let count = try disk.write(file, rest, at: UInt64(done))
-            guard count > 0 else { throw SystemError(errno: EIO, call: "pwrite") }
-            done += count
-        }
-    }
-
     private static func read(_ name: String, in folder: DirectoryHandle) throws(SystemError) -> [UInt8] {
         let file = try folder.openFile(name, flags: O_RDONLY | O_NONBLOCK)
         // In a directory that other users can write to, they could forge a note.
         guard try folder.disk.status(file.number).st_uid == geteuid() else { return [] }
-        var content: [UInt8] = []
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-        defer { buffer.deallocate() }
-        while content.count <= mostBytes {
-            let count = try folder.disk.read(file.number, into: buffer)
-            guard count > 0 else { return content }
-            content += buffer[..<count]
-        }
-        return []
+        let content = try folder.disk.readAll(file.number, most: mostBytes + 1)
+        return content.count > mostBytes ? [] : content
     }
 }

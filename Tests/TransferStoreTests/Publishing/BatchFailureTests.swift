@@ -83,7 +83,8 @@ extension BatchFailureTests {
         script.die(inSync: 0)
         #expect(failures(fixture.publish([publication])) == 1)
         script.mend()
-        #expect(!fixture.store.hasPart(publication.id))
+        #expect(!fixture.store.hasResumable(publication.id))
+        #expect(try fixture.store.resume(id: publication.id, size: nil).isNew)
     }
 
     /// The content is on the disk, so the client need not send it again.

@@ -62,6 +62,8 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
     struct Interlude {
         /// Number of calls that pass before the action, of those that can be interrupted.
         var wait: UInt32
+        /// Whether the action would wait for the caller of the interrupted call, on the only thread.
+        let mustWait: () -> Bool
         let body: () -> Void
     }
 
@@ -202,7 +204,7 @@ final class SimulatedDisk: SimulatedStorage, @unchecked Sendable {
     }
 
     private func play() {
-        guard !isDead, let interlude else { return }
+        guard !isDead, let interlude, !interlude.mustWait() else { return }
         guard interlude.wait == 0 else {
             self.interlude?.wait -= 1
             return

@@ -49,6 +49,8 @@ extension World {
         var parts = Parts()
         /// Blocks that the server has reported as stored. They outlive the process, so the sender need not keep them.
         var verified: Set<Int> = []
+        /// Whether a killed server may have published the upload and not recorded it.
+        var wasPublished = false
         /// Number of parts that have begun.
         var claimed = 0
         /// State of an append upload, as the sender knows it.

@@ -1,5 +1,6 @@
 import TransferIntake
 import TransferModel
+import TransferPorts
 
 /// Which connection may write which bytes of an upload in parts, as far as clients can know: a newer connection takes
 /// over from an older one the bytes that it writes or asks about.
@@ -136,23 +137,44 @@ extension World {
         }
     }
 
-    /// Forgets blocks that the server need not keep: the part has gone while the server ran, because it was published,
+    /// Forgets blocks that the server need not keep: the part has gone while the server ran, because it was recorded,
     /// taken back or given up, or because the disk has failed.
     func forgetVerified() {
         for index in uploads.indices where !uploads[index].verified.isEmpty {
-            if disk.hasRefused || !disk.medium.hasPart(uploads[index].id) { uploads[index].verified = [] }
+            let isKept = disk.medium.hasPart(uploads[index].id) || uploads[index].wasPublished
+            if disk.hasRefused || !isKept { uploads[index].verified = [] }
+        }
+    }
+
+    /// Notes the uploads whose parts the killed server may have published and not recorded.
+    func notePublished() {
+        for index in uploads.indices where uploads[index].isOnItsWay && !disk.medium.hasPart(uploads[index].id) {
+            uploads[index].wasPublished = true
         }
     }
 
     /// Checks the result of a survey during which no connection claimed any bytes of the upload.
-    func found(_ known: Set<UInt64>, of index: Int) throws(Promises.Broken) {
+    ///
+    /// - Parameter isGone: the result of `isGone` before the survey.
+    func found(_ known: Set<UInt64>, of index: Int, isGone: Bool) throws(Promises.Broken) {
+        uploads[index].wasPublished = false
         guard mix.store.isOnDisk, !disk.isDead, !disk.hasRefused else { return }
         let lost = uploads[index].verified.subtracting(known.map { Int($0) })
-        let content = uploads[index].content
-        guard lost.isEmpty || !promises.places(of: content, disk.medium, { contents[$0] }).isEmpty else {
+        guard lost.isEmpty || isGone else {
             throw Promises.Broken("upload \(index): blocks \(lost.sorted()) were told to be there, and are not")
         }
         uploads[index].verified.formUnion(known.map { Int($0) })
+    }
+
+    /// Whether an upload has no part, and its content is under none of the names that it can have got: a publication that
+    /// was not completed, or a file that was changed since. If other uploads have the same content, it may be
+    /// theirs.
+    func isGone(_ index: Int) -> Bool {
+        let (upload, medium) = (uploads[index], disk.medium)
+        guard !medium.hasPart(upload.id), !isShared(upload.content) else { return !medium.hasPart(upload.id) }
+        let path = try? RelativePath(upload.path)
+        let names = [path] + (1...contents.count).map { number in try? path?.numbered(number) }
+        return !names.compactMap(\.self).contains { medium.seen(at: $0.string) == contents[upload.content] }
     }
 
     private func forget(_ claim: Claim) { claims.removeAll { $0 === claim } }

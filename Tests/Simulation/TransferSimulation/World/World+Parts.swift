@@ -236,7 +236,7 @@ extension World {
         uploads[index].partsUnder = nil
         touchAll(of: index, by: session)
         forgetVerified()
-        let claimed = uploads[index].claimed
+        let (claimed, isGone) = (uploads[index].claimed, isGone(index))
         switch session.intake.have(whole(index)) {
         case .ended(let ended):
             try noteNames()
@@ -258,7 +258,7 @@ extension World {
                     if digest(of: content, range).bytes != block.digest { known.remove(block.index) }
                 }
             }
-            if uploads[index].claimed == claimed { try found(known, of: index) }
+            if uploads[index].claimed == claimed { try found(known, of: index, isGone: isGone) }
             return known
         }
     }

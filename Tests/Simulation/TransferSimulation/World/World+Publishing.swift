@@ -78,7 +78,8 @@ extension World {
         guard busy == nil, step.c % mix.interludeRate == 0, intake?.adoption.isOpen != true else { return try body() }
         busy = session
         disk.arm(
-            SimulatedDisk.Interlude(wait: step.b % 5) { [self] in
+            SimulatedDisk.Interlude(wait: step.b % 5, mustWait: { [self] in intake?.multiparts.isOpening ?? false }) {
+                [self] in
                 do {
                     for step in step.stepsBetween(parts: busyUpload != nil) where trouble == nil && !disk.isDead {
                         if options.tells { print("    between: \(step)") }

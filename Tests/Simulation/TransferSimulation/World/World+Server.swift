@@ -122,6 +122,7 @@ extension World {
             session.intake.leave()
         }
         (ghosts, claims) = ([], [])
+        notePublished()
         forgetVerified()
         intake?.multiparts.letGo(desertedUpTo: .max)
         mailroom?.close()
@@ -152,7 +153,7 @@ extension World {
     func cutPower(isCopied: Bool = false) throws {
         let old = path
         kill()
-        for index in uploads.indices { uploads[index].verified = [] }
+        for index in uploads.indices { (uploads[index].verified, uploads[index].wasPublished) = ([], false) }
         number += 1
         path = directory.path("\(number)")
         mkdir(path, 0o755)
