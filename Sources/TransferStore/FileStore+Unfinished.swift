@@ -383,7 +383,8 @@ extension FileStore {
         let staged = try stage(id: id, size: whole.size, permissions: nil, quota: quota)
         do throws(Failure) {
             guard let file = try find(size: whole.size, digest: whole.digest, as: target),
-                try copy(file, to: staged, whole) else {
+                try copy(file, to: staged, whole)
+            else {
                 staged.discard()
                 return false
             }

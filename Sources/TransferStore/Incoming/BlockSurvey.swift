@@ -48,8 +48,10 @@ package struct BlockSurvey: ContentSurvey {
         var blocks: [Range<UInt64>] = []
         while blocks.count < count, position < end {
             if position >= hole {
-                guard let data = try staged.disk.seekIfThere(
-                        staged.number, from: position, clinux_seek_data), data < end else {
+                guard
+                    let data = try staged.disk.seekIfThere(
+                        staged.number, from: position, clinux_seek_data), data < end
+                else {
                     position = end
                     break
                 }

@@ -124,7 +124,7 @@ extension FileStore {
         return part
     }
 
-    /// Makes the uploads of mail that is in no mailbox unfinished again. Nobody has seen the mail, so it is moved and not
+    /// Makes the uploads of mail that is in no mailbox unfinished again. No recipient has seen it, so it is moved and not
     /// copied.
     ///
     /// - Parameter paths: the mail; what is not the mail of an upload in parts stays.

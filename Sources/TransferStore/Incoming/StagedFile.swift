@@ -197,7 +197,9 @@ package final class StagedFile: StagedContent, SyncableFile, @unchecked Sendable
         do throws(SystemError) {
             let size = UInt64(clamping: try disk.status(number).st_size)
             var position: UInt64 = 0
-            while position < size, let hole = try disk.seekIfThere(number, from: position, clinux_seek_hole), hole < size {
+            while position < size, let hole = try disk.seekIfThere(number, from: position, clinux_seek_hole),
+                hole < size
+            {
                 let data = min(try disk.seekIfThere(number, from: hole, clinux_seek_data) ?? size, size)
                 try disk.release(number, hole..<data)
                 position = data
