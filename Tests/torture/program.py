@@ -28,6 +28,9 @@ _POLL = 0.001
 # Characters of an argument to show; paths are shorter.
 _SHOWN = 300
 
+# Digits of an upload ID, with which the names of its files begin.
+_ID = 32
+
 # Ports below those that the system gives to clients: a client could otherwise take the port of a killed server.
 _FIRST_PORT = 20_000
 _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -254,9 +257,9 @@ class Server:
 
     @property
     def unfinished(self) -> list[str]:
-        """The files that the server keeps for unfinished uploads."""
+        """The IDs of the uploads for which the server keeps files: parts, sheets, and notes of published parts."""
         incoming = self.directory / ".transfer" / "incoming"
-        return sorted(os.listdir(incoming)) if incoming.exists() else []
+        return sorted({name[:_ID] for name in os.listdir(incoming)}) if incoming.exists() else []
 
     def strange_words(self) -> list[str]:
         """Lines of the log that no server should write; for example, a crash writes its reason there."""

@@ -112,7 +112,7 @@ class WebRounds:
         self._look()
         self._tally.memory = max(self._tally.memory, self._server.memory)
         # Uploads that are never continued stay open, each with two files.
-        kept = len(self._server.unfinished)
+        kept = 2 * len(self._server.unfinished)
         self._tally.descriptors = max(self._tally.descriptors, self._server.rest(_SPARE_DESCRIPTORS + kept) - kept)
 
     def end(self) -> None:

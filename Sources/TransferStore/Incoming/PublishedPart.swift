@@ -62,7 +62,7 @@ extension PublishedPart {
     /// - Returns: nil if there is no such file, or an incomplete one, which is removed.
     static func find(_ id: UploadID, in folder: DirectoryHandle) throws(SystemError) -> PublishedPart? {
         do throws(SystemError) {
-            let file = try folder.openFile(name(id), flags: O_RDONLY)
+            let file = try folder.openFile(name(id), flags: O_RDONLY | O_NONBLOCK)
             let found = PublishedPart(try folder.disk.readAll(file.number, most: mostBytes))
             if found == nil { try? folder.unlink(name(id)) }
             return found
