@@ -240,7 +240,9 @@ extension IntakeSession {
     /// Removes the parts of an upload that was over already. A client that did not ask first may have sent them; they
     /// would only take room.
     private func removeParts(of upload: OpenUpload, _ outcome: UploadOutcome) {
-        guard upload.intent.extent == .multipart, upload.multipart != nil, outcome.code.isSuccess else { return }
+        guard upload.intent.extent == .multipart, outcome.code.isSuccess else { return }
+        intake.store.parts?.forgetPublished(upload.intent.id)
+        guard upload.multipart != nil else { return }
         do throws(Failure) {
             try throwAway(upload)
         } catch {
@@ -315,6 +317,7 @@ extension IntakeSession {
             try admission.authorize(unless: refusal)
             try admission.checkDeclaration()
             if case .over(let outcome) = try admission.admit(mayEnd: true) {
+                if outcome.code.isSuccess { intake.store.parts?.forgetPublished(intent.id) }
                 return .ended(EndedUpload(OpenUpload(admission), withReceipt(outcome)))
             }
             let isKnown = multiparts.contains(intent.id)

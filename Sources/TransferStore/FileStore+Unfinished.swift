@@ -82,7 +82,7 @@ extension FileStore {
     /// Whether the upload has a part that can be resumed.
     func hasResumable(_ id: UploadID) -> Bool { StagedFile.resumableNames(id).contains(where: hasName) }
 
-    private func hasName(_ name: String) -> Bool {
+    func hasName(_ name: String) -> Bool {
         do throws(SystemError) {
             return try incoming.directory.status(name) != nil
         } catch {
@@ -382,7 +382,7 @@ extension FileStore {
         // Reserve the room, or fail, before anything is read.
         let staged = try stage(id: id, size: whole.size, permissions: nil, quota: quota)
         do throws(Failure) {
-            guard let file = try find(size: whole.size, digest: whole.digest, as: target),
+            guard let file = try find(whole.digest, size: whole.size, as: target),
                 try copy(file, to: staged, whole)
             else {
                 staged.discard()

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TransferCodec
 import TransferModel
@@ -13,9 +14,11 @@ import TransferTestSupport
     private static let content = SplitMix64.bytes(seed: 9, 2 * Limits.blockSize + 5)
 
     private let fixture: IntakeFixture
-    private let intent = UploadIntent(id: UploadID(high: 1, low: 5), path: "a", size: UInt64(content.count))
+    private var intent = UploadIntent(id: UploadID(high: 1, low: 5), path: "a", size: UInt64(content.count))
 
     init() throws { fixture = try IntakeFixture() }
+
+    private var incoming: [String] { names(in: fixture.directory.path("store/.transfer/incoming")) }
 
     private func publish() throws {
         let session = fixture.session()
@@ -33,7 +36,10 @@ import TransferTestSupport
         return found.sorted()
     }
 
-    @Test func itIsEndedAtTheNextServer() throws {
+    /// With `skip`, the file at the path is the upload itself, and not a reason to skip it.
+    @Test(arguments: [ConflictPolicy.keepBoth, .skip, .fail, .overwrite])
+    mutating func itIsEndedAtTheNextServer(_ policy: ConflictPolicy) throws {
+        intent.conflict = policy
         try publish()
         let next = try IntakeFixture(after: fixture)
         let session = next.session()
@@ -65,6 +71,30 @@ import TransferTestSupport
         let session = fixture.session()
         #expect(try session.bringInParts(intent, Self.content) == nil)
         #expect(session.outcomes().map(\.code) == [.committed])
-        #expect(names(in: fixture.directory.path("store/.transfer/incoming")).isEmpty)
+        #expect(incoming.isEmpty)
+    }
+
+    /// The server was killed between the record and the removal of the note.
+    @Test func theNoteGoesWithTheAnswer() throws {
+        let session = fixture.session()
+        #expect(try session.bringInParts(intent, Self.content) == nil)
+        _ = session.outcomes()
+        let note = fixture.directory.path("store/.transfer/incoming/\(intent.id).published")
+        for asks in [true, false] {
+            #expect(close(creat(note, 0o600)) == 0 && incoming.count == 1)
+            if asks { _ = try blocks(fixture.session()) } else { _ = try fixture.session().finishParts(intent, Self.content) }
+            #expect(incoming.isEmpty)
+        }
+    }
+
+    /// What is refused for good is not made unfinished again.
+    @Test func theNoteGoesWithARefusal() throws {
+        try publish()
+        let next = try IntakeFixture(after: fixture)
+        let session = next.session()
+        #expect(try blocks(session) == [0, 1, 2])
+        #expect(incoming.count == 2)
+        #expect(throws: Failure.self) { try session.finishParts(intent, Array(Self.content.reversed())) }
+        #expect(incoming.isEmpty)
     }
 }

@@ -281,6 +281,7 @@ extension CommitPipeline {
     private func withdraw(_ index: Int) -> (upload: OpenUpload, publication: Publication) {
         let (upload, publication) = { ($0.upload, $0.publication) }(verified.remove(at: index))
         publication.content.discard()
+        if upload.intent.extent == .multipart { intake.store.parts?.forgetPublished(upload.intent.id) }
         if let multipart = upload.multipart { intake.multiparts.remove(multipart) }
         return (upload, publication)
     }

@@ -474,6 +474,8 @@ package final class MultipartUpload: Sendable {
         monitor.lock()
         defer { monitor.unlock() }
         try checkEpoch()
+        // Content that is opened later would stay.
+        while case .opening = monitor.state.place { monitor.wait() }
         guard !monitor.state.isFinished else { throw .beingCompleted }
         guard monitor.state.mayBeTakenBack(by: connection, run) else { throw .takenOver }
         return close()

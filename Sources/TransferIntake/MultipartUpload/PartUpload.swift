@@ -112,7 +112,10 @@ final class MultipartEnd: OpenUpload {
             return try verified(staged, total, digest, claim: admission.claim)
         } catch {
             // After an error of the disk, the client may try again.
-            if error.code.class != .server { staged.discard() }
+            if error.code.class != .server {
+                staged.discard()
+                admission.intake.store.parts?.forgetPublished(intent.id)
+            }
             admission.intake.multiparts.remove(multipart)
             throw error
         }

@@ -151,6 +151,7 @@ extension UploadAdmission {
         // While a file is being changed, its version is not known until the change is durable and recorded.
         guard !intake.changing.hold(path), intake.known.tellUntold() == nil else { throw .isChanging(path) }
         if let earlier = try acknowledgement() { return mayEnd ? .over(.acknowledged(earlier)) : .repeated }
+        guard !isUnrecorded else { return .wanted(makesPlace: false) }
         return .over(.skipped(size: 0, message: "\(path) exists already."))
     }
 
@@ -162,6 +163,12 @@ extension UploadAdmission {
         case .overwrite: intent.extent == .whole && !intent.isLong
         case .skip, .fail: false
         }
+    }
+
+    /// Whether the file at the path may be this upload in parts, published by a server that died before it recorded the
+    /// upload.
+    private var isUnrecorded: Bool {
+        intent.extent == .multipart && intake.store.parts?.isUnrecorded(intent.id) ?? false
     }
 
     /// Whether another connection has sent the complete upload, and has no acknowledgement yet.

@@ -136,6 +136,9 @@ package protocol PartStore: AnyObject, Sendable {
     /// Notes that an upload in parts is recorded, so that it need not become unfinished again if this server dies.
     func forgetPublished(_ id: UploadID)
 
+    /// Whether a part was published, perhaps by an earlier server, and `forgetPublished` was not called.
+    func isUnrecorded(_ id: UploadID) -> Bool
+
     /// Makes the uploads of mail that is in no mailbox unfinished again: a server died when it had published the mail.
     /// Has to be called before the first upload.
     ///
@@ -161,6 +164,7 @@ package protocol PartStore: AnyObject, Sendable {
 extension PartStore {
     package var records: (any PartRecords)? { nil }
     package func forgetPublished(_ id: UploadID) {}
+    package func isUnrecorded(_ id: UploadID) -> Bool { false }
     package func unpublish(mail paths: [RelativePath]) {}
 }
 

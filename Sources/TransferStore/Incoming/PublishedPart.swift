@@ -13,16 +13,20 @@ import TransferSystem
 struct PublishedPart: Equatable {
     let size: UInt64
     let digest: Digest
+    /// The number of the file, which it keeps when it gets its name. If the content was stored before, that file has
+    /// another one.
+    let object: UInt64
     let target: UploadTarget
 
     private static let kind = "transfer published"
     private static let suffix = ".published"
 
-    /// The most bytes of the file: four numbers, a digest and a path.
+    /// The most bytes of the file: numbers, a digest and a path.
     private static let mostBytes = 1024 + RelativePath.mostTrashBytes
 
     init(_ publication: Publication) {
         (size, digest) = (publication.size, publication.digest)
+        object = publication.staged.version?.object ?? 0
         target = (publication.path, publication.conflict)
     }
 
@@ -40,8 +44,9 @@ struct PublishedPart: Equatable {
 
 extension PublishedPart {
     var bytes: [UInt8] {
-        let numbers = "\(size) \(digest.algorithm.rawValue) \(digest.hexadecimal) \(target.conflict.rawValue)"
-        return Array("\(Self.kind)\n\(numbers)\n\(target.path.string)\n".utf8)
+        let digest = "\(digest.algorithm.rawValue) \(digest.hexadecimal)"
+        return Array(
+            "\(Self.kind)\n\(size) \(digest) \(object) \(target.conflict.rawValue)\n\(target.path.string)\n".utf8)
     }
 
     /// - Returns: nil for bytes that are not such a file, or not all of it.
@@ -51,12 +56,13 @@ extension PublishedPart {
             let path = String(validating: lines[2].dropLast(), as: UTF8.self).flatMap(RelativePath.init(own:))
         else { return nil }
         let words = String(decoding: lines[1], as: UTF8.self).split(separator: " ")
-        guard words.count == 4, let size = UInt64(words[0]),
+        guard words.count == 5, let size = UInt64(words[0]),
             let algorithm = UInt8(words[1]).flatMap(DigestAlgorithm.init(rawValue:)),
             let digest = [UInt8](hexadecimal: String(words[2])), digest.count == algorithm.function.size,
-            let conflict = UInt8(words[3]).flatMap(ConflictPolicy.init(rawValue:))
+            let object = UInt64(words[3]), let conflict = UInt8(words[4]).flatMap(ConflictPolicy.init(rawValue:))
         else { return nil }
-        (self.size, self.digest, target) = (size, Digest(algorithm, digest), (path, conflict))
+        (self.size, self.digest, self.object) = (size, Digest(algorithm, digest), object)
+        target = (path, conflict)
     }
 
     /// - Returns: nil if there is no such file, or an incomplete one, which is removed.
@@ -91,6 +97,8 @@ extension FileStore {
     }
 
     package func forgetPublished(_ id: UploadID) { try? incoming.directory.unlink(PublishedPart.name(id)) }
+
+    package func isUnrecorded(_ id: UploadID) -> Bool { hasName(PublishedPart.name(id)) }
 }
 
 // MARK: After a kill
@@ -106,11 +114,12 @@ extension FileStore {
             try PublishedPart.find(id, in: incoming.directory)
         }
         guard let noted else { return nil }
-        guard let file = try find(size: noted.size, digest: noted.digest, as: noted.target) else {
+        guard let file = try find(noted.digest, size: noted.size, object: noted.object, as: noted.target) else {
             forgetPublished(id)
             return nil
         }
         try hold?.grow(to: noted.size)
+        try space?.check(room: noted.size)
         let part = try attempt("copy what was published") { () throws(SystemError) in
             do throws(SystemError) {
                 return try StagedFile.copy(file.number, toPartOf: id, in: incoming)
@@ -143,19 +152,26 @@ extension FileStore {
         }
     }
 
-    /// Finds a published file under one of the names that its upload may have got. Only a few files of the same size are
-    /// read, so that a client cannot make the server read many.
-    func find(size: UInt64, digest: Digest, as target: UploadTarget) throws(Failure) -> FoundFile? {
+    /// Finds a published file under one of the names that its upload may have got. Only a few other files of the same
+    /// size are read, so that a client cannot make the server read many.
+    ///
+    /// - Parameter object: the number of the file that was published; nil if it is not known.
+    func find(
+        _ digest: Digest, size: UInt64, object: UInt64? = nil, as target: UploadTarget
+    ) throws(Failure) -> FoundFile? {
         var path = target.path
         var looks = 0
         for number in 1...ConflictPolicy.mostNumbers {
             let directory = try attempt("look at \(path)") { () throws(SystemError) in try openIfThere(path.parent) }
             guard let directory else { return nil }
             let name = TargetName(directory: directory, name: String(path.name))
-            if try name.version()?.size == size {
-                looks += 1
-                guard looks <= Self.mostLooks else { return nil }
-                if let file = try name.find(size: size, digest: digest) { return file }
+            if let version = try name.version(), version.size == size {
+                let isPublished = version.object == object
+                if !isPublished { looks += 1 }
+                guard isPublished || object != nil || looks <= Self.mostLooks else { return nil }
+                if isPublished || looks <= Self.mostLooks, let file = try name.find(size: size, digest: digest) {
+                    return file
+                }
             }
             guard target.conflict == .keepBoth, try !name.isFree(), let next = try? target.path.numbered(number) else {
                 return nil

@@ -47,7 +47,7 @@ package final class StoredFiles: ScrubStore {
         var found = UnfinishedContent()
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             let incoming = try own.openDirectory("incoming")
-            for name in try incoming.names() {
+            for name in try incoming.names() where name.hasSuffix(StagedFile.partSuffix) {
                 guard let status = try incoming.status(name), status.isFile else { continue }
                 found.count += 1
                 found.bytes = found.bytes.addingClamped(status.space)

@@ -76,6 +76,25 @@ import TransferTestSupport
         #expect(try read(restarted().resume(id: id, size: nil)) == Self.content)
     }
 
+    /// Many files with its size, such as images of one kind of disk, do not hide it.
+    @Test func alsoAmongManyOfItsSize() throws {
+        for number in 0..<9 {
+            try fixture.publish("a", SplitMix64.bytes(seed: UInt64(20 + number), Self.content.count))
+        }
+        let id = try publish().id
+        #expect(fixture.visible.contains("a-9"))
+        #expect(try read(restarted().resume(id: id, size: nil)) == Self.content)
+    }
+
+    /// The copy leaves the free space that the operator wants.
+    @Test func aCopyLeavesTheLeastFreeSpace() throws {
+        let id = try publish().id
+        fixture.store.unlock()
+        let store = try FileStore(path: fixture.root, limits: SpaceLimits(minimumFree: 1 << 60))
+        #expect(throws: Failure.self) { try store.resume(id: id, size: nil) }
+        #expect(incoming == ["\(id).published"])
+    }
+
     @Test(arguments: [ConflictPolicy.overwrite, .fail, .skip]) func underEachPolicy(policy: ConflictPolicy) throws {
         let id = try publish(conflict: policy).id
         #expect(try read(restarted().resume(id: id, size: nil)) == Self.content)
@@ -133,9 +152,11 @@ import TransferTestSupport
             let read = try #require(PublishedPart(noted.bytes))
             #expect(read == noted && read.target.path == publication.path && read.digest == publication.digest)
         }
+        let zeros = String(repeating: "0", count: 32)
+        #expect(PublishedPart(Array("transfer published\n1 1 \(zeros) 0 0\na\n".utf8)) != nil)
         #expect(PublishedPart([]) == nil)
-        #expect(PublishedPart(Array("transfer published\n1 1 00 0\na\n".utf8)) == nil)
-        #expect(PublishedPart(Array("transfer published\n1 9 \(String(repeating: "0", count: 32)) 0\na\n".utf8)) == nil)
+        #expect(PublishedPart(Array("transfer published\n1 1 00 0 0\na\n".utf8)) == nil)
+        #expect(PublishedPart(Array("transfer published\n1 9 \(zeros) 0 0\na\n".utf8)) == nil)
     }
 
     @Test func theNoteExpires() throws {
