@@ -82,7 +82,11 @@ import TransferTestSupport
         let note = fixture.directory.path("store/.transfer/incoming/\(intent.id).published")
         for asks in [true, false] {
             #expect(close(creat(note, 0o600)) == 0 && incoming.count == 1)
-            if asks { _ = try blocks(fixture.session()) } else { _ = try fixture.session().finishParts(intent, Self.content) }
+            if asks {
+                _ = try blocks(fixture.session())
+            } else {
+                _ = try fixture.session().finishParts(intent, Self.content)
+            }
             #expect(incoming.isEmpty)
         }
     }
