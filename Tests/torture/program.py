@@ -28,7 +28,7 @@ _POLL = 0.001
 # Characters of an argument to show; paths are shorter.
 _SHOWN = 300
 
-# Digits of an upload ID, with which the names of its files begin.
+# Digits of an upload ID, with which the names of the upload's files begin.
 _ID = 32
 
 # Ports below those that the system gives to clients: a client could otherwise take the port of a killed server.
