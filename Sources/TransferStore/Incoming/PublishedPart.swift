@@ -6,15 +6,15 @@ import TransferPorts
 import TransferSystem
 
 /// What a part was when it was published, in a file beside the parts, from before the part gets its final name until
-/// the upload is recorded. If the server dies in between, the next one makes the upload unfinished again: the sender of
-/// a stream has let go of the blocks that the server has verified.
+/// the upload is recorded. If the server dies in between, the next one makes the upload unfinished again, because the
+/// sender of a stream no longer has the blocks that the server has verified.
 ///
-/// The file is not synced: a power cut can cost the parts of an unfinished upload as well.
+/// The file is not synced, because a power cut can also cost the parts themselves.
 struct PublishedPart: Equatable {
     let size: UInt64
     let digest: Digest
-    /// The number of the file, which it keeps when it gets its name. If the content was stored before, that file has
-    /// another one.
+    /// The number of the part's file, which publishing does not change. A file that had the content before has another
+    /// number.
     let object: UInt64
     let target: UploadTarget
 
@@ -87,8 +87,8 @@ extension PublishedPart {
 // MARK: Publishing
 
 extension FileStore {
-    /// Notes what a batch publishes of uploads in parts. Without the note, for which the disk may have no room, only a
-    /// stream whose server is killed at this moment has to be sent again.
+    /// Notes what a batch publishes of uploads in parts. If the disk has no room for a note, only a stream whose server
+    /// is killed now is lost.
     func note(publishing batch: [Publication]) {
         for publication in batch {
             guard case .resumable = publication.staged.place, !publication.staged.hasSheet else { continue }
