@@ -15,6 +15,9 @@ final class PathStore {
         case failed(ResultCode)
     }
 
+    /// The ID of uploads in parts.
+    private static let part = UploadID(high: 1, low: 1)
+
     private let root: String
     private let outside: String
     private let store: FileStore
@@ -69,6 +72,8 @@ final class PathStore {
             let staged = try staged(isPart: choice & 4 != 0)
             defer { staged.discard() }
             try content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try staged.write(bytes, at: 0) }
+            // As the intake does when it has recorded the upload.
+            defer { store.forgetPublished(Self.part) }
             return Outcome(store.publish([publication(staged, path, content, conflict)]).outcomes)
         } catch {
             return .failed(error.code)
@@ -77,7 +82,7 @@ final class PathStore {
 
     private func staged(isPart: Bool) throws(Failure) -> StagedFile {
         isPart
-            ? try store.resume(id: UploadID(high: 1, low: 1), size: nil)
+            ? try store.resume(id: Self.part, size: nil)
             : try store.stage(id: UploadID(high: 1, low: 2), size: nil, permissions: nil)
     }
 
@@ -85,7 +90,7 @@ final class PathStore {
         _ staged: StagedFile, _ path: RelativePath, _ content: [UInt8], _ conflict: ConflictPolicy
     ) -> Publication {
         Publication(
-            staged: staged, id: UploadID(high: 1, low: 1), path: path, size: UInt64(content.count),
+            staged: staged, id: Self.part, path: path, size: UInt64(content.count),
             digest: content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }, conflict: conflict)
     }
 }
