@@ -212,9 +212,6 @@ package final class MultipartUpload: Sendable {
         }
     }
 
-    /// Bytes of the verified parts.
-    package var verified: UInt64 { monitor.withLock { monitor.state.parts.size } }
-
     /// Takes the whole upload over from all older connections, even if they still seem to be alive: the client has come
     /// again and knows that they are lost.
     ///
@@ -264,9 +261,6 @@ package final class MultipartUpload: Sendable {
         }
         return try made.get()
     }
-
-    /// Whether a thread opens the content, for which others wait.
-    var isOpening: Bool { monitor.withLock { if case .opening = monitor.state.place { true } else { false } } }
 
     /// Called with the lock held: waits until no thread writes under a revoked claim on any of these bytes.
     func waitForWriters(of range: Range<UInt64>) {

@@ -237,3 +237,13 @@ extension Failure {
 
     static let beingCompleted = Failure(.busy, "The upload is just being completed.")
 }
+
+extension MultipartUpload {
+    /// Bytes of the verified parts.
+    package var verified: UInt64 { monitor.withLock { monitor.state.parts.size } }
+
+    /// Whether a thread opens the content, for which others wait.
+    fileprivate var isOpening: Bool {
+        monitor.withLock { if case .opening = monitor.state.place { true } else { false } }
+    }
+}
