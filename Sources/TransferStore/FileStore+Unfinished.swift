@@ -158,7 +158,7 @@ extension FileStore {
     /// Renames a part that already has the upload's attributes. Its permissions may forbid writing, and its time may make
     /// the part expired, so both are reset.
     ///
-    /// - Parameter folder: the folder of the part, which is that of the other parts unless it was published.
+    /// - Parameter folder: the folder that has the part; nil for the folder of incoming parts.
     func take(_ part: String, from folder: DirectoryHandle? = nil, as name: String) throws(SystemError) {
         let (disk, source) = (incoming.directory.disk, (folder ?? incoming.directory).number)
         try? disk.setPermissions(source, part, 0o600)
@@ -309,7 +309,7 @@ extension FileStore {
         }
     }
 
-    /// Removes the expired records of published uploads: sheets, and what was noted of parts.
+    /// Removes the expired sheets and notes of published uploads.
     ///
     /// - Parameter isOld: whether a file that was last written at a moment has expired; seconds since 1970.
     func removeSheets(where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool) throws(Failure) {

@@ -3,8 +3,8 @@ public import TransferKeys
 import TransferModel
 import TransferSystem
 
-/// The list of servers whose keys are known: a file with a line for each server, which has the address, the fingerprint
-/// of the key, and a mark if a server that this user runs wrote the line.
+/// The list of servers whose keys are known. It is a file with a line for each server: the address, the fingerprint of
+/// the key, and a mark on lines that a server process of the same user has written.
 public struct KnownServers: Sendable, Equatable {
     /// An address and the key that is known for it.
     public struct Entry: Sendable, Equatable {

@@ -108,8 +108,8 @@ package final class MailDelivery: Sendable {
         return ended.deliveries
     }
 
-    /// Removes the content of mails that are in no mailbox: they were published when a server ended. The uploads of
-    /// those that came in parts are unfinished again. Has to be called before the first upload.
+    /// Removes the content of mails that are in no mailbox: they were published when a server ended. Uploads in
+    /// parts become unfinished again, so that their clients can complete them. Has to be called before the first upload.
     ///
     /// - Returns: the number of removed files.
     package func sweep() throws(RecordsError) -> Int {

@@ -468,7 +468,7 @@ package final class MultipartUpload: Sendable {
         monitor.lock()
         defer { monitor.unlock() }
         try checkEpoch()
-        // Content that is opened later would stay.
+        // Otherwise the file that another thread is opening would stay in the folder of incoming parts.
         while case .opening = monitor.state.place { monitor.wait() }
         guard !monitor.state.isFinished else { throw .beingCompleted }
         guard monitor.state.mayBeTakenBack(by: connection, run) else { throw .takenOver }

@@ -37,7 +37,7 @@ package final class MultipartUploads: Sendable {
 
     package var isEmpty: Bool { state.withLock { $0.isEmpty } }
 
-    /// Whether the content of any of them is being opened.
+    /// Whether a thread is opening the content of any upload.
     package var isOpening: Bool {
         let uploads = state.withLock { $0.values.map(\.multipart) }
         return uploads.contains(where: \.isOpening)
@@ -242,7 +242,7 @@ extension MultipartUpload {
     /// Bytes of the verified parts.
     package var verified: UInt64 { monitor.withLock { monitor.state.parts.size } }
 
-    /// Whether a thread opens the content, for which others wait.
+    /// Whether a thread is opening the content, so that other threads wait for it.
     fileprivate var isOpening: Bool {
         monitor.withLock { if case .opening = monitor.state.place { true } else { false } }
     }

@@ -164,9 +164,9 @@ package final class Quota: Sendable {
     /// Counts a file as removed.
     package func removed(_ size: UInt64) { stored(0, replacing: size) }
 
-    /// Counts a stored file as the part of an upload again.
+    /// Counts a stored file as the part of an upload again. For a moment it counts twice.
     package func unpublished(_ size: UInt64, part id: UploadID) {
-        removed(size)
+        defer { removed(size) }
         state.withLock { state in
             let old = state.parts.updateValue(size, forKey: id) ?? 0
             state.inParts = (state.inParts - min(state.inParts, old)).addingClamped(size)

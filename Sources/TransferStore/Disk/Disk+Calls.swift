@@ -176,7 +176,7 @@ extension Disk {
         }
     }
 
-    /// Writes as often as it takes until no byte is left.
+    /// Repeats pwrite(2) until all bytes are written.
     func writeAll(_ file: Int32, _ bytes: [UInt8], at offset: UInt64 = 0) throws(SystemError) {
         try bytes.span.bytes.withUnsafeBytes { (all) throws(SystemError) in
             var written = 0
