@@ -284,11 +284,12 @@ extension IntakeSession {
     ///
     /// - Parameters:
     ///   - ids: the server's ids.
+    ///   - function: of the acknowledged digest, which the client compares with its own; nil for any.
     ///   - room: bytes of paths in the answer after which no more ids are looked up, because paths can be long.
     /// - Returns: for each id its acknowledgement if that still holds, or nil if the content has to be sent. The result
     ///   can cover only the first ids, but at least one: as many as `room` allows, or a few in a copied directory,
     ///   where files have to be read.
-    package func lookup(_ ids: [UploadID], _ function: DigestFunction, room: Int = .max) -> [Acknowledgement?] {
+    package func lookup(_ ids: [UploadID], _ function: DigestFunction?, room: Int = .max) -> [Acknowledgement?] {
         guard refusal == nil else { return ids.map { _ in nil } }
         let hasRotten = intake.known.hasRotten
         var found: [Acknowledgement?] = []

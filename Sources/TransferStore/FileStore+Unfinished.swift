@@ -241,9 +241,10 @@ extension FileStore {
     ///
     /// - Parameters:
     ///   - size: the declared size, for which space is reserved; nil if it is unknown.
+    ///   - function: digests the content.
     ///   - declaration: at most `AppendSheet.mostDeclared` bytes.
     package func makeAppendable(
-        id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota? = nil
+        id: UploadID, size: UInt64?, function: DigestFunction = .xxh128, declaration: [UInt8], quota: Quota? = nil
     ) throws(Failure) -> AppendableFile {
         guard declaration.count <= AppendSheet.mostDeclared else {
             throw Failure(.malformedFrame, "The path and attributes of the upload are too long.")
@@ -255,7 +256,7 @@ extension FileStore {
             throw .taken
         }
         do throws(SystemError) {
-            return AppendableFile(staged, try AppendSheet.make(id, in: incoming.directory, declaration), id)
+            return AppendableFile(staged, try AppendSheet.make(id, in: incoming.directory, function, declaration), id)
         } catch {
             staged.discard()
             throw Failure(error, doing: "create a file for the upload")
@@ -270,7 +271,8 @@ extension FileStore {
     /// - Returns: nil if there is no such upload.
     package func appendable(
         id: UploadID, quota: Quota? = nil,
-        to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget? = { _ in nil }
+        to target: (_ declaration: [UInt8], _ function: DigestFunction) throws(Failure) -> UploadTarget? = { _, _ in nil
+        }
     ) throws(Failure) -> AppendableFile? {
         let sheet = try attempt("open the upload") { () throws(SystemError) in
             try AppendSheet.find(id, in: incoming.directory)
@@ -375,10 +377,10 @@ extension FileStore {
     /// - Returns: whether the part exists now.
     func bringBack(
         _ id: UploadID, _ sheet: AppendSheet, quota: Quota?,
-        to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
+        to target: (_ declaration: [UInt8], _ function: DigestFunction) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> Bool {
         let whole = try attempt("read the stored part") { () throws(SystemError) in try sheet.whole }
-        guard let whole, let target = try target(sheet.declaration) else { return false }
+        guard let whole, let target = try target(sheet.declaration, sheet.function) else { return false }
         // Reserve the room, or fail, before anything is read.
         let staged = try stage(id: id, size: whole.size, permissions: nil, quota: quota)
         do throws(Failure) {
@@ -412,7 +414,7 @@ extension FileStore {
     private func copy(
         _ file: FoundFile, to staged: StagedFile, _ whole: WholeAppend
     ) throws(Failure) -> Bool {
-        let digester = ContentDigester(AppendMark.function)
+        let digester = ContentDigester(whole.digest.algorithm.function)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.copySize, alignment: 4096)
         defer { buffer.deallocate() }
         while digester.size < whole.size {
@@ -446,7 +448,7 @@ extension AppendSheet {
             guard let slot = try slots().first?.slot, slot.offset == slot.total,
                 let count = Int(exactly: slot.offset / UInt64(Limits.blockSize)), let blocks = try digests(count)
             else { return nil }
-            let digest = ContentDigester.digest(AppendMark.function, size: slot.offset, ofBlocks: blocks + slot.tail)
+            let digest = ContentDigester.digest(function, size: slot.offset, ofBlocks: blocks + slot.tail)
             return WholeAppend(sequence: slot.sequence, size: slot.offset, digest: digest)
         }
     }

@@ -6,9 +6,14 @@ import TransferSystem
 /// The state of an append upload besides its bytes.
 struct MemoryAppend: Sendable {
     let declaration: [UInt8]
-    var kept = AppendMark()
-    var noted = AppendMark()
+    var kept: AppendMark
+    var noted: AppendMark
     var written: Int64
+
+    init(_ function: DigestFunction, _ declaration: [UInt8], written: Int64) {
+        (self.declaration, self.written) = (declaration, written)
+        (kept, noted) = (AppendMark(function), AppendMark(function))
+    }
 }
 
 /// An append upload in memory. Used by one thread at a time.
@@ -63,20 +68,21 @@ package final class MemoryAppendable: AppendableContent {
 
 extension MemoryStore: AppendStore {
     package func makeAppendable(
-        id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?
+        id: UploadID, size: UInt64?, function: DigestFunction, declaration: [UInt8], quota: Quota?
     ) throws(Failure) -> MemoryAppendable {
         let staged = try resume(id: id, size: size, filled: nil, quota: quota)
         guard staged.isNew else {
             staged.giveBackRoom()
             throw .takenID
         }
-        let append = MemoryAppend(declaration: declaration, written: medium.clock())
+        let append = MemoryAppend(function, declaration, written: medium.clock())
         medium.state.withLock { $0.appends[id] = append }
         return MemoryAppendable(id, staged, declaration, in: medium)
     }
 
     package func appendable(
-        id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
+        id: UploadID, quota: Quota?,
+        to target: (_ declaration: [UInt8], _ function: DigestFunction) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> MemoryAppendable? {
         guard let append = try with({ $0.appends[id] }) else { return nil }
         if try with({ $0.parts[id] == nil }), try !bringBack(id, append, quota: quota, to: target) {
@@ -94,19 +100,21 @@ extension MemoryStore: AppendStore {
     /// Recreates the part of an upload that was published but never ended, from the published file.
     private func bringBack(
         _ id: UploadID, _ append: MemoryAppend, quota: Quota?,
-        to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
+        to target: (_ declaration: [UInt8], _ function: DigestFunction) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> Bool {
         let mark = append.noted
-        guard mark.total == mark.offset, let target = try target(append.declaration) else { return false }
+        guard mark.total == mark.offset, let target = try target(append.declaration, mark.function) else {
+            return false
+        }
         // Check the room first, because a part counts against the quota as soon as it exists.
         let room = try stage(id: id, size: mark.offset, filled: nil, permissions: nil, quota: quota)
         defer { room.discard() }
-        let whole = ContentDigester.digest(AppendMark.function, size: mark.offset, ofBlocks: mark.blocks + mark.tail)
+        let whole = ContentDigester.digest(mark.function, size: mark.offset, ofBlocks: mark.blocks + mark.tail)
         return medium.state.withLock { state in
             var path = target.path
             for number in 1...ConflictPolicy.mostNumbers {
                 guard let node = state.tree.node(at: path) else { return false }
-                if let bytes = node.bytes, bytes.size == mark.offset, bytes.digest(AppendMark.function) == whole {
+                if let bytes = node.bytes, bytes.size == mark.offset, bytes.digest(mark.function) == whole {
                     state.parts[id] = MemoryPart(clock: medium.clock, bytes)
                     state.appends[id]?.kept = mark
                     return true

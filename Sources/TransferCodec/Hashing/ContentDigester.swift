@@ -80,8 +80,6 @@ package final class ContentDigester {
 
     /// The digest of the bytes so far in a block that is not full; empty if there are no such bytes. More bytes may
     /// follow.
-    ///
-    /// Only for XXH3-128, whose state can be read at any time.
     package var tail: [UInt8] { bytesInBlock == 0 ? [] : block.current }
 
     /// Begins again, for content with the same function.

@@ -66,4 +66,21 @@ enum HashState {
             }
         }
     }
+
+    /// The digest of the bytes so far; more may follow.
+    func current() -> [UInt8] {
+        guard case .sha256(let context) = self else { return digest() }
+        // The last step of SHA-256 ends the state, so it is made with a copy.
+        let copy = Self(.sha256)
+        defer { copy.free() }
+        copy.become(context)
+        return copy.digest()
+    }
+
+    private func become(_ other: OpaquePointer) {
+        guard case .sha256(let context) = self else { return }
+        let status = EVP_MD_CTX_copy_ex(context, other)
+        // Trap: both contexts exist and are of OpenSSL's own SHA-256, so the copy has no reason to fail.
+        precondition(status == 1, "EVP_MD_CTX_copy_ex failed")
+    }
 }

@@ -37,7 +37,8 @@ final class AppendRequest: OpenUpload {
             stated.path = admission.clientPath
             let declaration = AppendDeclaration(stated, append, begun: clock.utc())
             return try intake.appendStore().makeAppendable(
-                id: id, size: append.total, declaration: declaration.bytes, quota: admission.quota)
+                id: id, size: append.total, function: stated.function, declaration: declaration.bytes,
+                quota: admission.quota)
         }
         guard let claim else { throw .noSuchUpload }
         let request = AppendRequest(admission, append, claim)

@@ -21,15 +21,16 @@ final class AppendUpload: @unchecked Sendable {
     /// Whether it is unknown what is durable, after a sync has failed.
     private(set) var isLost = false
 
-    /// A digest of all content so far by another function than the server's own, kept in case it is requested again.
+    /// A digest of all content so far, kept in case it is requested again.
     var digested: (function: DigestFunction, offset: UInt64, digest: [UInt8])?
 
-    private let digester = ContentDigester(AppendMark.function)
+    private let digester: ContentDigester
 
     /// - Throws: if the durable content cannot be read.
     init(_ content: any AppendableContent, now: Int64) throws(Failure) {
         self.content = content
         mark = content.kept
+        digester = ContentDigester(mark.function)
         lastKept = now
         do throws(Failure) {
             try rollBack()
@@ -254,12 +255,12 @@ package struct UnfinishedAppend: Equatable, Sendable {
     /// When the upload will be removed unless something is added to it; UTC, in nanoseconds since 1970.
     package let expires: Int64
 
-    init(_ id: UploadID, _ declaration: AppendDeclaration, offset: UInt64, total: UInt64?, expires: Int64) {
+    init(_ id: UploadID, _ declaration: AppendDeclaration, _ mark: AppendMark, expires: Int64) {
+        (offset, total, self.expires) = (mark.offset, mark.total ?? declaration.total, expires)
         intent = UploadIntent(
-            id: id, path: declaration.path, size: nil, kind: declaration.kind, conflict: declaration.conflict,
-            modified: declaration.modified, permissions: declaration.permissions,
+            id: id, path: declaration.path, size: nil, kind: declaration.kind, function: mark.function,
+            conflict: declaration.conflict, modified: declaration.modified, permissions: declaration.permissions,
             extent: .append(UploadAppend(at: offset, total: total, ending: .never)))
-        (self.offset, self.total, self.expires) = (offset, total, expires)
         note = declaration.note
     }
 }

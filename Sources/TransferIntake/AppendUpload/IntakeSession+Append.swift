@@ -39,9 +39,7 @@ extension IntakeSession {
             }
             let written = intake.store.parts?.part(id)?.written ?? intake.clock.utc()
             let (expires, isNever) = written.addingReportingOverflow(intake.keepUnfinished)
-            return UnfinishedAppend(
-                id, declaration, offset: mark.offset, total: mark.total ?? declaration.total,
-                expires: isNever ? .max : expires)
+            return UnfinishedAppend(id, declaration, mark, expires: isNever ? .max : expires)
         }
     }
 
@@ -84,7 +82,7 @@ extension IntakeSession {
         guard intake.multiparts[id] != nil || intake.hasPart(id) else { return nil }
         let now = intake.clock.monotonic()
         let multipart = try intake.multiparts.enter(
-            id, total: nil, AppendMark.function, accountHolder: accountHolder, now: now)
+            id, total: nil, nil, accountHolder: accountHolder, now: now)
         defer {
             if multipart.isDiscarded { intake.multiparts.remove(multipart) }
             intake.multiparts.leave(multipart, now: now)
@@ -112,10 +110,11 @@ extension Intake {
     func appendable(
         _ id: UploadID, for caller: Caller, bringsBack: Bool = true
     ) throws(Failure) -> (any AppendableContent)? {
-        try appendStore().appendable(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(Failure) in
+        try appendStore().appendable(id: id, quota: quotas.quota(for: caller.grant)) {
+            (declaration, function) throws(Failure) in
             // A crash behind the end of an upload has left its sheet.
             // An upload that was published before the crash and is still stored is not resumed.
-            guard bringsBack, stillStored(id, AppendMark.function, for: caller, hasRotten: true) == nil else {
+            guard bringsBack, stillStored(id, function, for: caller, hasRotten: true) == nil else {
                 return nil
             }
             return try caller.target(of: declaration)

@@ -65,7 +65,7 @@ extension Intake {
     ///
     /// - Returns: one element for each; in a copied directory perhaps only for the first ones, because files are read.
     func stillStored(
-        _ ids: [UploadID], _ function: DigestFunction, for caller: Caller, hasRotten: Bool
+        _ ids: [UploadID], _ function: DigestFunction?, for caller: Caller, hasRotten: Bool
     ) -> [CommitPipeline.StillStored?] {
         let promised = known.entries(for: ids).map { entry in
             entry.flatMap { self.promised($0, function, to: caller) }
@@ -110,9 +110,9 @@ extension Intake {
 
     /// What an entry promises, before its file is looked at; nil if a new acknowledgement would promise more.
     private func promised(
-        _ entry: CatalogEntry, _ function: DigestFunction, to caller: Caller
+        _ entry: CatalogEntry, _ function: DigestFunction?, to caller: Caller
     ) -> CommitPipeline.StillStored? {
-        guard let digest = entry.digest, digest.algorithm.function == function,
+        guard let digest = entry.digest, function == nil || digest.algorithm.function == function,
             let path = try? RelativePath(entry.path), caller.maySee(path),
             entry.isDurable || store.durability != .commit
         else { return nil }

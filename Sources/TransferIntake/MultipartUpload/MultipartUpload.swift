@@ -170,6 +170,7 @@ package final class MultipartUpload: Sendable {
 
     let id: UploadID
 
+    /// Digests the blocks of parts; has no meaning for an append upload.
     let function: DigestFunction
 
     /// When this server learnt of the upload, in nanoseconds of the monotonic clock.
@@ -190,13 +191,14 @@ package final class MultipartUpload: Sendable {
         monitor = Monitor(State(total: total))
     }
 
+    /// - Parameter function: nil for a request that declares none.
     /// - Throws: `contentMismatch` if the upload was declared differently before, or is longer already.
-    func check(total: UInt64?, _ function: DigestFunction) throws(Failure) {
+    func check(total: UInt64?, _ function: DigestFunction?) throws(Failure) {
         let isSame = monitor.withLock {
             guard let total, !monitor.state.isFinished else { return true }
             return monitor.state.declare(total)
         }
-        guard isSame, self.function == function else { throw .declaredOtherwise }
+        guard isSame, function == nil || function == self.function else { throw .declaredOtherwise }
     }
 
     /// Whether the upload is complete or given up, so that nothing can be added.

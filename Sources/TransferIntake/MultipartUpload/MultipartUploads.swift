@@ -47,12 +47,13 @@ package final class MultipartUploads: Sendable {
     ///
     /// - Parameters:
     ///   - total: bytes of the upload, if they are known.
+    ///   - function: digests the blocks of parts; nil for an append upload, which has its own digester.
     ///   - accountHolder: the party whose account it counts for.
     ///   - now: nanoseconds of the monotonic clock.
     /// - Throws: `contentMismatch` if the upload was declared differently before; `busy` if it is being completed, if
     ///   connections work on as many uploads as there may be, or if the account holder works on as many as it may have.
     func enter(
-        _ id: UploadID, total: UInt64?, _ function: DigestFunction, accountHolder: AccountHolder, now: Int64
+        _ id: UploadID, total: UInt64?, _ function: DigestFunction?, accountHolder: AccountHolder, now: Int64
     ) throws(Failure) -> MultipartUpload {
         var leaving: Leaving?
         defer { leaving.map(finish) }
@@ -68,7 +69,7 @@ package final class MultipartUploads: Sendable {
                 entries[id]
                 ?? Entry(
                     multipart: MultipartUpload(
-                        id: id, total: total, function: function, started: now, records: records),
+                        id: id, total: total, function: function ?? .xxh128, started: now, records: records),
                     accountHolder: accountHolder)
             if entry.connections == 0 { entry.accountHolder = accountHolder }
             // A finished upload keeps its file's name until it is published. Opening that file now would mean writing

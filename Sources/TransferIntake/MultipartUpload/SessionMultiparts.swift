@@ -43,7 +43,7 @@ struct SessionMultiparts {
         let id = admission.intent.id
         if append.isNew { try intake.makePlace(for: admission.caller) }
         let multipart = try intake.multiparts.enter(
-            id, total: nil, AppendMark.function, accountHolder: accountHolder, now: intake.clock.monotonic())
+            id, total: nil, nil, accountHolder: accountHolder, now: intake.clock.monotonic())
         appending = multipart
         if append.isNew { noteUnfinished(id, total: append.total, admission) }
         return multipart

@@ -8,18 +8,21 @@ package struct AppendMark: Equatable, Sendable {
     /// Bytes of the whole upload; nil until they are known.
     package var total: UInt64?
 
-    /// Digests (XXH128) of the whole blocks, concatenated.
+    /// The function of the digests; it is the same for the whole upload.
+    package var function: DigestFunction
+
+    /// Digests of the whole blocks, concatenated.
     package var blocks: [UInt8]
 
     /// The digest of the bytes after the whole blocks; empty without such bytes.
     package var tail: [UInt8]
 
-    package init(offset: UInt64 = 0, total: UInt64? = nil, blocks: [UInt8] = [], tail: [UInt8] = []) {
-        (self.offset, self.total, self.blocks, self.tail) = (offset, total, blocks, tail)
+    package init(
+        _ function: DigestFunction = .xxh128, offset: UInt64 = 0, total: UInt64? = nil, blocks: [UInt8] = [],
+        tail: [UInt8] = []
+    ) {
+        (self.function, self.offset, self.total, self.blocks, self.tail) = (function, offset, total, blocks, tail)
     }
-
-    /// The function of these digests.
-    package static let function = DigestFunction.xxh128
 }
 
 /// The content of an append upload, which grows over any number of connections and servers. It records how far it is

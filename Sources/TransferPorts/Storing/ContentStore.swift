@@ -174,8 +174,12 @@ package protocol AppendStore: AnyObject, Sendable {
 
     /// Makes a place for an append upload. It is not durable before `AppendableContent.keep` is called.
     ///
-    /// - Parameter declaration: bytes that `AppendableContent.declaration` returns, also at a later server.
-    func makeAppendable(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(Failure) -> Appendable
+    /// - Parameters:
+    ///   - function: digests the content; `AppendableContent.kept` names it, also at a later server.
+    ///   - declaration: bytes that `AppendableContent.declaration` returns, also at a later server.
+    func makeAppendable(
+        id: UploadID, size: UInt64?, function: DigestFunction, declaration: [UInt8], quota: Quota?
+    ) throws(Failure) -> Appendable
 
     /// Opens an append upload, perhaps of an earlier server. The caller must ensure that no other thread has it.
     ///
@@ -184,7 +188,8 @@ package protocol AppendStore: AnyObject, Sendable {
     ///   found at that path.
     /// - Returns: nil if there is no such upload.
     func appendable(
-        id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(Failure) -> UploadTarget?
+        id: UploadID, quota: Quota?,
+        to target: (_ declaration: [UInt8], _ function: DigestFunction) throws(Failure) -> UploadTarget?
     ) throws(Failure) -> Appendable?
 }
 

@@ -1,5 +1,5 @@
 import TransferCodec
-import TransferModel
+package import TransferModel
 import TransferPorts
 
 /// How many bytes of an upload had arrived, as its sheet records it. Two slots are used in turn, so that the slot whose
@@ -9,6 +9,8 @@ package struct AppendSlot: Equatable {
     var sequence: UInt64
     var offset: UInt64
     var total: UInt64?
+    /// The function of `tail`, which the sheet names.
+    let function: DigestFunction
     var tail: [UInt8]
     /// Whether the previous slot was on disk before this one was written, and this one is synced before the client
     /// receives its offset.
@@ -16,11 +18,11 @@ package struct AppendSlot: Equatable {
     /// A digest of the boot ID of the kernel under which the slot was written.
     var boot: [UInt8]
 
-    /// The size in bytes of a digest in a slot or sheet (XXH128).
-    package static let digestSize = AppendMark.function.size
+    /// The size in bytes of `boot`, and of the digest over a slot or another part of a sheet (XXH128).
+    package static let checkSize = DigestFunction.xxh128.size
 
-    /// Its size in bytes: four numbers, two digests, and a digest over these.
-    package static let size = 4 * 8 + 3 * digestSize
+    /// Its size in bytes: four numbers, the digest of the tail, that of the boot ID, and a digest over these.
+    package static func size(_ function: DigestFunction) -> Int { 4 * 8 + function.size + 2 * checkSize }
 
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
@@ -28,21 +30,23 @@ package struct AppendSlot: Equatable {
         bytes.append(littleEndian: offset)
         bytes.append(littleEndian: total ?? .max)
         bytes.append(littleEndian: UInt64(isDurable ? 1 : 0))
-        bytes += tail.isEmpty ? [UInt8](repeating: 0, count: Self.digestSize) : tail
+        bytes += tail.isEmpty ? [UInt8](repeating: 0, count: function.size) : tail
         bytes += boot
         return bytes + Self.check(bytes)
     }
 
     init(sequence: UInt64, mark: AppendMark, isDurable: Bool, boot: [UInt8]) {
-        (self.sequence, offset, total, tail) = (sequence, mark.offset, mark.total, mark.tail)
+        (self.sequence, offset, total) = (sequence, mark.offset, mark.total)
+        (function, tail) = (mark.function, mark.tail)
         (self.isDurable, self.boot) = (isDurable, boot)
     }
 
     /// - Returns: nil if the slot was never written, or is torn.
-    package init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.size,
-            Self.check(Array(bytes.dropLast(Self.digestSize))) == bytes.suffix(Self.digestSize)
+    package init?(_ bytes: [UInt8], _ function: DigestFunction) {
+        guard bytes.count == Self.size(function),
+            Self.check(Array(bytes.dropLast(Self.checkSize))) == bytes.suffix(Self.checkSize)
         else { return nil }
+        self.function = function
         let span = bytes.span.bytes
         sequence = span.littleEndian(at: 0, as: UInt64.self)
         offset = span.littleEndian(at: 8, as: UInt64.self)
@@ -50,11 +54,12 @@ package struct AppendSlot: Equatable {
         self.total = total == .max ? nil : total
         isDurable = span.littleEndian(at: 24, as: UInt64.self) == 1
         let hasTail = offset % UInt64(Limits.blockSize) != 0
-        tail = hasTail ? Array(bytes[32..<32 + Self.digestSize]) : []
-        boot = Array(bytes[32 + Self.digestSize..<32 + 2 * Self.digestSize])
+        let (digest, rest) = (bytes.dropFirst(4 * 8).prefix(function.size), bytes.dropFirst(4 * 8 + function.size))
+        tail = hasTail ? Array(digest) : []
+        boot = Array(rest.prefix(Self.checkSize))
     }
 
     package static func check(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.withUnsafeBytes { BlockHasher.digest(AppendMark.function, $0) }
+        bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
     }
 }

@@ -45,7 +45,7 @@ package final class AppendableFile: AppendableContent, @unchecked Sendable {
 
     /// A new upload, which has no bytes yet.
     convenience init(_ staged: StagedFile, _ sheet: AppendSheet, _ id: UploadID) {
-        self.init(staged, sheet, id, AppendMark(), newest: (0, 1), isNamed: false)
+        self.init(staged, sheet, id, AppendMark(sheet.function), newest: (0, 1), isNamed: false)
     }
 
     package func read(
@@ -106,7 +106,7 @@ extension AppendableFile {
         let slot = AppendSlot(sequence: newest.sequence + 1, mark: mark, isDurable: isDurable, boot: boot)
         let place = 1 - newest.place
         let known = kept.blocks.count
-        try sheet.write(digests: mark.blocks[min(known, mark.blocks.count)...], first: known / AppendSlot.digestSize)
+        try sheet.write(digests: mark.blocks[min(known, mark.blocks.count)...], first: known / mark.function.size)
         try sheet.write(slot, place: place)
         return (slot.sequence, place)
     }
@@ -134,7 +134,7 @@ extension AppendableFile {
 extension AppendableFile {
     /// Opens an upload that an earlier server, or this one, has left.
     static func found(_ staged: StagedFile, _ sheet: AppendSheet, _ id: UploadID) throws(Failure) -> AppendableFile {
-        let file = AppendableFile(staged, sheet, id, AppendMark(), newest: (0, 1), isNamed: false)
+        let file = AppendableFile(staged, sheet, id, AppendMark(sheet.function), newest: (0, 1), isNamed: false)
         let slots = try attempt("read the stored part") { () throws(SystemError) in try sheet.slots() }
         let settled = try attempt("read the stored part") { () throws(SystemError) in try sheet.settled }
         for (index, (place, slot)) in slots.enumerated() {
@@ -160,7 +160,8 @@ extension AppendableFile {
                     try sheet.digests(count)
                 })
         else { return nil }
-        let mark = AppendMark(offset: slot.offset, total: slot.total, blocks: digests, tail: slot.tail)
+        let mark = AppendMark(
+            sheet.function, offset: slot.offset, total: slot.total, blocks: digests, tail: slot.tail)
         let isOfNow = slot.boot == boot
         if slot.sequence <= settled, slot.isDurable || isOfNow { return mark }
         guard !isOfNow, knowsBoot else { return nil }
@@ -183,14 +184,14 @@ extension AppendableFile {
     ///   it.
     private func holds(_ mark: AppendMark, from start: UInt64) throws(Failure) -> Bool {
         let block = UInt64(Limits.blockSize)
-        let size = AppendSlot.digestSize
+        let size = mark.function.size
         var position = start
         while position < mark.offset {
             let end = min(position + block, mark.offset)
             let number = Int(position / block)
             let expected = end - position == block ? Array(mark.blocks[number * size..<(number + 1) * size]) : mark.tail
             let found = try attempt("read the stored part") { () throws(SystemError) in
-                try staged.readDigest(of: position..<end, AppendMark.function)
+                try staged.readDigest(of: position..<end, mark.function)
             }
             guard found == expected else { return false }
             position = end

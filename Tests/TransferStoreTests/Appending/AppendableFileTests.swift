@@ -92,12 +92,12 @@ import TransferTestSupport
     /// Writes the content up to `end` and returns the mark for it.
     private static func write(_ file: AppendableFile, to end: Int, from start: Int = 0) throws -> AppendMark {
         try content[start..<end].withUnsafeBytes { try file.content.write($0, at: UInt64(start)) }
-        return mark(end)
+        return mark(end, file.kept.function)
     }
 
-    private static func mark(_ end: Int) -> AppendMark {
-        let digester = ContentDigester(.xxh128)
-        var mark = AppendMark(offset: UInt64(end))
+    private static func mark(_ end: Int, _ function: DigestFunction = .xxh128) -> AppendMark {
+        let digester = ContentDigester(function)
+        var mark = AppendMark(function, offset: UInt64(end))
         content[..<end].withUnsafeBytes { digester.update($0) { _, digest in mark.blocks += digest } }
         mark.tail = digester.tail
         return mark
@@ -105,13 +105,14 @@ import TransferTestSupport
 
     private static let ends = [0, 1, Limits.blockSize, Limits.blockSize + 5, content.count]
 
-    @Test(arguments: ends) func whatIsKeptIsFound(_ end: Int) throws {
+    @Test(arguments: ends, DigestFunction.allCases)
+    func whatIsKeptIsFound(_ end: Int, _ function: DigestFunction) throws {
         var machine = try Machine()
-        var mark = Self.mark(end)
+        var mark = Self.mark(end, function)
         mark.total = 1 << 40
         let declaration: [UInt8] = [1, 2, 3]
         let first = try machine.store()
-        let made = try first.makeAppendable(id: Self.id, size: nil, declaration: declaration)
+        let made = try first.makeAppendable(id: Self.id, size: nil, function: function, declaration: declaration)
         _ = try Self.write(made, to: end)
         try made.keep(mark)
         first.unlock()
@@ -206,21 +207,21 @@ import TransferTestSupport
     }
 
     /// Whichever byte of the newest slot is torn, the slot before it counts.
-    @Test func aTornSlotIsNone() throws {
+    @Test(arguments: DigestFunction.allCases) func aTornSlotIsNone(_ function: DigestFunction) throws {
         let machine = try Machine()
         let store = try machine.store()
-        let file = try store.makeAppendable(id: Self.id, size: nil, declaration: [])
+        let file = try store.makeAppendable(id: Self.id, size: nil, function: function, declaration: [])
         try file.keep(try Self.write(file, to: 10))
         try file.keep(try Self.write(file, to: 20, from: 10))
         store.unlock()
         let sheet = try #require(Files.read(machine.sheet))
-        for byte in 0..<AppendSlot.size {
+        for byte in 0..<AppendSlot.size(function) {
             var torn = sheet
             // The newer mark is in the second slot.
             torn[(32 << 10) + 512 + byte] ^= 0x55
             try Files.write(torn, to: machine.sheet)
             let store = try machine.store()
-            #expect(try #require(try store.appendable(id: Self.id)).kept == Self.mark(10), "byte \(byte)")
+            #expect(try #require(try store.appendable(id: Self.id)).kept == Self.mark(10, function), "byte \(byte)")
             store.unlock()
         }
     }

@@ -31,9 +31,9 @@ import TransferTestSupport
         return try fixture.restarted(on: script.disk)
     }
 
-    private static func mark(_ content: [UInt8]) -> AppendMark {
-        let digester = ContentDigester(.xxh128)
-        var mark = AppendMark(offset: UInt64(content.count), total: UInt64(content.count))
+    private static func mark(_ content: [UInt8], _ function: DigestFunction = .xxh128) -> AppendMark {
+        let digester = ContentDigester(function)
+        var mark = AppendMark(function, offset: UInt64(content.count), total: UInt64(content.count))
         content.withUnsafeBytes { digester.update($0) { _, digest in mark.blocks += digest } }
         mark.tail = digester.tail
         return mark
@@ -41,12 +41,14 @@ import TransferTestSupport
 
     /// - Parameter isTold: whether all of the content was acknowledged before.
     private static func publish(
-        _ content: [UInt8], in fixture: StoreFixture, _ conflict: ConflictPolicy = .keepBoth, isTold: Bool = true
+        _ content: [UInt8], in fixture: StoreFixture, _ conflict: ConflictPolicy = .keepBoth, isTold: Bool = true,
+        _ function: DigestFunction = .xxh128
     ) throws {
-        let file = try fixture.store.makeAppendable(id: id, size: nil, declaration: [1])
-        if !isTold { try file.keep(AppendMark()) }
+        let file = try fixture.store.makeAppendable(id: id, size: nil, function: function, declaration: [1])
+        if !isTold { try file.keep(AppendMark(function)) }
         try content.withUnsafeBytes { try file.content.write($0, at: 0) }
-        if isTold { try file.keep(mark(content)) } else { file.note(mark(content)) }
+        let mark = mark(content, function)
+        if isTold { try file.keep(mark) } else { file.note(mark) }
         _ = try fixture.publish([publication(file, content, conflict)])[0].get()
     }
 
@@ -65,7 +67,7 @@ import TransferTestSupport
     private static func publication(
         _ file: AppendableFile, _ content: [UInt8], _ conflict: ConflictPolicy
     ) throws -> Publication {
-        let digest = content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
+        let digest = content.withUnsafeBytes { ContentDigester.digest(file.kept.function, $0) }
         return Publication(
             staged: file.content, id: id, path: try RelativePath("a"), size: UInt64(content.count), digest: digest,
             conflict: conflict)
@@ -73,18 +75,19 @@ import TransferTestSupport
 
     private static func find(in fixture: StoreFixture, _ conflict: ConflictPolicy = .keepBoth) throws -> AppendableFile?
     {
-        try fixture.store.appendable(id: id) { declaration in
+        try fixture.store.appendable(id: id) { declaration, _ in
             declaration == [1] ? (try? RelativePath("a")).map { ($0, conflict) } : nil
         }
     }
 
-    @Test(arguments: sizes, [true, false]) func itIsAllThere(_ size: Int, _ isTold: Bool) throws {
+    @Test(arguments: sizes, [(true, DigestFunction.xxh128), (false, .xxh128), (true, .sha256), (false, .sha256)])
+    func itIsAllThere(_ size: Int, _ form: (isTold: Bool, function: DigestFunction)) throws {
         let content = Self.content(size)
         let first = try Self.fixture()
-        try Self.publish(content, in: first, isTold: isTold)
+        try Self.publish(content, in: first, isTold: form.isTold, form.function)
         let next = try Self.restarted(first)
         let found = try #require(try Self.find(in: next))
-        let isSame = found.kept == Self.mark(content) && Files.read(next.path("a")) == content
+        let isSame = found.kept == Self.mark(content, form.function) && Files.read(next.path("a")) == content
         #expect(isSame)
         // The part is a copy of the published file, and the two count as one upload.
         #expect(next.parts.contains("\(Self.id).part"))

@@ -17,6 +17,8 @@ extension World {
         let mayEnd: Bool
         let isInParts: Bool
         let caller: Int
+        /// The digest function that the sender asks for.
+        var function = DigestFunction.xxh128
         /// Requirement on the present file at the path; nil if the upload has no requirement.
         var condition: Condition?
         /// Last answer that the sender received, with the server that gave it.

@@ -35,7 +35,7 @@ extension World {
         uploads[made] = Upload(
             id: uploads[made].id, content: uploads[made].content, path: uploads[made].path,
             conflict: uploads[made].conflict, isSized: true, declares: false, mayEnd: true, isInParts: true,
-            caller: session.caller, appendUpload: AppendUpload())
+            caller: session.caller, function: made % 3 == 0 ? .sha256 : .xxh128, appendUpload: AppendUpload())
         return made
     }
 
@@ -95,7 +95,7 @@ extension World {
             ending: isLast ? .here : .never, isNew: isNew, isUnproven: step.c >> 14 % 4 == 0)
         var intent = UploadIntent(
             id: uploads[index].id, path: uploads[index].path, size: UInt64(end - offset),
-            conflict: uploads[index].conflict, extent: .append(append))
+            function: uploads[index].function, conflict: uploads[index].conflict, extent: .append(append))
         if isNew { intent.modified = Timestamp(seconds: Int64(index), nanoseconds: 0) }
         let attempt = Attempt(upload: index, begun: moment)
         let begun = session.intake.begin(intent, mayEnd: true)

@@ -25,8 +25,8 @@ extension World {
         beginnings[Array(content.prefix(16))]?.first { contents[$0] == content }
     }
 
-    func digest(of content: Int, _ range: Range<Int>? = nil) -> Digest {
-        let digester = ContentDigester(.xxh128)
+    func digest(of content: Int, _ range: Range<Int>? = nil, by function: DigestFunction = .xxh128) -> Digest {
+        let digester = ContentDigester(function)
         contents[content].withUnsafeBytes { bytes in
             digester.update(UnsafeRawBufferPointer(rebasing: bytes[range ?? 0..<bytes.count])) { _, _ in }
         }
@@ -67,7 +67,7 @@ extension World {
     ) throws(Promises.Broken) {
         let upload = uploads[index]
         guard acknowledgement.size == contents[upload.content].count,
-            acknowledgement.digest == digest(of: upload.content)
+            acknowledgement.digest == digest(of: upload.content, by: upload.function)
         else { throw Promises.Broken("upload \(index) was acknowledged with another size or digest") }
         guard acknowledgement.isDurable else { throw Promises.Broken("upload \(index) was acknowledged, not durable") }
         let path = acknowledgement.path.string

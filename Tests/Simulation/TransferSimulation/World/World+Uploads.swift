@@ -124,7 +124,7 @@ extension World {
     /// Sends other content under an id that was acknowledged.
     func misuse(_ index: Int, on session: Session) throws {
         let id = uploads[index].id
-        guard uploads[index].answer != nil, session.intake.lookup([id], .xxh128)[0] != nil else { return }
+        guard uploads[index].answer != nil, session.intake.lookup([id], nil)[0] != nil else { return }
         let other = addContent(contents[uploads[index].content].count)
         guard other != uploads[index].content else { return }
         let intent = UploadIntent(id: id, path: uploads[index].path, size: nil, conflict: uploads[index].conflict)
