@@ -1,4 +1,4 @@
-internal import TransferModel
+package import TransferModel
 
 /// The head of one part of a form (RFC 7578, section 4).
 package struct MultipartPart: Equatable, Sendable {
@@ -12,13 +12,17 @@ package struct MultipartPart: Equatable, Sendable {
     /// Type of the content; nil if it is missing or malformed.
     package let contentType: MediaType?
 
+    /// The time of modification of the file, in the field `Transfer-Modified`; nil if the part states none.
+    package let modified: Timestamp?
+
     package static func == (a: Self, b: Self) -> Bool {
         a.name.hasSameBytes(as: b.name) && a.filename == b.filename && a.contentType == b.contentType
+            && a.modified == b.modified
     }
 
     /// - Parameter head: lines that end with CR LF; empty for an empty head.
     /// - Throws: 400 if the head is malformed, lacks a name, has a known field twice or two file names, or declares an
-    ///   encoding.
+    ///   encoding, or states a malformed time.
     init(head: [UInt8]) throws(HTTPFault) {
         var fields: [String: ArraySlice<UInt8>] = [:]
         var rest = head[...]
@@ -36,9 +40,14 @@ package struct MultipartPart: Equatable, Sendable {
         try Self.checkEncoding(fields["content-transfer-encoding"])
         (name, filename) = try Self.names(fields["content-disposition"])
         contentType = fields["content-type"].flatMap { MediaType($0) }
+        modified = try fields[ModificationTime.field].map { (text) throws(HTTPFault) in
+            try ModificationTime.read(text, of: "Transfer-Modified")
+        }
     }
 
-    private static let known = ["content-disposition", "content-transfer-encoding", "content-type"]
+    private static let known = [
+        "content-disposition", "content-transfer-encoding", "content-type", ModificationTime.field,
+    ]
 
     private static func field(_ line: ArraySlice<UInt8>) throws(HTTPFault) -> (String, ArraySlice<UInt8>) {
         var reader = FieldReader(line)

@@ -48,6 +48,8 @@ import TransferHTTP
         ("Content-Disposition: form-data; name=a\nContent-Transfer-Encoding: quoted-printable", "encoded"),
         ("Content-Disposition: form-data; name=a\nContent-Transfer-Encoding:", "an encoding that is none"),
         ("Content-Disposition: form-data; name=a\nContent-Type: a/b\nContent-Type: a/c", "two types"),
+        ("Content-Disposition: form-data; name=a\nTransfer-Modified: now", "a malformed time"),
+        ("Content-Disposition: form-data; name=a\nTransfer-Modified: 1\nTransfer-Modified: 1", "two times"),
         (
             "Content-Disposition: form-data; name=a\nContent-Transfer-Encoding: 8bit\nContent-Transfer-Encoding: 8bit",
             "two"

@@ -35,6 +35,7 @@ final class FormReceiver: ContentReceiver {
     private let target: HTTPTarget
     private let context: HTTPContext
     private let conflict: ConflictPolicy
+    private let function: DigestFunction
     /// The command that all files of the form belong to: if two have the same name, the second does not replace the first.
     private let command = StoringCommand(id: .random(in: .min ... .max))
     private var reader: MultipartReader
@@ -62,6 +63,7 @@ final class FormReceiver: ContentReceiver {
             throw HTTPRefusal(error)
         }
         conflict = try target.conflictPolicy() ?? .keepBoth
+        function = try target.digestFunction(request.head.fields)
         (self.request, self.target, self.context) = (request, target, context)
         wantsReceipts = HTTPReceipt.isWanted(request.head.fields)
     }
@@ -172,7 +174,8 @@ final class FormReceiver: ContentReceiver {
         places[id] = files.count
         // A longer name cannot be stored, and all names are kept until the answer.
         files.append(File(name: String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self), id: id))
-        let intent = UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict)
+        let intent = UploadIntent(
+            id: id, path: path, size: nil, kind: .file, function: function, conflict: conflict, modified: part.modified)
         settled(context.uploads.begin(intent, mayEnd: false))
         context.uploads.noteBeginning()
     }

@@ -78,7 +78,10 @@ final class FileReceiver: ContentReceiver {
         let stored = StoredReply(
             path: terms.intent.path, tellsReplacing: terms.maySee, digests: digests, isCompared: isCompared,
             began: began)
-        return stored.reply(acknowledgement, context.caller, upload.receipt(of: acknowledgement))
+        var reply = stored.reply(acknowledgement, context.caller, upload.receipt(of: acknowledgement))
+        // Content that is there already keeps its time.
+        if terms.isOfOwnCloud, acknowledgement.code == .committed { reply.fields.append(("X-OC-MTime", "accepted")) }
+        return reply
     }
 
     func settled(_ settled: EndedUpload) { upload.settled(settled) }
@@ -93,6 +96,9 @@ struct FileTerms {
 
     /// Whether the path must have no file (RFC 9110, section 13.1.2).
     let isOnlyNew: Bool
+
+    /// Whether the client states the time in the field of ownCloud, and expects to learn that it was taken.
+    let isOfOwnCloud: Bool
 
     /// Whether the client may learn what the path had before.
     let maySee: Bool
@@ -127,12 +133,15 @@ struct FileTerms {
         } catch {
             throw HTTPRefusal(conditions: error)
         }
+        let function = try target.digestFunction(fields)
+        isOfOwnCloud = !fields.values(ModificationTime.ownCloudField).isEmpty
+        let modified = try request.reading { (fields) throws(HTTPFault) in try ModificationTime.read(fields) }
         var size: UInt64?
         if case .length(let length) = request.body { size = length }
         if case .none = request.body { size = 0 }
         intent = UploadIntent(
-            id: context.caller.inner(context.newID()), path: target.path, size: size, kind: .file,
-            conflict: isOnlyNew ? .fail : conflict)
+            id: context.caller.inner(context.newID()), path: target.path, size: size, kind: .file, function: function,
+            conflict: isOnlyNew ? .fail : conflict, modified: modified)
     }
 
     /// The SHA-256 that the fields state. Both fields mean the same here, because content is never encoded.
@@ -168,5 +177,22 @@ extension HTTPTarget {
             throw HTTPRefusal(400, .wrongForm, "on-conflict must be overwrite, keep-both, skip or fail.")
         }
         return policy.1
+    }
+
+    /// The function by which the server digests an upload, as the query or the field `Transfer-Digest` asks for it; xxh128 by default.
+    func digestFunction(_ fields: HTTPFields) throws(HTTPRefusal) -> DigestFunction {
+        let asked: String?
+        do throws(HTTPFault) {
+            let field = try fields.only("transfer-digest")
+            asked = try query.only("digest") ?? field
+        } catch {
+            throw HTTPRefusal(error)
+        }
+        guard let asked else { return .xxh128 }
+        guard let function = DigestFunction.allCases.first(where: { $0.plain.name.hasSameBytes(as: asked) }) else {
+            throw HTTPRefusal(
+                400, .unsupportedDigest, "This server digests uploads by sha256 or xxh128: ask for one of these.")
+        }
+        return function
     }
 }

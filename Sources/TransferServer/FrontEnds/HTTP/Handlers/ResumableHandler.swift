@@ -79,7 +79,7 @@ struct ResumableHandler: HTTPHandler {
         switch try named.find(address.id) {
         case .stored(let acknowledgement):
             fields = dialect.fields(offset: acknowledgement.size, isComplete: true)
-            fields.append(("Upload-Length", "\(acknowledgement.size)"))
+            fields += [("Upload-Length", "\(acknowledgement.size)")] + named.fields(of: acknowledgement)
         case .unfinished(let unfinished, _):
             fields = dialect.fields(offset: unfinished.offset, isComplete: false)
             if let total = unfinished.total { fields.append(("Upload-Length", "\(total)")) }

@@ -72,12 +72,13 @@ extension TusHandler {
     private func create(
         _ request: HTTPRequest, _ address: UploadAddress, _ target: HTTPTarget
     ) throws(HTTPRefusal) -> HTTPResponse {
-        let policy = try target.conflictPolicy()
+        let (policy, function) = (try target.conflictPolicy(), try target.digestFunction(request.head.fields))
         // Read the head.
         let (concat, intent, note) = try request.reading { (fields) throws(HTTPFault) in
             let concat = try fields.only("upload-concat").map { (text) throws(HTTPFault) in try UploadConcat(text) }
             if request.body != .none, request.body != .length(0) { try checkType(fields) }
-            let (intent, note) = try upload(fields, isPiece: concat == .partial, in: address.folder, policy)
+            var (intent, note) = try upload(fields, isPiece: concat == .partial, in: address.folder, policy)
+            intent.function = function
             guard try named.conditions(of: intent, note).hold(context.files) else { throw .conditionsFail }
             return (concat, intent, note)
         }
@@ -109,7 +110,9 @@ extension TusHandler {
         (note.isOnlyNew, note.match) = (preconditions.demandsNothing, UploadNote.match(of: fields))
         // A condition names the file that is to be replaced, unless the client states a policy.
         let conflict = note.isOnlyNew ? .fail : policy ?? (note.match.isEmpty ? .keepBoth : .overwrite)
-        return (UploadIntent(id: id, path: path, size: nil, conflict: conflict), note)
+        // Clients may use the key in another sense, so other values are not refused.
+        let modified = metadata["mtime"].flatMap { ModificationTime.parse($0) }
+        return (UploadIntent(id: id, path: path, size: nil, conflict: conflict, modified: modified), note)
     }
 
     /// The path from the metadata, under the keys that tus clients use; without one, a name is made of the ID.
@@ -138,13 +141,12 @@ extension TusHandler {
         var fields = UploadDialect.tus.identification + [("Cache-Control", "no-store")]
         switch try named.find(address.id) {
         case .stored(let acknowledgement):
-            fields += [("Upload-Offset", "\(acknowledgement.size)"), ("Upload-Length", "\(acknowledgement.size)")]
+            fields += sizes(acknowledgement)
         case .unfinished(let unfinished, let note) where !note.isPiece && unfinished.offset == unfinished.total:
             // To a tus client, this answer means that the upload is stored. The last request was cut off before it was, so it is stored
             // now.
             let append = UploadAppend(at: unfinished.offset, total: unfinished.offset, ending: .atTotal)
-            try named.receiver(request, .tus, unfinished, append, note).complete()
-            fields += [("Upload-Offset", "\(unfinished.offset)"), ("Upload-Length", "\(unfinished.offset)")]
+            fields += sizes(try named.receiver(request, .tus, unfinished, append, note).complete())
         case .unfinished(let unfinished, let note):
             fields.append(("Upload-Offset", "\(unfinished.offset)"))
             fields.append(unfinished.total.map { ("Upload-Length", "\($0)") } ?? ("Upload-Defer-Length", "1"))
@@ -153,6 +155,10 @@ extension TusHandler {
             fields.append(("Upload-Expires", HTTPDate(clamping: unfinished.expires / 1_000_000_000).text))
         }
         return HTTPReply(200, fields)
+    }
+
+    private func sizes(_ stored: Acknowledgement) -> [(String, String)] {
+        [("Upload-Offset", "\(stored.size)"), ("Upload-Length", "\(stored.size)")] + named.fields(of: stored)
     }
 
     private func goOn(_ request: HTTPRequest, _ address: UploadAddress) throws(HTTPRefusal) -> HTTPResponse {

@@ -105,10 +105,10 @@ final class AppendReceiver: ContentReceiver {
     /// Stores an upload whose content is complete, and whose last request was cut off before that. This request adds nothing.
     ///
     /// - Throws: why the upload is not stored.
-    func complete() throws(HTTPRefusal) {
+    func complete() throws(HTTPRefusal) -> Acknowledgement {
         if upload.begin(mayEnd: true) { store(HTTPFields()) }
         do throws(HTTPRefusal) {
-            _ = try upload.acknowledgement(isOnlyNew: note.isOnlyNew)
+            return try upload.acknowledgement(isOnlyNew: note.isOnlyNew)
         } catch {
             throw ofDialect(error)
         }
@@ -231,8 +231,14 @@ struct NamedUploads {
         } catch {
             throw HTTPRefusal(error)
         }
-        guard let acknowledgement = intake.lookup([id], .xxh128)[0] else { throw .noSuchUpload }
+        guard let acknowledgement = intake.lookup([id], nil)[0] else { throw .noSuchUpload }
         return .stored(acknowledgement)
+    }
+
+    /// What the last answer to a stored upload says, for a client that has lost that answer.
+    func fields(of acknowledgement: Acknowledgement) -> [(String, String)] {
+        let path = context.caller.clientPath(acknowledgement.path).map { StoredReply.location($0.string) }
+        return StoredReply.fields(acknowledgement) + (path.map { [("Content-Location", $0)] } ?? [])
     }
 
     /// Deletes an incomplete upload.

@@ -164,17 +164,21 @@ struct StoredReply {
     /// When the upload began, in nanoseconds of the monotonic clock.
     let began: Int64
 
+    /// - Parameter path: as the client knows it.
+    static func location(_ path: String) -> String { "/" + PercentEncoding.path(path.utf8) }
+
+    /// The fields that say what is stored.
+    static func fields(_ acknowledgement: Acknowledgement) -> [(String, String)] {
+        [("ETag", EntityTag.text(acknowledgement.digest)), ("Transfer-Result", acknowledgement.code.name)]
+    }
+
     /// - Parameter receipt: nil if the request wants no receipt, or if the server gives none.
     func reply(
         _ acknowledgement: Acknowledgement, _ caller: Caller, _ receipt: SignedReceipt? = nil
     ) -> HTTPReply {
         let stored = caller.clientPath(acknowledgement.path)?.string ?? path
-        var fields = [
-            ("Location", "/" + PercentEncoding.path(stored.utf8)),
-            ("ETag", EntityTag.text(acknowledgement.digest)),
-            ("Transfer-Result", acknowledgement.code.name),
-            ("Cache-Control", "no-store"),
-        ]
+        var fields =
+            [("Location", Self.location(stored))] + Self.fields(acknowledgement) + [("Cache-Control", "no-store")]
         if let digests { fields.append(("Repr-Digest", digests.text)) }
         if let receipt { fields += HTTPReceipt.fields(receipt) }
         let document = UploadDocument(
