@@ -59,7 +59,8 @@ extension World {
         let part = UploadPart(of: uploads[index].id, offset: UInt64(offset), total: nil)
         let intent = UploadIntent(
             id: UploadID(high: 1 << 63 | UInt64(number), low: UInt64(offset) << 32 | UInt64(index)),
-            path: uploads[index].path, size: UInt64(content.count), extent: .part(part))
+            path: uploads[index].path, size: UInt64(content.count), function: uploads[index].function,
+            extent: .part(part))
         let begun = session.intake.begin(intent, mayEnd: false)
         guard begun.outcome == nil else { return }
         do throws(Failure) {
@@ -82,7 +83,8 @@ extension World {
             of: upload.id, offset: UInt64(range.lowerBound), total: UInt64(contents[upload.content].count))
         let intent = UploadIntent(
             id: UploadID(high: 1 << 63 | UInt64(number), low: UInt64(range.lowerBound) << 32 | UInt64(index)),
-            path: upload.path, size: UInt64(range.count), conflict: upload.conflict, extent: .part(part))
+            path: upload.path, size: UInt64(range.count), function: upload.function, conflict: upload.conflict,
+            extent: .part(part))
         let attempt = Attempt(upload: index, begun: moment)
         let begun = session.intake.begin(intent, mayEnd: false)
         guard begun.outcome == nil else {
@@ -98,12 +100,12 @@ extension World {
 
     func endPart(_ current: Current, _ claim: Claim, on session: Session) throws {
         guard current.range.isEmpty else { return end(claim) { current.open.suspend() } }
-        let content = uploads[current.upload].content
+        let upload = uploads[current.upload]
+        let digest = digest(of: upload.content, current.whole, by: upload.function)
         let (verified, steps) = (intake?.multiparts[uploads[current.upload].id]?.verified ?? 0, stepsBetween)
         do throws(Failure) {
             _ = try session.intake.finish(
-                current.open,
-                DeclaredEnd(size: UInt64(current.whole.count), digest: digest(of: content, current.whole)))
+                current.open, DeclaredEnd(size: UInt64(current.whole.count), digest: digest))
         } catch {
             _ = session.intake.refuse(current.open, error)
             // If other steps ran in between, other connections may have completed blocks.
@@ -215,8 +217,8 @@ extension World {
     private func whole(_ index: Int) -> UploadIntent {
         let upload = uploads[index]
         return UploadIntent(
-            id: upload.id, path: upload.path, size: UInt64(contents[upload.content].count), conflict: upload.conflict,
-            extent: .multipart)
+            id: upload.id, path: upload.path, size: UInt64(contents[upload.content].count),
+            function: upload.function, conflict: upload.conflict, extent: .multipart)
     }
 
     func survey(_ step: Step) throws {
@@ -255,7 +257,9 @@ extension World {
                     guard start < contents[content].count else { continue }
                     let range = start..<min(start + Self.block, contents[content].count)
                     // Another client may have left this block in the upload. Its digest differs in that case.
-                    if digest(of: content, range).bytes != block.digest { known.remove(block.index) }
+                    if digest(of: content, range, by: uploads[index].function).bytes != block.digest {
+                        known.remove(block.index)
+                    }
                 }
             }
             if uploads[index].claimed == claimed { try found(known, of: index, isGone: isGone) }

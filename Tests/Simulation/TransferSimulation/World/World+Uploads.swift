@@ -151,8 +151,8 @@ extension World {
         let upload = uploads[index]
         let size = contents[upload.content].count
         let intent = UploadIntent(
-            id: upload.id, path: upload.path, size: upload.isSized ? UInt64(size) : nil, conflict: upload.conflict,
-            modified: Timestamp(seconds: Int64(index), nanoseconds: 0))
+            id: upload.id, path: upload.path, size: upload.isSized ? UInt64(size) : nil, function: upload.function,
+            conflict: upload.conflict, modified: Timestamp(seconds: Int64(index), nanoseconds: 0))
         var attempt = Attempt(upload: index, begun: moment)
         let begun = session.intake.begin(intent, mayEnd: upload.mayEnd)
         try noteNames()
@@ -220,7 +220,9 @@ extension World {
         var end = DeclaredEnd()
         if upload.declares || current.isUncompared || isMistaken {
             end.size = UInt64(contents[upload.content].count)
-            end.digest = isMistaken ? Digest(.xxh128, [UInt8](repeating: 0, count: 16)) : digest(of: upload.content)
+            end.digest =
+                isMistaken
+                ? Digest(.xxh128, [UInt8](repeating: 0, count: 16)) : digest(of: upload.content, by: upload.function)
         } else if !current.range.isEmpty, !upload.isSized {
             // Without a declared size or digest, the server could not notice that content is missing.
             current.open.suspend()
