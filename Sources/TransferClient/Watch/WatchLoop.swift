@@ -28,7 +28,7 @@ final class WatchLoop: @unchecked Sendable {
     var outage: Outage
     /// Draws the pauses between attempts. A property, because the thread sanitizer records accesses to a local variable
     /// of this empty type at an address that is not memory.
-    var generator = SystemRandomNumberGenerator()
+    var generator = SecureRandom()
     /// Remembers acknowledged files on disk; nil if the options name no folder for it.
     var journal: WatchJournal?
     /// The same in memory, if there is no journal.
