@@ -26,8 +26,8 @@ final class WatchLoop: @unchecked Sendable {
     var schedule = ScanSchedule()
     var presence = RootPresence()
     var outage: Outage
-    /// Draws the pauses between attempts. A property, because the thread sanitizer records accesses to a local variable
-    /// of this empty type at an address that is not memory.
+    /// Draws the pauses between attempts. The system's generator is an empty type, and the thread sanitizer would record
+    /// accesses to it at an address that is not memory.
     var generator = SecureRandom()
     /// Remembers acknowledged files on disk; nil if the options name no folder for it.
     var journal: WatchJournal?

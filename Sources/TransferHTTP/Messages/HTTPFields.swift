@@ -35,7 +35,7 @@ package struct HTTPFields: Equatable, Sendable {
 
     /// The members of a comma-separated list over all lines (RFC 9110, section 5.6.1), without the blanks around them
     /// and without empty members. Quoted strings keep their quotes. A string without a closing quote extends to the end
-    /// of the line. Members that are not UTF-8 are decoded with U+FFFD in place of the invalid bytes, and are not dropped.
+    /// of the line. A member that is not UTF-8 stays in the list: U+FFFD replaces its invalid bytes.
     package func list(_ name: String) -> [String] {
         values(name).flatMap { value in
             Self.members(value).map { String(decoding: $0, as: UTF8.self) }

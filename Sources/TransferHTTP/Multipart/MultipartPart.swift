@@ -22,7 +22,7 @@ package struct MultipartPart: Equatable, Sendable {
 
     /// - Parameter head: lines that end with CR LF; empty for an empty head.
     /// - Throws: 400 if the head is malformed, lacks a name, has a known field twice or two file names, or declares an
-    ///   encoding, or states a malformed time.
+    ///   encoding or a malformed time.
     init(head: [UInt8]) throws(HTTPFault) {
         var fields: [String: ArraySlice<UInt8>] = [:]
         var rest = head[...]

@@ -169,8 +169,7 @@ package final class MultipartUpload: Sendable {
     }
 
     let id: UploadID
-
-    /// Digests the blocks of parts; has no meaning for an append upload.
+    /// Digests the blocks of parts. An append upload has its own digester.
     let function: DigestFunction
 
     /// When this server learnt of the upload, in nanoseconds of the monotonic clock.
@@ -191,7 +190,6 @@ package final class MultipartUpload: Sendable {
         monitor = Monitor(State(total: total))
     }
 
-    /// - Parameter function: nil for a request that declares none.
     /// - Throws: `contentMismatch` if the upload was declared differently before, or is longer already.
     func check(total: UInt64?, _ function: DigestFunction?) throws(Failure) {
         let isSame = monitor.withLock {

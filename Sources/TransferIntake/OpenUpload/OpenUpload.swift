@@ -82,7 +82,7 @@ package class OpenUpload {
     /// Bytes of an append upload that are durable.
     package var kept: UInt64 { 0 }
 
-    /// The digest of all content of an append upload so far, by a function that the server itself does not use for it.
+    /// The digest of all content of an append upload so far, as one piece instead of blocks.
     package func digest(by function: DigestFunction) throws(Failure) -> [UInt8] { throw .notAdmitted }
 }
 
