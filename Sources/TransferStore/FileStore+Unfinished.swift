@@ -32,10 +32,11 @@ extension FileStore {
             if let size { try reserve(size, filled, forPart: staged) }
             return staged
         } catch {
-            // The bytes that have arrived before still count, unless the part was removed just now; the reservation for
-            // more does not.
+            // The bytes that have arrived before still count, unless the part was removed just now. So does a copy of a
+            // published part, which stays. The reservation for more does not.
             let isThere = hasPart(id)
-            for (quota, size) in zip(quotas, before) { quota.release(part: id, but: isThere ? size : 0) }
+            let present = part(id)?.size ?? 0
+            for (quota, size) in zip(quotas, before) { quota.release(part: id, but: isThere ? max(size, present) : 0) }
             throw error
         }
     }

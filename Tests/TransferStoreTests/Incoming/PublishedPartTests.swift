@@ -200,6 +200,22 @@ import TransferTestSupport
         #expect(try read(store.resume(id: id, size: nil)) == Self.content)
     }
 
+    /// If the disk has no room for the rest of the upload, the copy stays, and counts.
+    @Test func aCopyThatStaysIsCounted() throws {
+        let id = try publish().id
+        let script = ScriptedDisk()
+        fixture.store.unlock()
+        let store = try FileStore(
+            path: fixture.root, durability: .commit, limits: SpaceLimits(quota: 1 << 40), fileSystem: nil, disk: script.disk)
+        script.start()
+        script.fail("reserve", with: ENOSPC)
+        #expect(throws: Failure.self) { try store.resume(id: id, size: UInt64(2 * Self.content.count)) }
+        let part = try #require(store.part(id))
+        #expect(part.size >= UInt64(Self.content.count))
+        #expect(store.space?.quota?.used == UInt64(Self.content.count) + part.size)
+        #expect(try read(store.resume(id: id, size: nil)) == Self.content)
+    }
+
     /// Only mail that no mailbox has is given, so it is taken as it is.
     @Test func mailInNoMailboxIsAPartAgain() throws {
         var publication = try fixture.publication("x", Self.content, asPart: true)

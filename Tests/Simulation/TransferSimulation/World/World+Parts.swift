@@ -86,6 +86,8 @@ extension World {
             path: upload.path, size: UInt64(range.count), function: upload.function, conflict: upload.conflict,
             extent: .part(part))
         let attempt = Attempt(upload: index, begun: moment)
+        // Another program may have removed the published file that would be the part again.
+        if upload.wasPublished, isGone(index) { uploads[index].verified = [] }
         let begun = session.intake.begin(intent, mayEnd: false)
         guard begun.outcome == nil else {
             uploads[index].hasRefusedPart = true
