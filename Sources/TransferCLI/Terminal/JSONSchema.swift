@@ -11,7 +11,7 @@ enum JSONSchema {
     static let scrub = "transfer.scrub/2"
     static let entry = EntryDocument.schema
     static let download = "transfer.download/1"
-    static let change = "transfer.change/1"
+    static let change = ChangeDocument.schema
     static let trashed = "transfer.trashed/1"
     static let usage = "transfer.usage/1"
     static let unlisted = "transfer.unlisted/1"

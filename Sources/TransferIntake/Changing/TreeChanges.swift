@@ -115,6 +115,7 @@ package final class TreeChanges {
         for (index, error) in failures { results[index] = .failure(error) }
         for (index, change) in zip(results.indices, changes) {
             guard case .success = results[index] else { continue }
+            if change.place(in: batch) != nil { results[index] = .success(TreeChange.Done(trash: batch)) }
             if let replaced = change.replaced, let keeping {
                 intake.quotas.moved(replaced, to: .trash(keeping, replaced))
             }

@@ -17,7 +17,8 @@ package enum TreeChange: Sendable {
 
     /// The result of a change that was made.
     package struct Done: Sendable {
-        /// The trash batch that has the replaced file; nil if none was replaced, or if it is not kept.
+        /// The trash batch that has what was discarded, or the replaced file; nil if there is neither, or if the replaced
+        /// file is not kept.
         package let trash: TrashBatch?
 
         package init(trash: TrashBatch? = nil) { self.trash = trash }

@@ -85,13 +85,10 @@ struct ChangeReports {
         (["\(counts.files) copied"] + counts.others.words + [tally.failures].compactMap(\.self)).joined(separator: ", ")
     }
 
-    /// The object of `--json`; every member is always present.
     private func json(_ report: ChangeReport, _ target: String?) -> JSONLine {
-        [
-            "schema": .string(JSONSchema.change), "path": .string(report.path), "result": .string(report.result.name),
-            "target": target.map { .string($0) } ?? .null, "durable": .bool(report.isDurable),
-            "message": .string(report.message), "form": report.form.map { .string($0.rawValue) } ?? .null,
-            "trash": report.trash.map { .string($0.name) } ?? .null,
-        ]
+        ChangeDocument(
+            path: report.path, result: report.result, target: target, isDurable: report.isDurable,
+            message: report.message, form: report.form?.rawValue, trash: report.trash?.batch
+        ).json
     }
 }

@@ -77,7 +77,6 @@ package final class RequestWorker: @unchecked Sendable {
     var fetched: [Delivery] = []
     private var removed: [Removed] = []
     private let changes: ConnectionChanges
-    private let trash: OpenTrashBatch
     /// Changes that are answered when they are durable.
     private var changed: [Request] = []
     var events: [LogEvent] = []
@@ -96,8 +95,7 @@ package final class RequestWorker: @unchecked Sendable {
 
     /// - Parameter trash: the trash batch for what this connection removes.
     init(_ resources: WorkerResources, peer: String, trash: OpenTrashBatch) {
-        (self.resources, self.trash) = (resources, trash)
-        self.peer = peer
+        (self.resources, self.peer) = (resources, peer)
         files = ConnectionFiles(resources)
         access = AccessRecheck(resources.gate)
         changes = ConnectionChanges(resources, trash)
@@ -201,7 +199,8 @@ package final class RequestWorker: @unchecked Sendable {
                 of: path, isRecursive: remove.isRecursive, version: remove.version)
             return .removing(remove, path, removal, files: 0)
         case .compare(let compare): return .answering(try begin(compare))
-        case .make(let make) where make.form == .copy: return .answering(try begin(make))
+        case .make(let make) where make.form == .copy:
+            return .answering(try changes.copy(make, caller, files, sender: sender))
         case .make, .move: throw .cancelled
         case .people(let people): return .answering(try begin(people))
         case .mail(let mail): return .answering(try begin(mail))
@@ -295,17 +294,6 @@ extension RequestWorker {
         case .entries:
             return FolderAnswer(compare, .entries(try resources.tree.list(try caller.pathForReading(compare.path))))
         }
-    }
-
-    private func begin(_ make: MakeRequest) throws(Failure) -> FileCopy {
-        guard let text = String(validating: make.target, as: UTF8.self), let source = try caller.pathForReading(text)
-        else {
-            throw Failure(.invalidPath, "The path of the file to copy is not valid.")
-        }
-        let target = try caller.pathForMaking(make.path)
-        return try FileCopy(
-            make, from: source, try files.openSound(source), to: target, resources, caller, sender: sender,
-            command: changes.command, trash: resources.trashes ? trash : nil)
     }
 
     private func begin(_ fetch: FetchRequest) throws(Failure) -> FileSending {
@@ -402,15 +390,7 @@ extension RequestWorker {
     private func change(_ request: Request) throws(Failure) {
         if let refusal { throw refusal }
         guard !cancelled.contains(request.id) else { throw .cancelled }
-        switch request {
-        case .make(let make): try changes.make(make, caller)
-        case .move(let move): try changes.move(move, caller)
-        case .remove(let remove):
-            guard remove.trash == nil else { throw Failure(.invalidPath, "It is in the trash already.") }
-            changes.discard(
-                try caller.pathForRemoving(remove.path), isRecursive: remove.isRecursive, of: remove.version)
-        default: throw .cancelled
-        }
+        try changes.add(request, caller)
         changed.append(request)
         if changes.mustCommit { endChanges() }
     }
@@ -424,7 +404,9 @@ extension RequestWorker {
         for (request, result) in zip(ended, changes.commit()) {
             var answer = Outcome(id: request.id, code: .completed, isDurable: isDurable, count: 1)
             do throws(Failure) {
-                answer.trash = try result.get().trash
+                let trash = try result.get().trash
+                // The frame names the batch of replaced content only.
+                if case .remove = request {} else { answer.trash = trash }
             } catch {
                 fail(request.id, request.path, error)
                 continue

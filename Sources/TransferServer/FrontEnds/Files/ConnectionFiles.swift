@@ -101,8 +101,9 @@ extension ConnectionFiles {
 /// Changes of folders, links and names by the client of one connection, on any wire: a request that the client may make becomes a
 /// `TreeChange`. Used by one thread at a time.
 final class ConnectionChanges {
+    private let resources: WorkerResources
+    private let trash: OpenTrashBatch
     private let changes: TreeChanges
-    private let linksFiles: Bool
     /// Changes that wait to be made together.
     private var waiting: [TreeChange] = []
 
@@ -111,8 +112,8 @@ final class ConnectionChanges {
 
     /// - Parameter trash: the trash batch for what this connection replaces or removes.
     init(_ resources: WorkerResources, _ trash: OpenTrashBatch) {
+        (self.resources, self.trash) = (resources, trash)
         changes = TreeChanges(resources.intake, resources.tree, trash: trash, keepsReplaced: resources.trashes)
-        linksFiles = resources.intake.store.abilities.linksFiles
     }
 
     /// The client's command that the changes are part of; nil if the client has not stated it.
@@ -134,6 +135,20 @@ final class ConnectionChanges {
 }
 
 extension ConnectionChanges {
+    /// Adds a change that a client requests to those that `commit` makes.
+    ///
+    /// - Parameter request: a `make` that is no copy, a `move`, or a `remove` that moves something to the trash.
+    func add(_ request: Request, _ caller: Caller) throws(Failure) {
+        switch request {
+        case .make(let make): try self.make(make, caller)
+        case .move(let move): try self.move(move, caller)
+        case .remove(let remove):
+            guard remove.trash == nil else { throw Failure(.invalidPath, "It is in the trash already.") }
+            discard(try caller.pathForRemoving(remove.path), isRecursive: remove.isRecursive, of: remove.version)
+        default: throw Failure(.wrongForm, "The request changes nothing.")
+        }
+    }
+
     func make(_ request: MakeRequest, _ caller: Caller) throws(Failure) {
         changes.grant = caller.grant
         let isFolder = request.form == .directory
@@ -144,14 +159,14 @@ extension ConnectionChanges {
             permissions: request.permissions, modified: request.modified, extra: caller.allowed(request.attributes))
         let wanted = hasAttributes ? attributes : nil
         switch request.form {
-        // A copy is answered separately, by `FileCopy`.
+        // See `copy`.
         case .copy: break
         case .nothing: waiting.append(.set(path, attributes, of: request.version))
         case .directory: waiting.append(.folder(path, replaces: request.replaces, wanted, of: request.version))
         case .symbolicLink:
             waiting.append(.link(path, to: request.target, replaces: request.replaces, wanted, of: request.version))
         case .hardLink:
-            guard linksFiles else { throw .noSecondNames }
+            guard resources.intake.store.abilities.linksFiles else { throw .noSecondNames }
             guard let text = String(validating: request.target, as: UTF8.self) else {
                 throw Failure(.invalidPath, "The path of the file to link to is not UTF-8.")
             }
@@ -162,7 +177,23 @@ extension ConnectionChanges {
         }
     }
 
-    func move(_ request: MoveRequest, _ caller: Caller) throws(Failure) {
+    /// Begins to copy a file. A copy does not wait for `commit`.
+    ///
+    /// - Parameter sender: the connection of the request.
+    func copy(
+        _ request: MakeRequest, _ caller: Caller, _ files: ConnectionFiles, sender: Sender?
+    ) throws(Failure) -> FileCopy {
+        guard let text = String(validating: request.target, as: UTF8.self), let source = try caller.pathForReading(text)
+        else {
+            throw Failure(.invalidPath, "The path of the file to copy is not valid.")
+        }
+        let target = try caller.pathForMaking(request.path)
+        return try FileCopy(
+            request, from: source, try files.openSound(source), to: target, resources, caller, sender: sender,
+            command: changes.command, trash: resources.trashes ? trash : nil)
+    }
+
+    private func move(_ request: MoveRequest, _ caller: Caller) throws(Failure) {
         changes.grant = caller.grant
         let target = try caller.pathForMaking(request.target)
         if request.replaces { _ = try caller.pathForChanging(request.target) }
@@ -188,129 +219,6 @@ extension ConnectionChanges {
     func discard(_ path: RelativePath, isRecursive: Bool, of version: FileVersion? = nil) {
         waiting.append(.discard(path, isRecursive: isRecursive, of: version))
     }
-}
-
-/// The answer to a `make` of a copy: copies some of a long file in each turn, unless the file system lets two files share content.
-///
-/// A copy is published like an upload: complete, durable, and with its source's acknowledged digest.
-final class FileCopy: RequestAnswer {
-    private let request: MakeRequest
-    private let resources: WorkerResources
-    private let caller: Caller
-    private let source: RelativePath
-    private let target: RelativePath
-    private let content: any ReadableContent
-    private let extra: ExtraAttributes
-    /// The catalog's entry of the source; nil if it has none.
-    private let known: CatalogEntry?
-    private let staged: any StagedContent
-    private let digester: ContentDigester
-    /// Whether the staged file shares the source's content, so that nothing is read.
-    private let isShared: Bool
-    private let sender: Sender?
-    private let command: StoringCommand?
-    private let trash: OpenTrashBatch?
-    private let begun = utcNanoseconds()
-
-    /// Bytes that are read in one turn.
-    private static let bytesAtOnce: UInt64 = 16 << 20
-    private static let readSize = 256 << 10
-
-    /// - Parameters:
-    ///   - content: the source, which the client may read.
-    ///   - sender: the connection of the request.
-    ///   - command: the client's command that the copy is part of.
-    ///   - trash: takes the file that the copy replaces; nil to delete that file.
-    /// - Throws: `uploadTooLarge` for more than the client may store, and the store's failures.
-    init(
-        _ request: MakeRequest, from source: RelativePath, _ content: any ReadableContent, to target: RelativePath,
-        _ resources: WorkerResources, _ caller: Caller, sender: Sender?, command: StoringCommand?,
-        trash: OpenTrashBatch?
-    ) throws(Failure) {
-        (self.request, self.resources, self.caller) = (request, resources, caller)
-        (self.sender, self.command, self.trash) = (sender, command, trash)
-        (self.source, self.target, self.content) = (source, target, content)
-        let attributes = content.attributes
-        let limit = caller.maximumUpload(of: resources.intake.maximumUpload)
-        guard attributes.size <= limit else { throw .uploadTooLarge(limit) }
-        let whole = try resources.tree.whole(at: source)
-        guard !whole.isPartial || request.attributes != nil else {
-            throw Failure(.storageFailed, "The extended attributes of \(source) are too large for a copy.")
-        }
-        extra = ExtraAttributes(extended: whole.extra.extended)
-        known = resources.intake.known.details(of: [(source, attributes)])[0]
-        staged = try resources.intake.store.stage(
-            id: .random(), size: attributes.size, filled: content.filled, permissions: attributes.permissions,
-            quota: resources.intake.quotas.quota(for: caller.grant))
-        digester = ContentDigester(known?.digest?.algorithm.function ?? .xxh128)
-        // Without a known digest the content has to be read.
-        isShared = known?.digest == nil ? false : try content.share(with: staged)
-        content.expectAll()
-    }
-
-    var id: UInt32 { request.id }
-    var subject: String { request.path }
-
-    func fill(_ chunk: AnswerChunk) throws(Failure) -> Outcome? {
-        guard chunk.takesMessage else { return nil }
-        if !isShared, try !copySome() { return nil }
-        guard content.isUnchanged else { throw Failure(.fileChanged, "\(source) changed while it was copied.") }
-        let digest = isShared ? known?.digest : digester.finish().digest
-        guard let digest else { throw Failure(.storageFailed, "\(source) could not be copied.") }
-        if let stored = known?.digest, stored != digest { throw .contentLost(source) }
-        var outcome = Outcome(id: id, code: .completed, count: 1)
-        outcome.trash = try publish(digest)
-        outcome.isDurable = resources.isDurable
-        return outcome
-    }
-
-    /// - Returns: whether the end of the source was reached.
-    private func copySome() throws(Failure) -> Bool {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
-        defer { buffer.deallocate() }
-        let end = digester.size.addingClamped(Self.bytesAtOnce)
-        while digester.size < end {
-            let offset = digester.size
-            let run = content.run(at: offset)
-            guard !run.isHole else {
-                try copyHole(min(run.count, UInt64(ZeroBytes.count)), at: offset)
-                continue
-            }
-            let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: run.count)))
-            let count = try content.read(into: buffer, at: offset)
-            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            if count > 0 { try staged.write(bytes, at: offset) }
-            digester.update(bytes) { _, _ in }
-            // Room is reserved only for the size at the beginning, but other programs can make the source grow without end.
-            guard digester.size <= content.attributes.size else {
-                throw Failure(.fileChanged, "\(source) changed while it was copied.")
-            }
-            guard count == buffer.count else { return true }
-        }
-        return false
-    }
-
-    private func copyHole(_ count: UInt64, at offset: UInt64) throws(Failure) {
-        let zeros = ZeroBytes.prefix(Int(count))
-        try staged.clear(offset..<offset + UInt64(zeros.count))
-        digester.update(zeros) { _, _ in }
-    }
-
-    /// - Returns: the trash batch with the replaced file; nil if no file was replaced.
-    private func publish(_ digest: Digest) throws(Failure) -> TrashBatch? {
-        let attributes = content.attributes
-        var publication = Publication(
-            staged: staged, id: .random(), path: target, size: attributes.size, digest: digest,
-            conflict: request.replaces ? .overwrite : .fail, modified: request.modified ?? attributes.modified,
-            permissions: request.permissions ?? attributes.permissions)
-        publication.attributes = caller.allowed(request.attributes ?? extra)
-        publication.keepsPermissions = request.permissions != nil
-        (publication.sender, publication.command, publication.trash) = (sender, command, trash)
-        let kind = known?.kind ?? .file
-        return try resources.intake.publish(copy: publication, kind, for: caller, begun: begun)?.trash
-    }
-
-    func events(peer: String) -> [LogEvent] { [.changed(.make(request), peer: peer)] }
 }
 
 extension Failure {

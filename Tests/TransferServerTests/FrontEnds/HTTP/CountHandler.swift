@@ -31,7 +31,7 @@ private final class CountReceiver: ContentReceiver {
         return .wantsMore()
     }
 
-    func finish(_ trailers: HTTPFields) -> HTTPReply { answer }
+    func finish(_ trailers: HTTPFields) -> HTTPResponse { .reply(answer) }
 
     func settled(_ settled: EndedUpload) {}
 }

@@ -95,6 +95,58 @@ extension ServerTests {
             }
         }
 
+        /// Lists have the rights of their client, and its folder.
+        @Test func listsHaveTheRightsOfTheirClient() async throws {
+            let tokens = [
+                (try issue("reader", .readOnly), ["forbidden", "forbidden", "forbidden", "forbidden"], 200),
+                (try issue("writer", .writeOnly), ["completed", "forbidden", "forbidden", "forbidden"], 403),
+                (try issue("all", .readWrite), ["completed", "completed", "completed", "completed"], 200),
+            ]
+            try await serving { server in
+                let client = try HTTPClient(server, isSecured: true)
+                #expect(server.put([1], "outside"))
+                for (token, results, status) in tokens {
+                    let inside = try client.ask(.put, "/inside", Self.bearer(tokens[2].0), [2])
+                    #expect([200, 201].contains(inside.status))
+                    let list = """
+                        [{"change":"mkdir","path":"d"},{"change":"copy","path":"inside","target":"copy"},\
+                        {"change":"move","path":"inside","target":"moved"},{"change":"remove","path":"moved"},\
+                        {"change":"remove","path":"outside"},{"change":"move","path":"../outside","target":"x"}]
+                        """
+                    let fields = Self.bearer(token) + [("Content-Type", "application/json")]
+                    let lines = try client.ask(.post, "/.transfer/changes", fields, Array(list.utf8)).text
+                    let found = lines.split(separator: "\n").map { line in
+                        line.split(separator: "\"result\":\"")[1].prefix { $0 != "\"" }
+                    }
+                    #expect(found.prefix(4).map { String($0) } == results)
+                    #expect(!found[4...].contains("completed") && server.content("outside") == [1])
+                    #expect(!lines.contains("r/"))
+                    let known = Array(#"[{"path":"outside","size":1},{"path":"inside","size":1}]"#.utf8)
+                    #expect(try client.ask(.post, "/.transfer/known", fields, known).status == status)
+                    let trash = try client.ask(.get, "/.transfer/trash/", fields)
+                    #expect(trash.status == (results[3] == "completed" ? 200 : 403))
+                }
+            }
+        }
+
+        /// A list whose client loses its access while it sends the list changes nothing.
+        @Test func aListNeedsAccessAtItsEnd() async throws {
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            try await serving { [lists] server in
+                let client = try HTTPClient(server, isSecured: true)
+                let list = Array(#"[{"change":"mkdir","path":"d"}]"#.utf8)
+                client.send(
+                    bytes: "POST /.transfer/changes HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer \(token.text)\r\n"
+                        + "Content-Type: application/json\r\nContent-Length: \(list.count)\r\n"
+                        + "Expect: 100-continue\r\n\r\n", for: .post)
+                while try client.interim().status != 100 {}
+                _ = try lists.revoke { _ in true }
+                client.raw.send(list)
+                #expect(try client.answer().status == 401)
+                #expect(server.tree == [])
+            }
+        }
+
         /// Folders count for their client, whether it makes them itself or stores files in them.
         @Test func foldersCountForTheirClient() async throws {
             var options = AccessOptions()

@@ -32,7 +32,7 @@ final class HTTPListing: HTTPAnswer {
     let path: String
     private let form: Form
     private let fields: [(String, String)]
-    private let isChunked: Bool
+    private let body: StreamedBody
     private let known: KnownUploads
     private let listing: (any StoredListing)?
     /// Entries to write, the next one first.
@@ -42,37 +42,33 @@ final class HTTPListing: HTTPAnswer {
     private var hasEnded = false
     private var count = 0
 
-    var endsConnection: Bool { !isChunked }
+    var endsConnection: Bool { body.endsConnection }
 
     /// - Parameters:
     ///   - path: as the client knows it; empty for its top folder.
     ///   - listing: nil for a folder that does not exist yet.
-    ///   - isChunked: whether the client knows chunked encoding; otherwise the connection ends with the answer.
     init(
-        _ path: String, _ listing: (any StoredListing)?, _ form: Form, fields: [(String, String)], isChunked: Bool,
+        _ path: String, _ listing: (any StoredListing)?, _ form: Form, fields: [(String, String)], _ body: StreamedBody,
         _ known: KnownUploads
     ) {
         (self.path, self.listing, self.form, self.fields) = (path, listing, form, fields)
-        (self.isChunked, self.known) = (isChunked, known)
+        (self.body, self.known) = (body, known)
     }
 
-    func head(isLast: Bool) -> [UInt8] {
-        let chunked = isChunked ? [("Transfer-Encoding", "chunked")] : []
-        return HTTPAnswers.head(200, fields + [("Content-Type", form.type)] + chunked, isLast: isLast)
-    }
+    func head(isLast: Bool) -> [UInt8] { body.head(fields + [("Content-Type", form.type)], isLast: isLast) }
 
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         while outcome.room > 0, !hasEnded {
             if !hasBegun {
                 try gather()
-                write(Array(opening.utf8), &outcome)
+                body.write(Array(opening.utf8), to: &outcome)
                 hasBegun = true
             } else if let entry = try next() {
-                write(text(of: entry), &outcome)
+                body.write(text(of: entry), to: &outcome)
                 count += 1
             } else {
-                write(Array(ending.utf8), &outcome)
-                if isChunked, let last = ChunkWriter.last() { outcome.append(last) }
+                body.write(Array(ending.utf8), to: &outcome)
+                body.end(&outcome)
                 hasEnded = true
             }
         }
@@ -80,11 +76,6 @@ final class HTTPListing: HTTPAnswer {
     }
 
     func events(peer: String) -> [LogEvent] { [.listed(path, UInt64(count), peer: peer)] }
-
-    private func write(_ bytes: [UInt8], _ outcome: inout HTTPOutcome) {
-        guard isChunked, !bytes.isEmpty else { return outcome.append(bytes) }
-        if let head = ChunkWriter.head(UInt64(bytes.count)) { outcome.append(head + bytes + ChunkWriter.end) }
-    }
 
     // MARK: Entries
 

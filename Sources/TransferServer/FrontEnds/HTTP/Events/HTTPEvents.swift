@@ -17,8 +17,7 @@ struct EventsHandler: HTTPHandler {
         let last = request.head.fields.values("last-event-id").last.flatMap { EventID($0) }
         return .long(
             HTTPEvents(
-                target.path, context.service, context.uploads, last: last,
-                isChunked: request.head.version != .http10))
+                target.path, context.service, context.uploads, last: last, StreamedBody(for: request)))
     }
 }
 
@@ -43,7 +42,7 @@ final class HTTPEvents: HTTPAnswer {
     let isEndless = true
     private let service: HTTPService
     private let uploads: ConnectionUploads
-    private let isChunked: Bool
+    private let body: StreamedBody
     private var seen: UInt64
     private var mustReset: Bool
     private var hasBegun = false
@@ -52,11 +51,9 @@ final class HTTPEvents: HTTPAnswer {
     private var lastProgress: Int64 = .min
     private var shown: [RunningUploads.Upload] = []
 
-    /// - Parameters:
-    ///   - last: the last event that the client has seen; nil if it states none.
-    ///   - isChunked: whether the client knows chunked encoding; otherwise the connection ends with the answer.
-    init(_ path: String, _ service: HTTPService, _ uploads: ConnectionUploads, last: EventID?, isChunked: Bool) {
-        (self.path, self.service, self.uploads, self.isChunked) = (path, service, uploads, isChunked)
+    /// - Parameter last: the last event that the client has seen; nil if it states none.
+    init(_ path: String, _ service: HTTPService, _ uploads: ConnectionUploads, last: EventID?, _ body: StreamedBody) {
+        (self.path, self.service, self.uploads, self.body) = (path, service, uploads, body)
         let news = service.shared.news
         // Events of an earlier server are not known any more.
         mustReset = last.map { $0.epoch != news.epoch || $0.number > news.newest } ?? false
@@ -64,13 +61,12 @@ final class HTTPEvents: HTTPAnswer {
     }
 
     func head(isLast: Bool) -> [UInt8] {
-        let chunked = isChunked ? [("Transfer-Encoding", "chunked")] : []
         let fields = [
             ("Content-Type", "text/event-stream; charset=utf-8"), ("Cache-Control", "no-store"),
             // Tells proxies not to buffer this answer.
             ("X-Accel-Buffering", "no"),
         ]
-        return HTTPAnswers.head(200, fields + chunked, isLast: isLast)
+        return body.head(fields, isLast: isLast)
     }
 
     var watchesAccess: Bool { true }
@@ -86,7 +82,7 @@ final class HTTPEvents: HTTPAnswer {
         if text.isEmpty, now - lastWord >= Self.intervals.silence { text = ":\n\n" }
         flush(&outcome, at: now)
         guard mayGoOn else {
-            if isChunked, let last = ChunkWriter.last() { outcome.append(last) }
+            body.end(&outcome)
             return true
         }
         if !hasMore { outcome.wait() }
@@ -98,10 +94,8 @@ final class HTTPEvents: HTTPAnswer {
     private func flush(_ outcome: inout HTTPOutcome, at now: Int64) {
         guard !text.isEmpty else { return }
         lastWord = now
-        let bytes = Array(text.utf8)
+        body.write(Array(text.utf8), to: &outcome)
         text = ""
-        guard isChunked else { return outcome.append(bytes) }
-        if let head = ChunkWriter.head(UInt64(bytes.count)) { outcome.append(head + bytes + ChunkWriter.end) }
     }
 
     private func add(_ event: String, _ number: UInt64?, _ data: String) {

@@ -32,7 +32,7 @@ struct FolderHandler: HTTPHandler {
                     ("Vary", "Accept, Accept-Language, Cookie, Authorization"),
                     ("Content-Security-Policy", HTTPAnswers.noActiveContent),
                 ],
-                isChunked: request.head.version != .http10, known))
+                StreamedBody(for: request), known))
     }
 
     private func form(_ request: HTTPRequest, _ target: HTTPTarget) -> HTTPListing.Form {

@@ -77,12 +77,12 @@ final class FormReceiver: ContentReceiver {
         }
     }
 
-    func finish(_ trailers: HTTPFields) -> HTTPReply {
+    func finish(_ trailers: HTTPFields) -> HTTPResponse {
         do throws(HTTPFault) {
             try read(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true)
-            return conclude(nil)
+            return .reply(conclude(nil))
         } catch {
-            return conclude(error)
+            return .reply(conclude(error))
         }
     }
 

@@ -50,13 +50,13 @@ final class FileReceiver: ContentReceiver {
         return upload.outcome == nil ? .wantsMore() : .answer(try answer())
     }
 
-    func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPReply {
+    func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPResponse {
         upload.write { (open) throws(Failure) in
             try compare(trailers)
             try terms.conditions.demand(of: open, context.files)
         }
         upload.finish()
-        return try answer()
+        return .reply(try answer())
     }
 
     /// Compares the content with the digests in the request's fields and trailers.

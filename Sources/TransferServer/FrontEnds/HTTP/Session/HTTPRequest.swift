@@ -111,6 +111,13 @@ struct HTTPConditions {
         (self.conditions, self.place) = (conditions, place)
     }
 
+    /// The condition that the path has the version with this tag.
+    init(_ tag: EntityTag, on place: RelativePath) throws(HTTPFault) {
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: "If-Match", value: tag.bytes))
+        self.init(try Preconditions(fields, now: .now), on: place)
+    }
+
     /// Makes the conditions of the request that created an upload, for the request that completes it.
     ///
     /// - Parameter place: the path that the conditions are about; nil if the client may not read it.

@@ -97,9 +97,9 @@ final class AppendReceiver: ContentReceiver {
         return HeadWriter.bytes(ResponseHead(104, fields: head)) ?? []
     }
 
-    func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPReply {
+    func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPResponse {
         store(trailers)
-        return try answer()
+        return .reply(try answer())
     }
 
     /// Stores an upload whose content is complete, and whose last request was cut off before that. This request adds nothing.

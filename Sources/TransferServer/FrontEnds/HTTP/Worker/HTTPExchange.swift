@@ -39,7 +39,8 @@ protocol ContentReceiver: AnyObject {
     /// Ends the content. A complete upload is published before the next request is handled, because its answer comes first.
     ///
     /// - Throws: why the request is refused.
-    func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPReply
+    /// - Returns: the answer, which wants no further content.
+    func finish(_ trailers: HTTPFields) throws(HTTPRefusal) -> HTTPResponse
 
     /// Takes the result of an upload of this request that the worker has settled, because the client's access was taken back, or because
     /// the upload was published at the end of the turn.

@@ -133,11 +133,7 @@ extension HTTPSteps {
         exchange = HTTPExchange(request)
         uploads.peer = request.way.origin.name
         do throws(HTTPRefusal) {
-            switch try response(to: request) {
-            case .reply(let reply): say(reply)
-            case .long(let answer): begin(answer)
-            case .receive(let receiver, let interim): receive(receiver, interim)
-            }
+            respond(try response(to: request))
         } catch {
             refuse(SignInHandler.guided(error, request))
         }
@@ -155,6 +151,14 @@ extension HTTPSteps {
         if request.way.isMisdirected { throw .misdirected }
         try context.admit(request.principal.admitted())
         return try service.shared.router.answer(request, context)
+    }
+
+    private func respond(_ response: HTTPResponse) {
+        switch response {
+        case .reply(let reply): say(reply)
+        case .long(let answer): begin(answer)
+        case .receive(let receiver, let interim): receive(receiver, interim)
+        }
     }
 
     private func receive(_ receiver: any ContentReceiver, _ interim: [UInt8]) {
@@ -177,7 +181,7 @@ extension HTTPSteps {
     private func end(_ trailers: HTTPFields) {
         exchange?.contentEnded()
         guard let receiver = exchange?.receiver else { return }
-        do throws(HTTPRefusal) { say(try receiver.finish(trailers)) } catch { refuse(error) }
+        do throws(HTTPRefusal) { respond(try receiver.finish(trailers)) } catch { refuse(error) }
     }
 }
 
