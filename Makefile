@@ -145,7 +145,7 @@ test-deb: deb ## install the package beside this system, use it, purge it
 format: ## format the Swift sources in place
 	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 
-lint: ## check format, keys, traps, imports and English of the sources, that mutants fit them, how old proofs are, and scripts by shellcheck
+lint: ## check format, keys, traps, imports and English of the sources, that mutants fit them, how old proofs are, the scripts of the page, and others by shellcheck
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	scripts/lint-text-keys.sh
 	scripts/lint-tests.sh
@@ -156,6 +156,7 @@ lint: ## check format, keys, traps, imports and English of the sources, that mut
 	scripts/lint-words.py
 	python3 -m unittest discover -q -s Tests/mutants/tests -t Tests
 	PYTHONPATH=Tests python3 -m proofs --check
+	scripts/lint-page.sh
 	@if command -v shellcheck >/dev/null; then \
 		echo "shellcheck scripts/*.sh .ci/run packaging/deb/p*"; shellcheck scripts/*.sh .ci/run packaging/deb/p*; \
 	else \

@@ -57,6 +57,7 @@ let package = Package(
         .systemLibrary(name: "CIPSecMB"),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
+        .target(name: "CPage", exclude: ["assets"]),
 
         library("TransferSystem", uses: ["CLinux"]),
         .target(
@@ -110,7 +111,7 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferPorts", "TransferStore",
-                "TransferCatalog", "TransferMail", "TransferLedger", "CLinux",
+                "TransferCatalog", "TransferMail", "TransferLedger", "CLinux", "CPage",
             ]),
         library(
             "TransferClient",

@@ -219,7 +219,7 @@ extension Server {
     private func terms(_ use: ListenerUse?) -> Listener.Terms {
         switch use {
         case .classic(let classic): Listener.Terms(frontEnds: FrontEnds(ClassicFrontEnd(listener: classic))) { nil }
-        case .http: Listener.Terms(frontEnds: FrontEnds(HTTPFrontEnd(isPlain: true))) { nil }
+        case .http: Listener.Terms(frontEnds: FrontEnds(HTTPFrontEnd(purpose: .filesBehindProxy))) { nil }
         case nil: Listener.Terms(frontEnds: core.frontEnds) { [transport = core.transport] in transport.tls }
         }
     }

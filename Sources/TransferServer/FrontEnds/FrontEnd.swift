@@ -15,8 +15,15 @@ protocol FrontEnd: Sendable {
     /// - Parameter opening: the first bytes of a connection; empty at the beginning.
     func recognise(_ opening: [UInt8]) -> Recognition
 
+    /// Answers clients that do not encrypt where the server demands it; nil to refuse them.
+    var unencrypted: (any FrontEnd)? { get }
+
     /// Makes the connection with the session of this front end. A client that is refused learns the reason in this protocol.
     func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection
+}
+
+extension FrontEnd {
+    var unencrypted: (any FrontEnd)? { nil }
 }
 
 /// Whether the first bytes of a connection belong to a front end.

@@ -208,12 +208,14 @@ extension AcceptedConnection {
 
     /// Receives as many bytes as the decision needs; clients that mean no other front end get the usual one.
     ///
-    /// - Parameter fault: why the client is refused, by whatever front end it means; nil if it is served.
+    /// - Parameter fault: why the client is refused, unless its front end answers clients without encryption; nil if it is served.
     private func chooseByBytes(thenRefusing fault: ProtocolFault? = nil) async throws(StreamError) -> any FrontEnd {
         while true {
             if ending != nil { choice.complete() }
             if let chosen = choice.frontEnd {
-                if let fault { end(.fault(fault)) }
+                guard let fault else { return chosen }
+                if let unencrypted = chosen.unencrypted { return unencrypted }
+                end(.fault(fault))
                 return chosen
             }
             guard try !receive() else { continue }

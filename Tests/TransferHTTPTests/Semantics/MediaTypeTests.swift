@@ -66,8 +66,9 @@ import TransferHTTP
 
     static let languages: [([String], Negotiation.Language)] = [
         ([], .english), ([""], .english), (["zh"], .chinese), (["zh-CN,zh;q=0.9,en;q=0.8"], .chinese),
-        (["en-US,en;q=0.9,zh;q=0.8"], .english), (["ZH-hant-TW"], .chinese), (["de, zh;q=0.1"], .chinese),
-        (["de"], .english), (["*"], .english), (["zh, en"], .chinese), (["en, zh"], .english), (["zh;q=0"], .english),
+        (["en-US,en;q=0.9,zh;q=0.8"], .english), (["ZH-hant-TW"], .chinese), (["fr, zh;q=0.1"], .chinese),
+        (["fr"], .english), (["de-AT, en;q=0.9"], .german), (["de, zh;q=0.1"], .german), (["*"], .english),
+        (["zh, en"], .chinese), (["en, zh"], .english), (["zh;q=0"], .english),
         (["en;q=0, *"], .chinese), (["en;q=0.2", "zh;q=0.3"], .chinese), (["zhx"], .english),
         (["zh;q=9, en;q=0.1"], .english),
         (["da, en-gb;q=0.8, en;q=0.7"], .english), (["*;q=0.5, zh;q=0.4"], .english),

@@ -206,7 +206,8 @@ import TransferTestSupport
         let script = ScriptedDisk()
         fixture.store.unlock()
         let store = try FileStore(
-            path: fixture.root, durability: .commit, limits: SpaceLimits(quota: 1 << 40), fileSystem: nil, disk: script.disk)
+            path: fixture.root, durability: .commit, limits: SpaceLimits(quota: 1 << 40), fileSystem: nil,
+            disk: script.disk)
         script.start()
         script.fail("reserve", with: ENOSPC)
         #expect(throws: Failure.self) { try store.resume(id: id, size: UInt64(2 * Self.content.count)) }

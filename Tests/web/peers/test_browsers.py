@@ -60,9 +60,10 @@ class Cases:
             for name, content in contents.items():
                 (self.place() / name).write_bytes(content)
             self.ask("PUT", "/form/first", {}, b"first")
-            self.open("form/")
+            self.open("form/?table")
             self.browser.type(self.browser.find("input[type=file]"), "\n".join(str(self.place() / name) for name in contents))
             self.browser.click(self.browser.find("form[enctype] button"))
+            self.open("form/?table")
             self.assertEqual(sorted(self.names()), sorted([*contents, "first"]))
             for name, content in contents.items():
                 self.assert_stored(f"form/{name}", content)
@@ -71,7 +72,7 @@ class Cases:
         def test_links_lead_where_they_say(self) -> None:
             for name in ("plain.txt", "%25.txt", "a%23b%3Fc.txt"):
                 self.ask("PUT", f"/links/sub/{name}", {}, b"there")
-            self.open("links/")
+            self.open("links/?table")
             self.assertEqual(self.names(), ["sub/"])
             self.browser.click(self.browser.find("tbody a"))
             self.assertEqual(self.names(), ["%.txt", "a#b?c.txt", "plain.txt"])
@@ -79,7 +80,7 @@ class Cases:
                 self.browser.click(self.browser.find(f"tbody tr:nth-child({number + 1}) a"))
                 self.assertEqual(self.browser.run("return document.body.innerText"), "there")
                 self.browser.run("history.back()")
-                self.open("links/sub/")
+                self.open("links/sub/?table")
             self.assert_quiet()
 
         def test_nothing_that_was_pushed_runs(self) -> None:

@@ -48,7 +48,7 @@ class DocumentTests(WebCase):
 
     def test_every_block_of_the_reference_is_run_here(self) -> None:
         beginnings = [text.split()[0] for text in documents.blocks(_REFERENCE, "sh")]
-        self.assertEqual(beginnings, ["curl", f"URL={_SERVER}", f"URL={_SERVER}", "curl"])
+        self.assertEqual(beginnings, ["curl", f"URL={_SERVER}", f"URL={_SERVER}", "curl", "curl"])
 
     def test_the_certificate_is_the_one_that_was_logged(self) -> None:
         (block,) = (text for text in documents.blocks(_GUIDE, "sh") if "openssl s_client" in text)
@@ -110,6 +110,12 @@ class DocumentTests(WebCase):
             with self.subTest(name):
                 self.assertIn("transfer-result: committed", self.shell(text).lower())
                 self.assert_stored(f"photos/{name}", content)
+
+    def test_the_command_for_changes(self) -> None:
+        self.ask("PUT", "/a.png", {}, self._photo)
+        said = self.shell(documents.block(_REFERENCE, "sh", "curl -H"))
+        self.assertEqual([json.loads(line)["result"] for line in said.splitlines()], ["completed", "completed"])
+        self.assert_stored("old/a.png", self._photo)
 
     def test_the_command_for_events(self) -> None:
         line = documents.block(_REFERENCE, "sh", "curl -N").strip()

@@ -21,13 +21,14 @@ package enum Negotiation {
     package enum Language: String, Sendable {
         case english = "en"
         case chinese = "zh"
+        case german = "de"
     }
 
     /// - Parameter lines: values of the lines of `Accept-Language`.
-    /// - Returns: English if the client wants neither language, or wants both equally and names neither first.
+    /// - Returns: English if the client wants none of the languages, or wants several equally and names none first.
     package static func language(_ lines: [[UInt8]]) -> Language {
         let ranges = members(lines).compactMap { LanguageRange($0) }
-        let offers: [Language] = [.english, .chinese]
+        let offers: [Language] = [.english, .chinese, .german]
         let named = ranges.compactMap { range in offers.first { range.names($0.rawValue) } }
         let chosen = best(of: named + offers) { offer in
             // `zh-CN` and `zh-TW` both mean Chinese here, and the higher of their qualities counts.

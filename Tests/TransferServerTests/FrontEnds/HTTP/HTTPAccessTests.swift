@@ -238,11 +238,42 @@ extension ServerTests {
             }
         }
 
-        @Test func whoIsNotEncryptedIsToldSo() async throws {
+        /// A browser is sent to the same address with `https`. Nothing is read or stored without encryption.
+        @Test func whoDoesNotEncryptIsSentToHTTPS() async throws {
+            let token = try lists.issue(.token, name: "camera", options: AccessOptions(), at: .now)
             try await serving { server in
-                let answer = try HTTPClient(server).ask(.get, "/")
-                #expect(answer.status == 400 && answer["connection"] == "close")
-                #expect(answer.text.contains("\"result\":\"encryptionRequired\""))
+                for path in ["/", "/a%20b?x=%3C", "/.transfer/in/x"] {
+                    let answer = try HTTPClient(server).ask(.get, path, Self.bearer(token))
+                    #expect(answer.status == 307 && answer["connection"] == "close", "\(path)")
+                    #expect(answer["location"] == "https://server\(path)")
+                    #expect(answer.text.contains("\"result\":\"encryptionRequired\""))
+                }
+                let client = try HTTPClient(server)
+                let refused = try client.ask(.put, "/x", Self.bearer(token), [1])
+                #expect(refused.status == 400 && refused["connection"] == "close" && refused["location"] == nil)
+                #expect(refused.text.contains("\"result\":\"encryptionRequired\""))
+                #expect(try client.isClosed() && server.tree == [])
+                let nameless = try HTTPClient(server)
+                nameless.send(bytes: "GET / HTTP/1.0\r\n\r\n")
+                #expect(try nameless.answer().status == 400)
+            }
+        }
+
+        /// A sign-in that may only send gets a page for that, without what is there.
+        @Test func whoMayOnlySendGetsAPageForThat() async throws {
+            let writer = try issue("writer", .writeOnly)
+            try await serving { server in
+                let client = try HTTPClient(server, isSecured: true)
+                #expect(try client.ask(.put, "/secret", Self.bearer(writer), [1]).status == 201)
+                let fields = Self.bearer(writer) + [("Accept", "text/html,*/*;q=0.8")]
+                let page = try client.ask(.get, "/", fields)
+                #expect(page.status == 200 && page.text.contains("data-rights=\"write\""))
+                let table = try client.ask(.get, "/?table", fields)
+                #expect(table.status == 200 && table.text.contains("<form method=\"post\" enctype"))
+                #expect(!(page.text + table.text).contains("secret"))
+                for path in ["/", "/?json", "/?find=s", "/?size"] {
+                    #expect(try client.ask(.get, path, Self.bearer(writer)).status == 403, "\(path)")
+                }
             }
         }
 

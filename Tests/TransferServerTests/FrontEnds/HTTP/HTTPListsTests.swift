@@ -100,9 +100,11 @@ extension ServerTests {
                     #"{"change":"remove","path":"d"}"#)
                 #expect(
                     Self.results(lines) == [
-                        "pathConflict", "invalidPath", "invalidPath", "notFound", "pathConflict", "completed", "wrongForm",
+                        "pathConflict", "invalidPath", "invalidPath", "notFound", "pathConflict", "completed",
+                        "wrongForm",
                     ])
-                #expect(lines.allSatisfy { ($0.text("message")?.isEmpty == true) == ($0.text("result") == "completed") })
+                #expect(
+                    lines.allSatisfy { ($0.text("message")?.isEmpty == true) == ($0.text("result") == "completed") })
                 #expect(server.tree == ["a", "b", "d"])
             }
         }
@@ -149,7 +151,8 @@ extension ServerTests {
         @Test(arguments: [
             "", "x", "{}", "1", "[1]", "[[]]", "[{}]", #"[{"path":"a"}]"#, #"[{"change":"mkdir"}]"#,
             #"[{"change":"burn","path":"a"}]"#, #"[{"change":"move","path":"a"}]"#, #"[{"change":"mkdir","path":1}]"#,
-            #"[{"change":"remove","path":"a","recursive":"yes"}]"#, #"[{"change":"remove","path":"a","recusive":true}]"#,
+            #"[{"change":"remove","path":"a","recursive":"yes"}]"#,
+            #"[{"change":"remove","path":"a","recusive":true}]"#,
             #"[{"change":"mkdir","path":"a","etag":"\"x\""}]"#, #"[{"change":"remove","path":"a","etag":"x"}]"#,
             #"[{"change":"restore","path":"a"}]"#, #"[{"change":"restore","path":"a","trash":"../.."}]"#,
             #"[{"change":"mkdir","path":"\u0000"}]"#, #"[{"change":"mkdir","path":"a","path":"b"}]"#,
@@ -162,7 +165,8 @@ extension ServerTests {
                 let lists = [list] + (list.hasPrefix("[") ? [first + list.dropFirst()] : [])
                 for list in lists {
                     let answer = try client.ask(.post, "/.transfer/changes", [Self.json], Array(list.utf8))
-                    #expect(answer.status == 400 && answer.text.contains("\"result\":\"malformedFrame\""), "\(answer.text)")
+                    #expect(
+                        answer.status == 400 && answer.text.contains("\"result\":\"malformedFrame\""), "\(answer.text)")
                 }
                 #expect(server.tree == ["a"])
                 #expect(try client.ask(.get, "/a").content == [1])
@@ -262,7 +266,8 @@ extension ServerTests {
         }
 
         @Test(arguments: [
-            #"[{"path":"a"}]"#, #"[{"path":"a","size":-1}]"#, #"[{"path":"a","size":"1"}]"#, #"[{"path":"a","size":1.5}]"#,
+            #"[{"path":"a"}]"#, #"[{"path":"a","size":-1}]"#, #"[{"path":"a","size":"1"}]"#,
+            #"[{"path":"a","size":1.5}]"#,
             #"[{"path":"a","size":9223372036854775808}]"#, #"[{"path":"a","size":1,"modified":"1"}]"#,
             #"[{"path":"a","size":1,"modified":1e9}]"#, #"[{"path":"a","size":1,"sha256":""}]"#, #"[{"size":1}]"#,
         ])

@@ -243,6 +243,20 @@ struct HTTPRefusal: Error {
             + "with --advertise."
     )
 
+    /// A client did not encrypt where the server demands it. Browsers are sent to the same address with `https`.
+    static func unencrypted(_ request: HTTPRequest) -> HTTPRefusal {
+        var refusal = HTTPRefusal(
+            400, .encryptionRequired, "This server accepts encrypted connections only: use https instead of http.")
+        let hosts = request.head.fields.values("host")
+        if [.get, .head].contains(request.head.method), hosts.count == 1,
+            let host = String(validating: hosts[0], as: UTF8.self), !host.isEmpty
+        {
+            refusal = HTTPRefusal(
+                307, refusal.code, refusal.message, [("Location", "https://\(host)\(request.head.resource)")])
+        }
+        return refusal
+    }
+
     /// Tells a client that may not connect which credentials it can show (RFC 9110, section 11.6.1).
     init(_ refusal: Refusal) {
         self.init(refusal.code.httpStatus, refusal.code, refusal.message)

@@ -12,11 +12,13 @@ struct FileHandler: HTTPHandler {
 
     /// Answers GET and HEAD of files and folders.
     func read(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
+        let folders = FolderHandler(context: context)
+        if let page = folders.offerSending(request, target) { return .reply(page) }
         do throws(Failure) {
             let place = try context.caller.pathForReading(target.path)
             let attributes = try attributes(at: place, isTop: target.path.isEmpty)
             guard attributes?.isDirectory ?? true else { return try readFile(request, target, place) }
-            return try FolderHandler(context: context).list(request, target, place, isThere: attributes != nil)
+            return try folders.list(request, target, place, isThere: attributes != nil)
         } catch {
             throw HTTPRefusal(error)
         }

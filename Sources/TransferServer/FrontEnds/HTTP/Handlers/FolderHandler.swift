@@ -9,6 +9,11 @@ import TransferProtocol
 struct FolderHandler: HTTPHandler {
     let context: HTTPContext
 
+    private static let fields = [
+        ("Cache-Control", "private, no-cache"), ("Vary", "Accept, Accept-Language, Cookie, Authorization"),
+        ("Content-Security-Policy", HTTPAnswers.noActiveContent),
+    ]
+
     /// Answers GET and HEAD of a folder.
     ///
     /// - Parameter isThere: false for the top folder of a client that has sent nothing yet.
@@ -21,38 +26,75 @@ struct FolderHandler: HTTPHandler {
             let location = "/" + PercentEncoding.path(target.path.utf8) + "/" + String(Substring(query))
             return .reply(HTTPReply(301, [("Location", location), ("Cache-Control", "no-cache")]))
         }
-        let listing = isThere ? try context.resources.tree.list(place) : nil
+        if isForPage(request, target) { return .reply(shell(request, target)) }
         let known = context.resources.intake.known
         known.indexIfNeeded()
+        if isThere, let answer = try below(request, target, place) { return .long(answer) }
+        let listing = isThere ? try context.resources.tree.list(place) : nil
         return .long(
             HTTPListing(
-                target.path, listing, form(request, target),
-                fields: [
-                    ("Cache-Control", "private, no-cache"),
-                    ("Vary", "Accept, Accept-Language, Cookie, Authorization"),
-                    ("Content-Security-Policy", HTTPAnswers.noActiveContent),
-                ],
-                StreamedBody(for: request), known))
+                target.path, listing, form(request, target), fields: Self.fields, StreamedBody(for: request), known))
+    }
+
+    /// The page of a folder for a client that may send and not read.
+    ///
+    /// - Returns: nil if the client does not want a page.
+    func offerSending(_ request: HTTPRequest, _ target: HTTPTarget) -> HTTPReply? {
+        let rights = context.caller.grant.options.rights
+        guard !rights.mayRead, rights.mayWrite, target.isFolder || target.path.isEmpty, request.head.wantsPage else {
+            return nil
+        }
+        guard target.query.contains(PageShell.tableQuery) else { return shell(request, target) }
+        return HTTPReply(
+            200, Self.fields, table(request, isForced: true).withoutEntries(target.path), type: SmallPage.type)
+    }
+
+    private func isForPage(_ request: HTTPRequest, _ target: HTTPTarget) -> Bool {
+        let others = ["json", PageShell.tableQuery, "find", "size"]
+        return !others.contains(where: target.query.contains) && request.head.wantsPage
+    }
+
+    private func shell(_ request: HTTPRequest, _ target: HTTPTarget) -> HTTPReply {
+        PageShell(
+            language: request.head.language, path: target.path, grant: context.caller.grant,
+            hasSession: request.session != nil, trashes: context.resources.trashes
+        ).reply
+    }
+
+    /// The answer about everything below the folder, if the query asks for that: `?find=TEXT` or `?size`.
+    private func below(
+        _ request: HTTPRequest, _ target: HTTPTarget, _ place: RelativePath?
+    ) throws(Failure) -> (any HTTPAnswer)? {
+        let tree = context.resources.tree
+        if let text = try? target.query.only("find"), !text.isEmpty {
+            return HTTPSearch(
+                target.path, for: text, try FolderWalk(place, in: tree), StreamedBody(for: request), context)
+        }
+        guard target.query.contains("size") else { return nil }
+        return HTTPFolderSize(target.path, try FolderWalk(place, in: tree))
     }
 
     private func form(_ request: HTTPRequest, _ target: HTTPTarget) -> HTTPListing.Form {
         if target.query.contains("json") { return .json }
-        let fields = request.head.fields
         let offers = ["text/html", "application/json", "application/x-ndjson"]
-        switch Negotiation.mediaType(fields.values("accept"), of: offers) {
+        switch Negotiation.mediaType(request.head.fields.values("accept"), of: offers) {
         case "application/json"?: return .json
         case "application/x-ndjson"?: return .lines
-        default:
-            let words: ListingPage.Words =
-                switch Negotiation.language(fields.values("accept-language")) {
-                case .english: .english
-                case .chinese: .chinese
-                }
-            return .page(
-                ListingPage(
-                    words: words, maySend: context.caller.grant.options.rights.mayWrite,
-                    session: request.session == nil ? nil : context.caller.grant.name))
+        default: return .page(table(request, isForced: target.query.contains(PageShell.tableQuery)))
         }
+    }
+
+    private func table(_ request: HTTPRequest, isForced: Bool) -> ListingPage {
+        let words: ListingPage.Words =
+            switch request.head.language {
+            case .english: .english
+            case .chinese: .chinese
+            case .german: .german
+            }
+        let grant = context.caller.grant
+        return ListingPage(
+            words: words, maySend: grant.options.rights.mayWrite, isForced: isForced,
+            session: request.session == nil ? nil : grant.name)
     }
 
     /// Answers PUT of a folder. After success the folder exists, durably.

@@ -13,7 +13,7 @@ struct ProbeHandler: HTTPHandler {
     func answer(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply? {
         let service = context.service
         guard let probe = service.probe(request.head) else {
-            guard service.isForProbes else { return nil }
+            guard service.purpose == .probes else { return nil }
             throw HTTPRefusal(404, .notFound, "This address has only /metrics, /healthz and /readyz.")
         }
         guard [.get, .head].contains(request.head.method) else {
@@ -28,7 +28,7 @@ struct ProbeHandler: HTTPHandler {
 
     /// The metrics. They show how much all clients send, so a client that may not see everything gets none.
     private func metrics(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPReply {
-        if !context.service.isForProbes {
+        if context.service.purpose != .probes {
             try context.admit(request.principal.admitted())
             let options = context.caller.grant.options
             guard options.rights.mayRead, options.folder == nil else {
@@ -100,7 +100,7 @@ struct ProbesFrontEnd: FrontEnd {
     func recognise(_ opening: [UInt8]) -> Recognition { .yes }
 
     func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection {
-        handover.connection(HTTPSession(handover, core, isPlain: false, isForProbes: true))
+        handover.connection(HTTPSession(handover, core, .probes))
     }
 }
 

@@ -62,24 +62,15 @@ struct SignInHandler: HTTPHandler {
         throw HTTPRefusal(403, .forbidden, "A page of another site must not use this session.")
     }
 
-    /// Adds what helps a browser without access: a page, if a person asks for a folder, and the removal of a cookie whose session is over.
+    /// Adds what helps a browser without access: a page, if a person looks at the answer, and the removal of a cookie whose session is over.
     static func guided(_ refusal: HTTPRefusal, _ request: HTTPRequest) -> HTTPRefusal {
         guard refusal.status == 401 else { return refusal }
         var refusal = refusal
         if ShownCredentials(request.head, request.way).session != nil {
             refusal.fields += SessionCookie.clearing(request.way)
         }
-        if wantsPage(request.head) { refusal.page = PageWords(request.head).wayIn }
+        if request.head.wantsPage { refusal.page = PageWords(request.head).wayIn }
         return refusal
-    }
-
-    private static func wantsPage(_ head: RequestHead) -> Bool {
-        guard head.method == .get || head.method == .head, let target = try? HTTPTarget(head),
-            target.isFolder || target.path.isEmpty
-        else { return false }
-        // The problem details come first, so that programs that accept any type get them and not the page.
-        let offers = [ProblemDetails.contentType, "text/html"]
-        return Negotiation.mediaType(head.fields.values("accept"), of: offers)?.hasSameBytes(as: offers[1]) ?? false
     }
 }
 

@@ -28,7 +28,8 @@ struct TrashHandler: HTTPHandler {
         let objects = batches.sorted { PathKey($0.name) > PathKey($1.name) }.map { batch in
             JSONValue.object(["batch": .string(batch.name), "removed": .string(batch.time)])
         }
-        return HTTPReply(200, [Self.noStore], Array((JSONValue.array(objects).text + "\n").utf8), type: "application/json")
+        return HTTPReply(
+            200, [Self.noStore], Array((JSONValue.array(objects).text + "\n").utf8), type: "application/json")
     }
 
     /// - Parameter folder: its path before it was removed; empty for the client's top folder.

@@ -45,9 +45,9 @@ extension HTTPSession {
     private func findClient(on connection: isolated Connection) async {
         guard let undecided = wire.undecided else { return }
         if let request = await signedIn(undecided, on: connection) { return wire.decided(request) }
-        // A client that only probes whether the server is there need not show credentials, and has not tried to sign in.
-        let isProbe = worker.steps.service.isForAnybody(undecided.head)
-        let found = isProbe ? .failure(.nothingShown) : await client(of: undecided, on: connection)
+        // A client of such a request need not show credentials, and has not tried to sign in.
+        let isForAnybody = worker.steps.service.isForAnybody(undecided.head)
+        let found = isForAnybody ? .failure(.nothingShown) : await client(of: undecided, on: connection)
         if case .success(let found) = found {
             known = KnownClient(shown: undecided.shown, origin: undecided.way.origin, principal: found)
             pay(as: found.holder)
@@ -57,7 +57,7 @@ extension HTTPSession {
             establish(on: connection)
         }
         // On a listener for probes, no client shows credentials, so the handshake is over.
-        if worker.steps.service.isForProbes {
+        if worker.steps.service.purpose == .probes {
             client.progress.established(client: nil)
             establish(on: connection)
         }
@@ -124,7 +124,9 @@ extension HTTPSession {
     ///
     /// - Returns: nil for any other request.
     private func signedIn(_ request: UndecidedRequest, on connection: isolated Connection) async -> HTTPRequest? {
-        guard !request.way.isMisdirected, let link = SignInLink(request.head) else { return nil }
+        guard !request.way.isMisdirected, purpose != .redirection, let link = SignInLink(request.head) else {
+            return nil
+        }
         let outcome = await outcome(of: link, request, on: connection)
         return HTTPRequest(
             head: request.head, body: request.body, way: request.way, principal: .failure(.wrongLink), signIn: outcome)

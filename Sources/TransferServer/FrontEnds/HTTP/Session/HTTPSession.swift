@@ -18,12 +18,13 @@ struct HTTPFrontEnd: FrontEnd {
 
     var protocols: [String] { Self.names }
 
-    /// Whether its listener is for proxies, without encryption.
-    var isPlain = false
+    var purpose = HTTPPurpose.files
 
     private static let emptyLine = Array("\r\n".utf8)
 
     let openingSize = emptyLine.count * HTTPLimits.emptyLines + 1
+
+    var unencrypted: (any FrontEnd)? { HTTPFrontEnd(purpose: .redirection) }
 
     /// A request begins with its method, and all methods in use are upper case letters. Empty lines may precede it (RFC 9112, section 2.2).
     func recognise(_ opening: [UInt8]) -> Recognition {
@@ -36,7 +37,7 @@ struct HTTPFrontEnd: FrontEnd {
     }
 
     func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection {
-        handover.connection(HTTPSession(handover, core, isPlain: isPlain))
+        handover.connection(HTTPSession(handover, core, purpose))
     }
 }
 
@@ -67,8 +68,7 @@ final class HTTPSession: ServedSession {
     let client: ServedClient
     let worker: UploadWorker<HTTPSteps>
     var wire: HTTPWire
-    /// Whether the listener is for proxies, without encryption.
-    private let isPlain: Bool
+    let purpose: HTTPPurpose
     private let web: HTTPWays
     /// The client of the last request, and its credentials.
     var known: KnownClient?
@@ -81,21 +81,16 @@ final class HTTPSession: ServedSession {
     var watching: EventWatch?
     let bell = MailBell()
 
-    /// - Parameters:
-    ///   - isPlain: whether the listener is for proxies, without encryption.
-    ///   - isForProbes: whether only monitoring programs are answered.
-    ///   - known: the client of the last request; nil on a new connection.
-    init(
-        _ handover: Handover, _ core: ServerCore, isPlain: Bool, isForProbes: Bool = false, known: KnownClient? = nil
-    ) {
+    /// - Parameter known: the client of the last request; nil on a new connection.
+    init(_ handover: Handover, _ core: ServerCore, _ purpose: HTTPPurpose, known: KnownClient? = nil) {
         client = ServedClient(handover, core, holder: known?.principal.holder)
-        (self.isPlain, web, self.known) = (isPlain, core.ways, known)
+        (self.purpose, web, self.known) = (purpose, core.ways, known)
         handshake = known == nil ? .open : .over
         // A client that is refused gets the reason as an answer, before it has sent a request.
         wire = HTTPWire(owesAnswer: handover.refusal != nil)
         let uploads = ConnectionUploads(
             WorkerResources(core), connection: client.number, peer: client.origin.name, progress: client.progress)
-        worker = UploadWorker(HTTPSteps(uploads, HTTPService(core, isForProbes: isForProbes)))
+        worker = UploadWorker(HTTPSteps(uploads, HTTPService(core, purpose)))
         worker.uploads.account = client.account
         worker.uploads.intake.sender = Sender(handover)
     }
@@ -112,7 +107,7 @@ final class HTTPSession: ServedSession {
         if case .resting = rest, connection.ending == nil {
             connection.driver.socket?.writable.call(nil)
             if let known, !connection.driver.isOver {
-                remainder = RestingHTTP(known: known, isPlain: isPlain, isForProbes: worker.steps.service.isForProbes)
+                remainder = RestingHTTP(known: known, purpose: purpose)
             }
         } else {
             await finish(on: connection)
@@ -356,11 +351,10 @@ extension HTTPSession {
 
     private struct RestingHTTP: RestingSession {
         let known: KnownClient
-        let isPlain: Bool
-        let isForProbes: Bool
+        let purpose: HTTPPurpose
 
         func connection(for handover: Handover, of core: ServerCore) -> any ServedConnection {
-            handover.connection(HTTPSession(handover, core, isPlain: isPlain, isForProbes: isForProbes, known: known))
+            handover.connection(HTTPSession(handover, core, purpose, known: known))
         }
     }
 }
@@ -372,7 +366,7 @@ extension HTTPSession {
         let origin = client.origin
         var way = HTTPWay(origin: origin, isSecure: socket?.isSecure == true ? true : nil)
         // A request through a proxy can come from any machine.
-        if isPlain || origin.isProxy { way.origin.isLocal = false }
+        if purpose == .filesBehindProxy || origin.isProxy { way.origin.isLocal = false }
         if origin.isProxy {
             do throws(HTTPFault) {
                 try way.believe(head.fields, web.proxies) { [web] in web.origin(of: $0) }

@@ -2,13 +2,19 @@ import TransferAccess
 import TransferHTTP
 import TransferModel
 
-/// A page with a title, some paragraphs and at most one button. It works without scripts.
+/// A page with a title, some paragraphs, and at most one button and one link. It works without scripts.
 struct SmallPage {
     static let type = "text/html; charset=utf-8"
 
     let language: String
     let title: String
     let paragraphs: [String]
+
+    /// A sentence of the server in English; nil for none.
+    var detail: String?
+
+    /// Address and text of a link; nil for none.
+    var link: (address: String, text: String)?
 
     /// The button's text; it posts an empty form to the page's own address. Nil for no button.
     var button: String?
@@ -17,6 +23,8 @@ struct SmallPage {
 
     private var text: String {
         let paragraphs = paragraphs.map { "<p>\($0.htmlEscaped)</p>\n" }.joined()
+        let detail = detail.map { "<p lang=\"en\"><small>\($0.htmlEscaped)</small></p>\n" } ?? ""
+        let link = link.map { "<p><a href=\"\($0.address.htmlEscaped)\">\($0.text.htmlEscaped)</a></p>\n" } ?? ""
         let form = button.map { "<form method=\"post\"><p><button>\($0.htmlEscaped)</button></p></form>\n" } ?? ""
         return """
             <!DOCTYPE html>
@@ -35,7 +43,7 @@ struct SmallPage {
             <body>
             <main>
             <h1>\(title.htmlEscaped)</h1>
-            \(paragraphs)\(form)</main>
+            \(paragraphs)\(detail)\(link)\(form)</main>
             </body>
             </html>
 
@@ -48,7 +56,7 @@ struct PageWords {
     private let language: Negotiation.Language
 
     init(_ head: RequestHead) {
-        language = Negotiation.language(head.fields.values("accept-language"))
+        language = head.language
     }
 
     /// The page of a valid link.
@@ -65,6 +73,12 @@ struct PageWords {
             page(
                 "登录", "此链接让这个浏览器以“\(link.name)”的身份登录，有效期至 \(end)，或到您退出为止。链接只能使用一次。",
                 "请只在您自己的设备上使用。", button: "登录")
+        case .german:
+            page(
+                "Anmelden",
+                "Dieser Link meldet diesen Browser als \u{201E}\(link.name)\u{201C} an, bis \(end) oder bis zur Abmeldung. "
+                    + "Er funktioniert einmal.",
+                "Benutze ihn nur auf eigenen Geräten.", button: "Anmelden")
         }
     }
 
@@ -77,6 +91,10 @@ struct PageWords {
                 "Ask the person who gave it to you for a new one. If you made it yourself: transfer access pair --web")
         case .chinese:
             page("此链接无效", "它已被使用、已过期，或不完整。", "请向给您链接的人要一个新的。如果那就是您自己：transfer access pair --web")
+        case .german:
+            page(
+                "Dieser Link funktioniert nicht", "Er wurde schon benutzt, ist abgelaufen oder unvollständig.",
+                "Bitte um einen neuen, wo du ihn her hast. Wer ihn selbst gemacht hat: transfer access pair --web")
         }
     }
 
@@ -85,6 +103,8 @@ struct PageWords {
         switch language {
         case .english: page("Not now", "The server cannot check this link now. Try again later.")
         case .chinese: page("请稍候", "服务器现在无法检查此链接，请稍后再试。")
+        case .german:
+            page("Nicht jetzt", "Der Server kann diesen Link gerade nicht prüfen. Versuche es später noch einmal.")
         }
     }
 
@@ -93,6 +113,10 @@ struct PageWords {
         switch language {
         case .english: page("Signed out", "This browser no longer has access. To sign in again, ask for a new link.")
         case .chinese: page("已退出", "此浏览器不再有访问权限。如需再次登录，请索取新的链接。")
+        case .german:
+            page(
+                "Abgemeldet",
+                "Dieser Browser hat keinen Zugang mehr. Für eine neue Anmeldung brauchst du einen neuen Link.")
         }
     }
 
@@ -107,6 +131,10 @@ struct PageWords {
             page(
                 "需要登录", "请向此服务器的管理员索取链接：transfer access pair --web",
                 "如果您有令牌：重新加载此页，用户名任意，密码填写令牌。")
+        case .german:
+            page(
+                "Bitte anmelden", "Bitte den Betreiber dieses Servers um einen Link: transfer access pair --web",
+                "Mit einem Token: Lade diese Seite neu, und gib einen beliebigen Namen und das Token als Passwort ein.")
         }
     }
 

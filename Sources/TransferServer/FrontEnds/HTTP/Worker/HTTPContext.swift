@@ -61,29 +61,43 @@ final class HTTPContext {
     }
 }
 
+/// What the connections of a listener are for.
+enum HTTPPurpose: Sendable {
+    /// Stored files, and everything else.
+    case files
+    /// The same for proxies, without encryption.
+    case filesBehindProxy
+    /// Probes of monitoring programs, on a listener that asks for no credentials.
+    case probes
+    /// Clients that do not encrypt where the server demands it: they are sent to `https`.
+    case redirection
+}
+
 /// Requests about the server itself rather than about stored files.
 struct HTTPService: Sendable {
     let core: ServerCore
 
-    /// Whether only probes are answered on the connection.
-    let isForProbes: Bool
+    let purpose: HTTPPurpose
 
     var shared: HTTPShared { core.http }
 
-    init(_ core: ServerCore, isForProbes: Bool) {
-        (self.core, self.isForProbes) = (core, isForProbes)
+    init(_ core: ServerCore, _ purpose: HTTPPurpose) {
+        (self.core, self.purpose) = (core, purpose)
     }
 
     /// - Returns: nil for a request that is not a probe.
     func probe(_ head: RequestHead) -> HTTPProbe? {
         guard let probe = HTTPProbe(head) else { return nil }
         // If metrics are shown elsewhere or not at all, a file can have this path.
-        return probe == .metrics && !isForProbes && core.configuration.metrics != .on ? nil : probe
+        return probe == .metrics && purpose != .probes && core.configuration.metrics != .on ? nil : probe
     }
 
     /// Whether the request is answered without credentials.
     func isForAnybody(_ head: RequestHead) -> Bool {
-        isForProbes || probe(head).map { $0 != .metrics } ?? false
+        switch purpose {
+        case .probes, .redirection: true
+        case .files, .filesBehindProxy: probe(head).map { $0 != .metrics } ?? AssetHandler.isAsset(head)
+        }
     }
 }
 

@@ -135,18 +135,22 @@ extension HTTPSteps {
         do throws(HTTPRefusal) {
             respond(try response(to: request))
         } catch {
-            refuse(SignInHandler.guided(error, request))
+            refuse(ErrorPage.guided(SignInHandler.guided(error, request), request, for: context.caller))
         }
     }
 
     /// Authorizes the client, and lets the handler of the request's route answer.
     private func response(to request: HTTPRequest) throws(HTTPRefusal) -> HTTPResponse {
+        if service.purpose == .redirection { throw .unencrypted(request) }
         // A sign-in link is answered before all checks that could refuse the request, because the link may be used up already.
         if let signIn = request.signIn {
             return try .reply(SignInHandler(context: context).conclude(signIn, of: request))
         }
         try SignInHandler.checkSession(request)
         if let reply = try ProbeHandler(context: context).answer(request) { return .reply(reply) }
+        if AssetHandler.isAsset(request.head) {
+            return try AssetHandler(context: context).give(request, HTTPTarget(request.head))
+        }
         if isStopping { throw HTTPRefusal(.serverStopping) }
         if request.way.isMisdirected { throw .misdirected }
         try context.admit(request.principal.admitted())
@@ -201,7 +205,8 @@ extension HTTPSteps {
     /// Sends a short answer, which is complete.
     private func say(_ reply: HTTPReply) {
         guard let exchange else { return }
-        let isLast = exchange.endsConnection(behind: reply, isStopping: isStopping)
+        let isLast =
+            exchange.endsConnection(behind: reply, isStopping: isStopping) || service.purpose == .redirection
         append(reply.bytes(for: exchange.request.head.method, isLast: isLast), isLast: isLast)
         answered(isLast: isLast)
     }

@@ -23,10 +23,12 @@ extension ServerTests {
                 #expect(try client.ask(.put, "/x", session, [1]).status == 201)
                 let file = try client.ask(.get, "/x", session)
                 #expect(file.content == [1])
-                let list = try client.ask(.get, "/", session + [("Accept", "text/html")])
+                let list = try client.ask(.get, "/?table", session + [("Accept", "text/html")])
                 #expect(list.text.contains("Signed in as ann &lt;b&gt;"))
                 #expect(list.text.contains("<form method=\"post\" action=\"/.transfer/out\">"))
-                for answer in [file, list] {
+                let page = try client.ask(.get, "/", session + [("Accept", "text/html")])
+                #expect(page.text.contains("data-name=\"ann &lt;b&gt;\"") && page.text.contains(" data-session "))
+                for answer in [file, list, page] {
                     #expect(answer.head.fields.list("cache-control").contains("no-store"))
                     #expect(Set(["Cookie", "Authorization"]).isSubset(of: answer.head.fields.list("vary")))
                 }
@@ -41,7 +43,7 @@ extension ServerTests {
                 let client = try HTTPClient(server, isSecured: true)
                 let reader = try place.session(client, .readOnly)
                 #expect(try client.ask(.put, "/x", reader, [1]).status == 403)
-                let list = try client.ask(.get, "/", reader + [("Accept", "text/html")])
+                let list = try client.ask(.get, "/?table", reader + [("Accept", "text/html")])
                 #expect(list.status == 200 && !list.text.contains("multipart"))
                 let top = try place.link(.readWrite, folder: "r")
                 let cookie = try #require(try client.ask(.post, top, [BrowserFolder.own], [])["set-cookie"])

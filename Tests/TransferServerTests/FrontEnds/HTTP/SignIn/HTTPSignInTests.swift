@@ -46,6 +46,18 @@ extension ServerTests {
             }
         }
 
+        /// A link that arrives without encryption is not used up.
+        @Test func aLinkNeedsEncryption() async throws {
+            let (place, link) = (place, try place.link())
+            try await place.serving { server in
+                let plain = try HTTPClient(server).ask(.post, link, [("Origin", "http://server")], [])
+                #expect(plain.status == 400 && plain["set-cookie"] == nil)
+                #expect(try HTTPClient(server).ask(.get, link)["location"] == "https://server\(link)")
+                let client = try HTTPClient(server, isSecured: true)
+                #expect(try client.ask(.post, link, [BrowserFolder.own], []).status == 303)
+            }
+        }
+
         /// All browsers use the link at the same moment.
         @Test func oneOfManyBrowsersIsLetIn() async throws {
             let (place, link) = (place, try place.link())
@@ -151,8 +163,9 @@ extension ServerTests {
                 let chinese = try client.ask(.get, "/a/", [browser, ("Accept-Language", "zh")])
                 #expect(chinese.text.contains("需要登录"))
                 #expect(try client.ask(.head, "/", [browser]).content.isEmpty)
-                // Programs, and requests for files, get the usual answers.
-                for answer in [try client.ask(.get, "/"), try client.ask(.get, "/x", [browser])] {
+                #expect(try client.ask(.get, "/x", [browser]).text.contains("transfer access pair --web"))
+                // Programs, and requests of scripts, get the usual answers.
+                for answer in [try client.ask(.get, "/"), try client.ask(.get, "/x", [("Accept", "*/*")])] {
                     #expect(answer.status == 401 && answer.text.hasPrefix("{"))
                 }
             }

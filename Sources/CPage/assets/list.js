@@ -1,0 +1,216 @@
+// @ts-check
+/**
+ * The entries of a folder or a search: sorted, filtered and selected. Nothing here touches the page.
+ *
+ * Batches of a stream are sorted by themselves and merged, so that no task grows with the size of the folder.
+ */
+
+import { language } from "./words.js";
+
+/** @typedef {import('./types.d.ts').Entry} Entry */
+/** @typedef {import('./types.d.ts').Sorting} Sorting */
+/** @typedef {(a: Entry, b: Entry) => number} Comparison */
+
+const collator = new Intl.Collator(language, { numeric: true });
+
+/** @param {string} a @param {string} b */
+const byCode = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Values that are compared first; equal ones are sorted by name. @type {Record<string, Comparison>} */
+const keys = {
+    name: () => 0,
+    size: (a, b) => (a.size ?? -1) - (b.size ?? -1),
+    at: (a, b) => (a.at || 0) - (b.at || 0),
+    kind: (a, b) => byCode(kindOf(a), kindOf(b)),
+};
+
+/** The kind that the icon shows. The server calls most contents `file`, so the name has to tell videos.
+ * @param {Entry} entry
+ */
+export function kindOf(entry) {
+    if (entry.type === "directory") return "folder";
+    if (entry.kind && entry.kind !== "file") return entry.kind;
+    return /\.(mp4|mov|m4v|mkv|webm|avi)$/.test(entry.lower) ? "video" : "file";
+}
+
+/** Folders come first in both directions.
+ * @param {Sorting} sorting
+ * @returns {Comparison}
+ */
+export function comparison({ key, down }) {
+    const first = keys[key] ?? keys.name;
+    const sign = down ? -1 : 1;
+    return (a, b) => {
+        if (a.type !== b.type) return a.type === "directory" ? -1 : 1;
+        return sign * (first(a, b) || collator.compare(a.name, b.name) || byCode(a.path, b.path));
+    };
+}
+
+/** The first index from `low` whose entry comes after the given one.
+ * @param {Entry[]} sorted
+ * @param {Entry} entry
+ * @param {Comparison} compare
+ */
+function place(sorted, entry, compare, low = 0) {
+    let high = sorted.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (compare(sorted[middle], entry) <= 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/**
+ * Merges two sorted arrays. The second is usually short, so its places are found by halving.
+ * @param {Entry[]} long
+ * @param {Entry[]} batch
+ * @param {Comparison} compare
+ */
+export function merge(long, batch, compare) {
+    /** @type {Entry[]} */
+    const merged = [];
+    let taken = 0;
+    for (const entry of batch) {
+        const index = place(long, entry, compare, taken);
+        while (taken < index) merged.push(long[taken++]);
+        merged.push(entry);
+    }
+    while (taken < long.length) merged.push(long[taken++]);
+    return merged;
+}
+
+export class List {
+    /** Entries in the order in which they are shown, without those that the filter hides. @type {Entry[]} */
+    rows = [];
+    /** Paths of the selected entries. @type {Set<string>} */
+    selection = new Set();
+    filter = "";
+    /** Counts of all entries, also of hidden ones. */
+    counts = { folders: 0, files: 0, size: 0 };
+    /** @type {Entry[]} */
+    #sorted = [];
+    /** @type {Map<string, Entry>} */
+    #byPath = new Map();
+    /** @type {Comparison} */
+    #compare;
+    #anchor = "";
+
+    /** @param {Sorting} sorting */
+    constructor(sorting) {
+        this.sorting = sorting;
+        this.#compare = comparison(sorting);
+    }
+
+    get size() {
+        return this.#sorted.length;
+    }
+
+    /** @param {string} path */
+    has(path) {
+        return this.#byPath.has(path);
+    }
+
+    /** @returns {Entry[]} */
+    selected() {
+        return this.#sorted.filter((entry) => this.selection.has(entry.path));
+    }
+
+    clear() {
+        this.#byPath.clear();
+        this.selection.clear();
+        this.#set([]);
+    }
+
+    /** Adds entries; one whose path is there takes the place of the old one.
+     * @param {Entry[]} batch
+     */
+    add(batch) {
+        const fresh = new Map(batch.map((entry) => [entry.path, entry]));
+        const replaced = batch.some((entry) => this.#byPath.has(entry.path));
+        const kept = replaced ? this.#sorted.filter((entry) => !fresh.has(entry.path)) : this.#sorted;
+        for (const [path, entry] of fresh) this.#byPath.set(path, entry);
+        this.#set(merge(kept, [...fresh.values()].sort(this.#compare), this.#compare));
+    }
+
+    /** @param {Iterable<string>} paths */
+    remove(paths) {
+        for (const path of paths) {
+            this.#byPath.delete(path);
+            this.selection.delete(path);
+        }
+        this.#set(this.#sorted.filter((entry) => this.#byPath.has(entry.path)));
+    }
+
+    /** Takes what another list has in place of the old entries, and some more; what is still there stays selected.
+     * @param {List} other
+     * @param {Entry[]} [more]
+     */
+    replace(other, more = []) {
+        this.#byPath = other.#byPath;
+        this.#sorted = other.#sorted;
+        this.add(more);
+        if (this.sorting !== other.sorting) this.sort(this.sorting);
+        for (const path of this.selection) if (!this.has(path)) this.selection.delete(path);
+    }
+
+    /** @param {Sorting} sorting */
+    sort(sorting) {
+        this.sorting = sorting;
+        this.#compare = comparison(sorting);
+        this.#set(this.#sorted.sort(this.#compare));
+    }
+
+    /** Shows only entries whose names contain the text.
+     * @param {string} text
+     */
+    find(text) {
+        this.filter = text.toLowerCase();
+        this.#show();
+    }
+
+    /** Selects or deselects one entry, or with `range` all from the one before.
+     * @param {number} index
+     * @param {{range?: boolean, on?: boolean}} [how]
+     */
+    select(index, { range = false, on } = {}) {
+        const entry = this.rows[index];
+        if (!entry) return;
+        const from = range ? this.rows.findIndex(({ path }) => path === this.#anchor) : -1;
+        if (from >= 0) {
+            for (let i = Math.min(from, index); i <= Math.max(from, index); i++) this.selection.add(this.rows[i].path);
+            return;
+        }
+        this.#anchor = entry.path;
+        if (on ?? !this.selection.has(entry.path)) this.selection.add(entry.path);
+        else this.selection.delete(entry.path);
+    }
+
+    /** Selects all that is shown, or nothing.
+     * @param {boolean} on
+     */
+    selectAll(on) {
+        this.selection = new Set(on ? this.rows.map((entry) => entry.path) : []);
+    }
+
+    /** @param {Entry[]} sorted */
+    #set(sorted) {
+        this.#sorted = sorted;
+        let folders = 0;
+        let size = 0;
+        for (const entry of sorted) {
+            if (entry.type === "directory") folders++;
+            else size += entry.size ?? 0;
+        }
+        this.counts = { folders, files: sorted.length - folders, size };
+        this.#show();
+    }
+
+    #show() {
+        const { filter } = this;
+        this.rows = filter ? this.#sorted.filter((entry) => entry.lower.includes(filter)) : this.#sorted;
+        if (!filter || !this.selection.size) return;
+        // What is done with the selection must not reach entries that are hidden.
+        this.selection = new Set(this.rows.map((entry) => entry.path).filter((path) => this.selection.has(path)));
+    }
+}

@@ -1,0 +1,150 @@
+// @ts-check
+/** Asks the server which files it has already, so that these are not sent. */
+
+import { BLOCK, isComparable, sha256 } from "./digest.js";
+import { bytesOf, digestOfFile, Trouble } from "./tus.js";
+
+/**
+ * @typedef {import("./row.js").Row} Row
+ * @typedef {{known: string, size: number | null, digest: string | null}} Known
+ */
+
+export class Looker {
+    /** @param {import("./queue.js").Queue} queue */
+    constructor(queue) {
+        this.queue = queue;
+        this.mayAsk = queue.tools.mayRead;
+    }
+
+    /** Opens files for the first time, and asks for them by size and time. @param {Row[]} rows */
+    async look(rows) {
+        const opened = [];
+        for (const [at, row] of rows.entries()) {
+            if (at % 25 === 24) await this.queue.breathe();
+            if (!row.isWanted) continue;
+            try {
+                const file = await this.queue.open(row);
+                await this.#adopt(row, file);
+                if (row.isWanted) this.queue.set(row, "looking");
+                opened.push(row);
+            } catch (error) {
+                await this.queue.mayGoOn([row], error);
+            }
+        }
+        await this.#sort(opened, false);
+    }
+
+    /** Computes digests of files that the server may have, and asks for them. @param {Row[]} rows */
+    async compare(rows) {
+        const read = [];
+        for (const row of rows) {
+            if (!row.isWanted) continue;
+            this.queue.set(row, "reading");
+            row.stop = new AbortController();
+            try {
+                const file = await this.queue.open(row);
+                row.digest ??= await digestOfFile(file, row.stop.signal);
+                read.push(row);
+            } catch (error) {
+                await this.queue.mayGoOn([row], error);
+            }
+        }
+        await this.#sort(read, true);
+    }
+
+    /** @param {Row[]} rows @param {boolean} isCompared whether the digests are known */
+    async #sort(rows, isCompared) {
+        let answers;
+        try {
+            answers = rows.length && this.mayAsk ? await this.#ask(rows) : [];
+        } catch (error) {
+            await this.queue.mayGoOn(rows, error);
+            return;
+        }
+        for (const [at, row] of rows.entries()) {
+            if (at % 250 === 249) await this.queue.breathe();
+            if (!row.isWanted) continue;
+            this.queue.set(row, "waiting");
+            row.isLooked = true;
+            row.mustCompare = false;
+            if (answers[at]) this.#judge(row, answers[at], isCompared);
+        }
+    }
+
+    /** @param {Row[]} rows @returns {Promise<Known[]>} in their order; empty if the server does not answer this */
+    async #ask(rows) {
+        const items = rows.map(({ full, size, modified, digest }) => ({
+            path: full,
+            size,
+            ...(modified > 0 ? { modified: modified / 1000 } : {}),
+            ...(digest ? { digest } : {}),
+        }));
+        const body = JSON.stringify(items);
+        const headers = { "Content-Type": "application/json" };
+        for (let tries = 0;; tries++) {
+            try {
+                const { text } = await this.queue.tools.send({
+                    method: "POST",
+                    url: "/.transfer/known",
+                    headers,
+                    body,
+                });
+                const lines = text.trim().split("\n").map((line) => JSON.parse(line));
+                return lines.length === rows.length ? lines : [];
+            } catch (error) {
+                if (!(error instanceof Trouble)) return [];
+                if (error.kind === "signedOut") throw error;
+                if ([403, 404, 405].includes(error.status)) this.mayAsk = false;
+                if (error.kind !== "lost") return [];
+                await this.queue.sleep(tries, error.after);
+            }
+        }
+    }
+
+    /** @param {Row} row @param {Known} answer @param {boolean} isCompared */
+    #judge(row, { known, size, digest }, isCompared) {
+        const { queue } = this;
+        if (known === "same") {
+            row.stored = row.full;
+            row.theirs = digest;
+            // If the answer to the content was lost, this one acknowledges it.
+            if (row.tries === 0) return queue.set(row, "same");
+            queue.set(row, "checked");
+            queue.tools.onStored(row.stored);
+        } else if (known === "invalid") queue.fail(row, { result: "invalidPath" });
+        // An upload that has begun is never given up for a file that only looks the same.
+        else if (row.job || known === "missing") return;
+        else if (!isCompared && size === row.size && isComparable(digest)) row.mustCompare = true;
+        else if (known === "probablySame") queue.set(row, "likely");
+        else if (row.policy !== "overwrite") this.resolve(row);
+    }
+
+    /** Applies the user's decision to a row whose name is taken; without one, the row waits for it. @param {Row} row */
+    resolve(row) {
+        const { policy } = row.batch;
+        if (!policy) return this.queue.set(row, "conflict");
+        row.policy = policy;
+        this.queue.set(row, policy === "skip" ? "skipped" : "waiting");
+    }
+
+    /**
+     * Lets a row go on with the upload of an earlier page, if that was of the same file.
+     * @param {Row} row @param {File} file
+     */
+    async #adopt(row, file) {
+        const { orphans, rows } = this.queue;
+        const sized = [...orphans].filter(({ size }) => size === file.size);
+        let found = sized.find((orphan) => orphan.modified === file.lastModified && orphan.path.endsWith(file.name));
+        if (!found && sized.length) {
+            // Phones give a file another name and time whenever it is chosen: the first block tells.
+            const first = await sha256(await bytesOf(file, 0, Math.min(BLOCK, file.size)));
+            found = sized.find(({ job }) => job?.known[0]?.every((byte, at) => byte === first[at]));
+        }
+        if (!found) return;
+        const { job, folder, path, policy, record } = found;
+        Object.assign(row, { job, folder, path, policy, record });
+        row.sent = row.mark = job?.offset ?? 0;
+        orphans.delete(found);
+        rows.splice(rows.indexOf(found), 1);
+    }
+}

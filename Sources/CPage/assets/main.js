@@ -1,0 +1,447 @@
+// @ts-check
+/** The page of a folder: its shell, navigation without leaving the page, and what happens when a request fails. */
+
+import { Actions } from "./actions.js";
+import { announce, messages, toast } from "./dialog.js";
+import { h, icon, shown } from "./dom.js";
+import { size } from "./format.js";
+import { List } from "./list.js";
+import { follow } from "./live.js";
+import { address, below, entries, entryOf, explain, Failure, join, parentOf, request } from "./server.js";
+import { Places, viewOf } from "./places.js";
+import { account, crumbs, preference, rights, tool } from "./shell.js";
+import { Table } from "./table.js";
+import { trashView } from "./trash.js";
+import { say } from "./words.js";
+
+/** @typedef {import('./types.d.ts').Entry} Entry */
+/** @typedef {import('./types.d.ts').Sorting} Sorting */
+
+const root = document.documentElement;
+const trash = "trash" in root.dataset;
+
+let view = viewOf(location);
+/** Ends the requests of the view that is left. */
+let visit = new AbortController();
+let listing = false;
+
+const [first, direction] = preference("sort").split(" ");
+const list = new List({ key: /** @type {Sorting['key']} */ (first || "name"), down: direction === "down" });
+const table = new Table(list, { open, command, total, sort: (key) => sort(key) });
+table.cards = preference("cards") === "yes";
+const folder = () => view.folder;
+const actions = new Actions({
+    list,
+    trash,
+    folder,
+    shows: (path) => view.find ? childFor(path, true) !== "" : parentOf(path) === view.folder,
+    changed: draw,
+    reload: () => load(true),
+});
+const places = new Places(show);
+
+/* The shell. */
+
+const path = h("nav", { class: "crumbs", "aria-label": say("path") });
+const title = h("h1", { class: "quiet" });
+const problem = h("div", { class: "problem", role: "alert" });
+const notice = h("p", { class: "notice" });
+const content = h("div", { class: "content" });
+const counts = h("p", { class: "counts" });
+const finder = h("input", {
+    type: "search",
+    placeholder: say("filter"),
+    "aria-label": say("filter"),
+    autocomplete: "off",
+    maxlength: 255,
+    oninput: () => {
+        list.find(finder.value);
+        draw();
+    },
+});
+const sorter = h("select", { "aria-label": say("sort"), onchange: () => sort(...readSorting(sorter.value)) });
+for (const choice of ["name up", "name down", "at down", "at up", "size down", "size up", "kind up"]) {
+    sorter.append(h("option", { value: choice }, say(`sort.${choice.replace(" ", ".")}`)));
+}
+const look = h("button", { type: "button", class: "plain", onclick: () => setCards(!table.cards) });
+const chosen = h("div", { class: "chosen", role: "group", "aria-label": say("chosen"), hidden: true });
+
+/** @param {string} value @returns {[Sorting['key'], boolean]} */
+function readSorting(value) {
+    const [key, way] = value.split(" ");
+    return [/** @type {Sorting['key']} */ (key), way === "down"];
+}
+
+const dock = h("aside", { class: "dock", "aria-label": say("uploads") });
+
+/** Loads what sends files, behind what shows them.
+ * @param {HTMLElement} tools
+ */
+async function takeUploads(tools) {
+    try {
+        const { startUploads } = await import("./upload.js");
+        const uploads = startUploads({ folder, rights: [...rights].join(" "), announce, onStored });
+        tools.prepend(uploads.fileButton, uploads.folderButton, uploads.cameraButton);
+        dock.append(uploads.element);
+    } catch (error) {
+        toast(explain(error), { failure: true });
+    }
+}
+
+function build() {
+    const make = h(
+        "div",
+        { class: "make", role: "group", "aria-label": say("add") },
+        rights.has("read") && tool("newFolder", say("newFolder"), () => actions.makeFolder()),
+    );
+    const search = h(
+        "form",
+        { role: "search", onsubmit: (/** @type {Event} */ event) => (event.preventDefault(), searchBelow()) },
+        icon("search"),
+        finder,
+        // Safari would take the focus from the field, and so hide the button, before the click.
+        h("button", { class: "plain", onmousedown: (event) => event.preventDefault() }, say("searchBelow")),
+    );
+    const read = rights.has("read");
+    const home = h("a", { href: "/", class: "home", "aria-label": say("top") }, icon("home"));
+    document.body.append(
+        h(
+            "header",
+            {},
+            h("div", { class: "bar" }, home, path, account()),
+            h(
+                "div",
+                { class: "tools" },
+                rights.has("write") && make,
+                read && search,
+                read && sorter,
+                read && look,
+                read && chosen,
+            ),
+        ),
+        h("main", {}, title, problem, notice, content),
+        h("footer", {}, counts),
+        dock,
+        ...messages,
+    );
+    if (rights.has("write")) takeUploads(make);
+    setCards(table.cards);
+    sorter.value = `${list.sorting.key} ${list.sorting.down ? "down" : "up"}`;
+}
+
+/* What is shown. */
+
+/** Brings the table and all that is said about the list up to date. */
+function draw() {
+    table.update();
+    showCounts();
+    showChosen();
+    showNotice();
+}
+
+function showCounts() {
+    if (view.trash || !rights.has("read") || (!list.size && !listing && !view.find)) return counts.replaceChildren();
+    const { folders, files, size: bytes } = list.counts;
+    const parts = view.find
+        ? [say(listing ? "looking" : visit.signal.aborted ? "stopped" : "found", { n: list.size })]
+        : [
+            listing && say("loading"),
+            folders && say("folders", { n: folders }),
+            files && `${say("files", { n: files })}, ${size(bytes)}`,
+        ];
+    if (list.filter) parts.push(say("matching", { n: list.rows.length }));
+    counts.replaceChildren(h("span", {}, parts.filter(Boolean).join(" · ")));
+    if (listing && view.find) {
+        counts.append(h("button", { type: "button", class: "plain", onclick: () => visit.abort() }, say("stop")));
+    }
+    places.restore(table.height, !listing);
+}
+
+/** Says why the list is empty, once that is certain. */
+function showNotice() {
+    notice.textContent = "";
+    if (listing || view.trash || problem.hasChildNodes() || list.rows.length) return;
+    if (list.size) notice.textContent = say("matching", { n: 0 });
+    else if (!view.find) notice.textContent = say(rights.has("write") ? "empty.write" : "empty");
+}
+
+function showChosen() {
+    const n = list.selection.size;
+    if (!n) {
+        chosen.hidden = true;
+        return;
+    }
+    const one = n === 1 ? list.selected()[0] : undefined;
+    // To move something is to remove it from its place.
+    const move = rights.has("write") && rights.has("remove");
+    chosen.hidden = false;
+    /** @type {(HTMLElement | undefined | false)[]} */
+    const tools = [
+        h(
+            "button",
+            { type: "button", class: "plain", "aria-label": say("selectNone"), onclick: deselect },
+            icon("close"),
+        ),
+        h("strong", {}, say("selected", { n })),
+        one?.type === "file" &&
+        h(
+            "a",
+            { class: "button", href: address(one.path), download: one.name },
+            icon("download"),
+            h("span", {}, say("download")),
+        ),
+        move && one && tool("rename", say("rename"), () => command("rename")),
+        move && tool("move", say("moveDots"), () => actions.transfer("move", list.selected())),
+        rights.has("write") && tool("copy", say("copyDots"), () => actions.transfer("copy", list.selected())),
+        rights.has("remove") && tool("trash", say("remove"), () => command("remove")),
+    ];
+    chosen.replaceChildren(.../** @type {HTMLElement[]} */ (tools.filter(Boolean)));
+}
+
+function deselect() {
+    list.selectAll(false);
+    draw();
+    table.refocus();
+}
+
+/** @param {boolean} cards */
+function setCards(cards) {
+    table.cards = cards;
+    preference("cards", cards ? "yes" : "");
+    const words = say(cards ? "asList" : "asCards");
+    look.replaceChildren(icon(cards ? "list" : "grid"), h("span", { class: "quiet" }, words));
+    look.title = words;
+    draw();
+}
+
+/** Sorts by a key; the key that is in force changes its direction.
+ * @param {Sorting['key']} key
+ * @param {boolean} [down]
+ */
+function sort(key, down = list.sorting.key === key ? !list.sorting.down : key === "at" || key === "size") {
+    list.sort({ key, down });
+    sorter.value = `${key} ${down ? "down" : "up"}`;
+    preference("sort", sorter.value || `${key} ${down ? "down" : "up"}`);
+    draw();
+}
+
+/* Commands of the table. */
+
+/** Opens an entry: a folder here, a file in a new tab, as its link says. A viewer of contents begins here.
+ * @param {Entry} entry
+ * @param {Event} event
+ */
+function open(entry, event) {
+    const link = /** @type {Element} */ (event.target).closest("a");
+    if (entry.type === "directory") {
+        event.preventDefault();
+        places.go(address(entry.path, true));
+    } else if (!link) {
+        globalThis.open(address(entry.path), "_blank", "noopener");
+    }
+}
+
+/** @param {'rename' | 'remove' | 'selected'} what */
+async function command(what) {
+    if (what === "selected") return draw();
+    const entries = list.selection.size ? list.selected() : table.active ? [table.active] : [];
+    if (what === "rename" && entries.length === 1 && rights.has("write") && rights.has("remove")) {
+        await actions.rename(entries[0]);
+    }
+    if (what === "remove" && entries.length && rights.has("remove")) await actions.remove(entries);
+    table.refocus();
+}
+
+/** @param {Entry} entry */
+async function total(entry) {
+    if (entry.total) return;
+    entry.total = "counting";
+    table.update();
+    try {
+        const answer = await request(`${address(entry.path, true)}?size`, { headers: { Accept: "application/json" } });
+        const sum = entry.total = await answer.json();
+        announce(`${shown(entry.name)}: ${size(sum.size)}, ${say("files", { n: sum.files })}`);
+    } catch (error) {
+        delete entry.total;
+        toast(explain(error), { failure: true });
+    }
+    table.update();
+}
+
+/* Navigation. */
+
+document.addEventListener("keydown", (event) => {
+    const busy = /** @type {Element} */ (event.target).closest("input, textarea, select, dialog");
+    if (busy === finder && event.key === "Escape" && !finder.value) table.refocus();
+    if (busy === finder && event.key === "ArrowDown") table.refocus();
+    if (!busy && event.altKey && event.key === "ArrowUp" && view.folder) {
+        places.go(address(parentOf(view.folder), true));
+    }
+    if (!busy && event.key === "Escape" && list.selection.size) deselect();
+    if (busy || event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    finder.focus();
+});
+
+function searchBelow() {
+    const text = finder.value.trim();
+    // The keyboard of a phone covers the hits.
+    if (matchMedia("(pointer: coarse)").matches) finder.blur();
+    places.go(text ? `${location.pathname}#find=${encodeURIComponent(text)}` : location.pathname);
+}
+
+/** Shows what the address asks for. */
+function show() {
+    visit.abort();
+    visit = new AbortController();
+    const left = content.contains(document.activeElement) ? view.folder : undefined;
+    view = viewOf(location);
+    view.trash &&= rights.has("read");
+    places.arrive();
+    list.clear();
+    list.find("");
+    finder.value = view.find;
+    table.folder = view.folder;
+    problem.replaceChildren();
+    notice.textContent = "";
+    const { element, last } = crumbs(view.folder, view.trash);
+    path.replaceChildren(element);
+    title.textContent = last;
+    document.title = `${last} – Transfer`;
+    root.classList.toggle("elsewhere", view.trash);
+    listing = !view.trash && rights.has("read");
+    if (!rights.has("read")) {
+        notice.textContent = say("writeOnly", { folder: `/${shown(view.folder)}` });
+        return;
+    }
+    if (view.trash) content.replaceChildren(trashView({ trash, signal: visit.signal }));
+    else content.replaceChildren(table.element);
+    draw();
+    announce(title.textContent ?? "");
+    if (view.trash) return;
+    // With the focus in the list, it stays there: on the folder that was left, or else on the first row.
+    load().then(() => {
+        if (left === undefined || document.activeElement !== document.body) return;
+        const child = childFor(left);
+        const index = list.rows.findIndex((entry) => entry.path === child);
+        requestAnimationFrame(() => list.rows.length && table.focus(Math.max(0, index)));
+    });
+}
+
+/**
+ * Reads the list. A quiet reading shows nothing until it is complete, and then takes the place of the old list.
+ * @param {boolean} [quiet]
+ */
+async function load(quiet = false) {
+    if (view.trash || !rights.has("read") || (quiet && (listing || view.find))) return;
+    const { signal } = visit;
+    const { find, folder } = view;
+    const url = address(folder, true) + (find ? `?find=${encodeURIComponent(find)}` : "");
+    listing = !quiet;
+    problem.replaceChildren();
+    try {
+        const fresh = new List(list.sorting);
+        if (quiet) recent = [];
+        for await (const batch of entries(url, signal)) {
+            if (signal.aborted) break;
+            (quiet ? fresh : list).add(batch);
+            if (!quiet) draw();
+        }
+        if (quiet && !signal.aborted) list.replace(fresh, recent);
+    } catch (error) {
+        if (signal === visit.signal && !signal.aborted) tellProblem(error, quiet);
+    }
+    if (signal !== visit.signal) return;
+    listing = false;
+    draw();
+    if (!quiet) announce(counts.textContent ?? "");
+}
+
+/** Says why the list could not be read, with what can be done about it.
+ * @param {unknown} error
+ * @param {boolean} [quiet] - whether the old list is still there, and complete
+ */
+function tellProblem(error, quiet = false) {
+    const { status, wait } = error instanceof Failure ? error : { status: 0, wait: 0 };
+    const { signal } = visit;
+    const again = () => {
+        list.clear();
+        load();
+    };
+    /** @type {[string, () => void]} */
+    const answer = status === 401
+        ? [say("reload"), () => location.reload()]
+        : status === 404 && view.folder
+        ? [say("up"), () => places.go(address(parentOf(view.folder), true))]
+        : [say("again"), again];
+    const words = [explain(error), list.size && !quiet ? say("incomplete", { n: list.size }) : ""];
+    const button = h("button", { type: "button", onclick: answer[1] }, answer[0]);
+    problem.replaceChildren(h("p", {}, words.join(" ")), button);
+    if (status === 503) setTimeout(() => signal.aborted || !button.isConnected || again(), (wait || 5) * 1000);
+    if (error instanceof Failure && error.result === "offline") {
+        addEventListener("online", () => signal.aborted || !button.isConnected || again(), { once: true, signal });
+    }
+}
+
+/* What other clients and the uploads of this page change. */
+
+/** Children that are stored and may still be missing in the list; '' asks for a reading in any case. @type {Set<string>} */
+const missing = new Set();
+/** @type {number | undefined} */
+let rereading;
+
+/** Reads the list again, once for all reasons within a short time, in which the events of the server usually arrive.
+ * @param {string} [child]
+ */
+function reread(child = "") {
+    missing.add(child);
+    rereading ??= setTimeout(() => {
+        rereading = undefined;
+        const needed = [...missing].some((path) => !list.has(path));
+        missing.clear();
+        if (needed) load(true);
+    }, 1500);
+}
+
+/** The child of the folder that a path belongs to, or ''.
+ * @param {string} path
+ * @param {boolean} [found] - whether hits of a search count
+ */
+function childFor(path, found = false) {
+    if ((view.find && !found) || view.trash || (view.folder && !path.startsWith(`${view.folder}/`))) return "";
+    return join(view.folder, below(path, view.folder).split("/")[0]);
+}
+
+/** Entries of the folder that events have named, added together: there may be a thousand a second. @type {Entry[]} */
+let arrived = [];
+/** Those that came while the list is read again, whose reading may have passed their places. @type {Entry[]} */
+let recent = [];
+
+/** @param {any} upload - `transfer.upload/1` */
+function committed({ storedPath, size, digest, kind }) {
+    const path = storedPath && childFor(storedPath);
+    if (!path || (path !== storedPath && list.has(path))) return;
+    const modified = new Date().toISOString();
+    const file = path === storedPath ? { type: "file", size, digest, kind } : { type: "directory" };
+    if (arrived.push(entryOf({ path, modified, ...file })) > 1) return;
+    setTimeout(() => {
+        // The folder may have been left in between.
+        const here = arrived.filter((entry) => childFor(entry.path) === entry.path);
+        list.add(here);
+        recent.push(...here);
+        arrived = [];
+        draw();
+    }, 200);
+}
+
+/** The event of the server usually comes first; without it the list is read again.
+ * @param {string} path
+ */
+function onStored(path) {
+    const child = childFor(path);
+    if (child) reread(child);
+}
+
+build();
+show();
+if (rights.has("read")) follow({ committed, reset: () => reread() });

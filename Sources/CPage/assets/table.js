@@ -1,0 +1,416 @@
+// @ts-check
+/**
+ * The list on the screen, as rows or as cards. Only what is visible and a little more is in the document, and the nodes
+ * are used again: 50,000 entries cost as much as 50.
+ *
+ * The rows have the focus themselves (one of them is in the tab order). The focused row stays in the document when it
+ * is scrolled away, because the focus would be lost with it.
+ */
+
+import { h, icon, setIcon, shown } from "./dom.js";
+import { size, time } from "./format.js";
+import { kindOf } from "./list.js";
+import { address, below } from "./server.js";
+import { say } from "./words.js";
+
+/** @typedef {import('./types.d.ts').Entry} Entry */
+/** @typedef {ReturnType<typeof makeRow>} Row */
+
+/**
+ * @typedef {object} Handlers
+ * @property {(entry: Entry, event: Event) => void} open - may prevent the default of a link
+ * @property {(command: 'rename' | 'remove' | 'selected') => void} command
+ * @property {(entry: Entry) => void} total - the size of a folder is asked for
+ * @property {(key: 'name' | 'size' | 'at') => void} sort
+ */
+
+/** Pictures up to this size are shown themselves in cards, and so many are fetched at once: uploads need connections. */
+const largestPicture = 2 << 20;
+const picturesAtOnce = 2;
+
+function makeRow() {
+    const check = h("input", { type: "checkbox", tabindex: -1 });
+    const drawing = icon("file");
+    const picture = h("img", { alt: "", decoding: "async", hidden: true });
+    const name = h("bdi");
+    const where = h("span", { class: "where" });
+    const link = h("a", { tabindex: -1 }, name);
+    const amount = h("span");
+    const ask = h("button", { class: "plain ask", tabindex: -1, type: "button" });
+    const when = h("time");
+    const download = h("a", { class: "button plain", tabindex: -1 }, icon("download"));
+    const root = h(
+        "div",
+        { class: "entry", role: "row" },
+        h("span", { role: "gridcell", class: "check" }, h("label", {}, check)),
+        h("span", { role: "gridcell", class: "label" }, h("span", { class: "face" }, drawing, picture), link, where),
+        h("span", { role: "gridcell", class: "size" }, amount, ask),
+        h("span", { role: "gridcell", class: "time" }, when),
+        h("span", { role: "gridcell", class: "get" }, download),
+    );
+    return {
+        root,
+        check,
+        drawing,
+        picture,
+        name,
+        where,
+        link,
+        amount,
+        ask,
+        when,
+        download,
+        entry: /** @type {Entry?} */ (null),
+    };
+}
+
+export class Table {
+    cards = false;
+    /** Folder of the list: hits of a search below it show where they are. */
+    folder = "";
+    #body = h("div", { class: "entries", role: "rowgroup" });
+    #all = h("input", { type: "checkbox", "aria-label": say("selectAll") });
+    /** Rows in the document by index. @type {Map<number, Row>} */
+    #live = new Map();
+    /** @type {WeakMap<Element, number>} */
+    #indexes = new WeakMap();
+    /** @type {Row[]} */
+    #spare = [];
+    #columns = 1;
+    #height = 48;
+    #active = 0;
+    #frame = 0;
+    /** Whether more than the scroll position has changed since the last drawing. */
+    #stale = true;
+    /** Rows whose picture is on its way. @type {Set<Row>} */
+    #loading = new Set();
+    /** Pictures that the browser could not show. @type {WeakSet<Entry>} */
+    #unshown = new WeakSet();
+    /** @type {number | undefined} */
+    #pictures;
+
+    /**
+     * @param {import('./list.js').List} list
+     * @param {Handlers} handlers
+     */
+    constructor(list, handlers) {
+        this.list = list;
+        this.handlers = handlers;
+        this.element = h(
+            "div",
+            { class: "table", role: "grid", "aria-multiselectable": "true", "aria-label": say("entries") },
+            h("div", { role: "rowgroup", class: "heads" }, this.#makeHead()),
+            this.#body,
+        );
+        this.#body.addEventListener("click", (event) => this.#click(event));
+        this.#body.addEventListener("keydown", (event) => this.#key(event));
+        this.#body.addEventListener("focusin", (event) => {
+            const index = this.#indexOf(event.target);
+            if (index >= 0 && index !== this.#active) this.#activate(index);
+        });
+        addEventListener("scroll", () => this.#request(), { passive: true });
+        addEventListener("resize", () => this.update());
+        new ResizeObserver(() => this.update()).observe(this.element);
+    }
+
+    #makeHead() {
+        this.#all.addEventListener("change", () => {
+            this.list.selectAll(this.#all.checked);
+            this.#selected();
+        });
+        /** @param {'name' | 'size' | 'at'} key @param {string} look */
+        const head = (key, look) =>
+            h(
+                "span",
+                { role: "columnheader", class: look, "data-key": key },
+                h(
+                    "button",
+                    { class: "plain", type: "button", onclick: () => this.handlers.sort(key) },
+                    say(`by.${key}`),
+                ),
+            );
+        return h(
+            "div",
+            { role: "row", class: "entry head", "aria-rowindex": 1 },
+            h("span", { role: "columnheader", class: "check" }, h("label", {}, this.#all)),
+            head("name", "label"),
+            head("size", "size"),
+            head("at", "time"),
+            h("span", { role: "columnheader", class: "get" }, h("span", { class: "quiet" }, say("download"))),
+        );
+    }
+
+    /** Draws at the next frame, however often it is called before. */
+    update() {
+        this.#stale = true;
+        this.#request();
+    }
+
+    #request() {
+        this.#frame ||= requestAnimationFrame(() => {
+            this.#frame = 0;
+            this.#draw();
+        });
+    }
+
+    /** Height of all rows, so that a scroll position can be restored as soon as it is there. */
+    get height() {
+        return Math.ceil(this.list.rows.length / this.#columns) * this.#height;
+    }
+
+    /** Focuses an entry and scrolls it into view.
+     * @param {number} index
+     */
+    focus(index) {
+        index = Math.max(0, Math.min(index, this.list.rows.length - 1));
+        this.#activate(index);
+        const top = this.#body.getBoundingClientRect().top + Math.floor(index / this.#columns) * this.#height;
+        // What the bars at the top and bottom cover does not count as visible.
+        const [above, below] = [160, innerHeight - this.#height - 104];
+        if (top < above) scrollBy(0, top - above);
+        else if (top > below) scrollBy(0, top - below);
+        this.#draw();
+        this.#live.get(index)?.root.focus({ preventScroll: true });
+    }
+
+    /** Focuses the entry that was active before, for example after a dialog. */
+    refocus() {
+        if (this.list.rows.length) this.focus(this.#active);
+    }
+
+    /** @returns {Entry | undefined} */
+    get active() {
+        return this.list.rows[this.#active];
+    }
+
+    /** @param {number} index */
+    #activate(index) {
+        this.#live.get(this.#active)?.root.setAttribute("tabindex", "-1");
+        this.#active = index;
+        this.#live.get(index)?.root.setAttribute("tabindex", "0");
+    }
+
+    #measure() {
+        const width = this.#body.clientWidth;
+        if (this.cards) {
+            this.#columns = Math.max(2, Math.floor(width / (width < 600 ? 120 : 184)));
+            this.#height = Math.round(width / this.#columns) + 46;
+        } else {
+            this.#columns = 1;
+            this.#height = width < 600 ? 64 : 48;
+        }
+    }
+
+    #draw() {
+        const { rows } = this.list;
+        // A hidden element has no width.
+        this.element.hidden = !rows.length;
+        this.#measure();
+        this.#active = Math.max(0, Math.min(this.#active, rows.length - 1));
+        const above = -this.#body.getBoundingClientRect().top;
+        const margin = this.#height * 4;
+        const first = Math.max(0, Math.floor((above - margin) / this.#height) * this.#columns);
+        const last = Math.min(rows.length, Math.ceil((above + innerHeight + margin) / this.#height) * this.#columns);
+        const focused = this.#indexOf(document.activeElement);
+        const gone = [...this.#live].filter(([index]) =>
+            index >= rows.length || (index !== focused && (index < first || index >= last))
+        );
+        // After a jump no row stays, so all are used again where they are. The last one pushed is taken first.
+        const jump = gone.length === this.#live.size;
+        for (const [index, row] of gone.sort(([a], [b]) => b - a)) {
+            if (!jump) row.root.remove();
+            this.#live.delete(index);
+            this.#spare.push(row);
+        }
+        const wanted = [];
+        for (let index = first; index < last; index++) wanted.push(index);
+        if (focused >= 0 && focused < rows.length && (focused < first || focused >= last)) {
+            focused < first ? wanted.unshift(focused) : wanted.push(focused);
+        }
+        // Rows that stay are in order already, so only others move, and a screen reader finds all in order.
+        let next = this.#body.firstChild;
+        for (const index of wanted) {
+            const row = this.#live.get(index) ?? this.#spare.pop() ?? this.#makeRow();
+            if (this.#stale || this.#live.get(index) !== row) this.#fill(row, rows[index], index);
+            if (row.root === next) next = next.nextSibling;
+            else this.#body.insertBefore(row.root, next);
+        }
+        if (jump) { for (const row of this.#spare) row.root.remove(); }
+        if (this.#stale) this.#drawFrame();
+        this.#stale = false;
+        clearTimeout(this.#pictures);
+        // Pictures are fetched when the scrolling rests, so that those in between do not take the connections.
+        if (this.cards) this.#pictures = setTimeout(() => this.#loadPictures(), 120);
+    }
+
+    #makeRow() {
+        const row = makeRow();
+        /** @param {boolean} good */
+        const ended = (good) => {
+            row.picture.hidden = !good;
+            if (!good && row.entry) this.#unshown.add(row.entry);
+            this.#loading.delete(row);
+            this.#loadPictures();
+        };
+        row.picture.onload = () => ended(true);
+        row.picture.onerror = () => ended(false);
+        return row;
+    }
+
+    #loadPictures() {
+        for (const row of this.cards ? this.#live.values() : []) {
+            const { entry, picture } = row;
+            if (this.#loading.size >= picturesAtOnce) return;
+            const small = entry?.kind === "picture" && entry.size && entry.size <= largestPicture;
+            if (!small || picture.src || this.#unshown.has(entry)) continue;
+            this.#loading.add(row);
+            picture.src = row.link.href;
+        }
+    }
+
+    /** Draws what does not depend on the scroll position. */
+    #drawFrame() {
+        const { rows, selection, sorting } = this.list;
+        this.#body.style.height = `${this.height}px`;
+        this.element.classList.toggle("cards", this.cards);
+        this.element.setAttribute("aria-rowcount", String(rows.length + 1));
+        this.#all.checked = rows.length > 0 && selection.size >= rows.length;
+        this.#all.indeterminate = !this.#all.checked && selection.size > 0;
+        for (const head of this.element.querySelectorAll("[data-key]")) {
+            const mine = head.getAttribute("data-key") === sorting.key;
+            head.setAttribute("aria-sort", mine ? (sorting.down ? "descending" : "ascending") : "none");
+        }
+    }
+
+    /** @param {Row} row @param {Entry} entry @param {number} index */
+    #fill(row, entry, index) {
+        this.#live.set(index, row);
+        this.#indexes.set(row.root, index);
+        const { style } = row.root;
+        style.transform = `translate(${((index % this.#columns) * 100)}%, ${
+            Math.floor(index / this.#columns) * this.#height
+        }px)`;
+        style.width = `${100 / this.#columns}%`;
+        style.height = `${this.#height}px`;
+        row.root.setAttribute("aria-rowindex", String(index + 2));
+        row.root.setAttribute("tabindex", index === this.#active ? "0" : "-1");
+        const selected = this.list.selection.has(entry.path);
+        row.root.setAttribute("aria-selected", String(selected));
+        row.check.checked = selected;
+        if (row.entry !== entry) this.#describe(row, entry);
+        if (entry.type === "directory") this.#showTotal(row, entry);
+    }
+
+    /** @param {Row} row @param {Entry} entry */
+    #describe(row, entry) {
+        const folder = entry.type === "directory";
+        const name = shown(entry.name);
+        row.entry = entry;
+        setIcon(row.drawing, kindOf(entry));
+        row.picture.hidden = true;
+        row.picture.removeAttribute("src");
+        this.#loading.delete(row);
+        row.name.textContent = name;
+        row.link.href = address(entry.path, folder);
+        row.link.title = name;
+        // A file opens in its own tab, so that uploads of this one go on.
+        row.link.target = folder ? "" : "_blank";
+        const parent = below(entry.path, this.folder).slice(0, -entry.name.length - 1);
+        row.where.textContent = parent && shown(parent);
+        row.check.setAttribute("aria-label", say("select", { name }));
+        row.amount.textContent = entry.size == null || folder ? "" : size(entry.size);
+        row.amount.title = folder ? "" : say("bytes", { n: entry.size ?? 0 });
+        row.ask.hidden = !folder;
+        row.when.textContent = time(new Date(entry.at));
+        row.when.title = row.when.dateTime = entry.modified ?? "";
+        row.download.hidden = folder;
+        row.download.href = row.link.href;
+        row.download.download = entry.name;
+        row.download.setAttribute("aria-label", say("downloadOne", { name }));
+    }
+
+    /** @param {Row} row @param {Entry} entry */
+    #showTotal(row, entry) {
+        const { total } = entry;
+        const known = typeof total === "object";
+        row.ask.hidden = known;
+        row.ask.textContent = total === "counting" ? say("counting") : say("totalSize");
+        row.ask.setAttribute("aria-label", say("totalSizeOf", { name: shown(entry.name) }));
+        row.amount.textContent = known ? size(total.size) : "";
+        row.amount.title = known ? `${say("folders", { n: total.folders })}, ${say("files", { n: total.files })}` : "";
+    }
+
+    /** @param {EventTarget | null} target */
+    #indexOf(target) {
+        const row = target instanceof Element && target.closest(".entry");
+        return row ? this.#indexes.get(row) ?? -1 : -1;
+    }
+
+    #selected() {
+        this.update();
+        this.handlers.command("selected");
+    }
+
+    /** @param {MouseEvent} event */
+    #click(event) {
+        const index = this.#indexOf(event.target);
+        const entry = this.list.rows[index];
+        const target = /** @type {Element} */ (event.target);
+        if (!entry || target.closest("[download]")) return;
+        if (target.closest(".ask")) return this.handlers.total(entry);
+        const link = target.closest("a, .face");
+        if (target.closest(".check")) {
+            // The label sends a second click for its checkbox; only that one counts.
+            if (target instanceof HTMLInputElement) this.list.select(index, { range: event.shiftKey });
+        } else if (link && !(link instanceof HTMLAnchorElement && (event.ctrlKey || event.metaKey || event.shiftKey))) {
+            this.handlers.open(entry, event);
+        } else if (!link && (this.list.selection.size || event.ctrlKey || event.metaKey || event.shiftKey)) {
+            this.list.select(index, { range: event.shiftKey });
+        }
+        this.#selected();
+    }
+
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        const index = this.#indexOf(event.target);
+        const inside = !(/** @type {Element} */ (event.target).classList.contains("entry"));
+        if (index < 0 || event.altKey) return;
+        const page = Math.max(1, Math.floor((innerHeight - 200) / this.#height)) * this.#columns;
+        /** @type {Record<string, number | undefined>} */
+        const steps = {
+            ArrowDown: index + this.#columns,
+            ArrowUp: index - this.#columns,
+            ArrowRight: this.cards ? index + 1 : undefined,
+            ArrowLeft: this.cards ? index - 1 : undefined,
+            PageDown: index + page,
+            PageUp: index - page,
+            Home: 0,
+            End: this.list.rows.length - 1,
+        };
+        const to = steps[event.key];
+        if (to !== undefined) {
+            if (event.shiftKey) {
+                if (!this.list.selection.size) this.list.select(index, { on: true });
+                this.list.select(Math.max(0, Math.min(to, this.list.rows.length - 1)), { range: true });
+                this.#selected();
+            }
+            this.focus(to);
+        } else if (event.key === "a" && (event.ctrlKey || event.metaKey)) {
+            this.list.selectAll(true);
+            this.#selected();
+        } else if (event.key === "Escape" && this.list.selection.size) {
+            this.list.selectAll(false);
+            this.#selected();
+        } else if (event.key === " " && !inside) {
+            this.list.select(index, { range: event.shiftKey });
+            this.#selected();
+        } else if (event.key === "Enter" && !inside) {
+            this.#live.get(index)?.link.click();
+        } else if (event.key === "F2") {
+            this.handlers.command("rename");
+        } else if (event.key === "Delete") {
+            this.handlers.command("remove");
+        } else return;
+        event.preventDefault();
+    }
+}

@@ -1,0 +1,92 @@
+import CPage
+import TransferCodec
+import TransferModel
+
+/// The scripts, style sheet and icons of the page for browsers, which are a part of the program.
+struct PageAssets: Sendable {
+    struct Asset: Sendable {
+        let type: String
+        let bytes: [UInt8]
+        /// The bytes as one zlib stream, the content coding `deflate` (RFC 9110, section 8.4.1.2); nil if that is not shorter.
+        let deflated: [UInt8]?
+    }
+
+    /// Made when a browser first asks for the page.
+    static let shared = PageAssets()
+
+    private let assets: [String: Asset]
+
+    /// Identifies the content of all assets: their addresses change with it, so that browsers can keep them for good.
+    let version: String
+
+    /// The scripts that the page in a language needs for its first folder.
+    static func modules(_ language: String) -> [String] {
+        let always = [
+            "main", "actions", "dialog", "dom", "format", "list", "live", "places", "server", "shell", "table", "trash",
+            "words", "words-\(language)",
+        ]
+        return always.map { "\($0).js" }
+    }
+
+    private init() {
+        let hasher = BlockHasher(.sha256)
+        let deflater = Deflater(level: 9, engine: .zlib)
+        var assets: [String: Asset] = [:]
+        for index in 0..<cpage_count() {
+            let file = cpage_file_at(index)
+            let bytes = UnsafeBufferPointer(start: file.bytes, count: file.size)
+            let name = String(cString: file.name)
+            let sent = name.hasSuffix(".svg") ? Array(bytes) : Self.withoutComments(bytes)
+            hasher.update(UnsafeRawBufferPointer(bytes))
+            assets[name] = Asset(
+                type: Self.type(of: name), bytes: sent,
+                deflated: sent.withUnsafeBytes { Self.deflated($0, deflater) })
+        }
+        self.assets = assets
+        version = String(String(hexadecimal: hasher.finish()).prefix(16))
+    }
+
+    subscript(name: String) -> Asset? { assets[name] }
+
+    /// The folder of the assets, with slashes at both ends.
+    var folder: String { "/\(RelativePath.reservedName)/page/\(version)/" }
+
+    /// Leaves out indentation, empty lines, and comments that take whole lines: a third of the scripts. No text of the scripts has several
+    /// lines.
+    static func withoutComments(_ text: some Sequence<UInt8>) -> [UInt8] {
+        let (slashes, begin, end) = (Array("//".utf8), Array("/*".utf8), Array("*/".utf8))
+        var sent: [UInt8] = []
+        var isInComment = false
+        for line in Array(text).split(separator: UInt8(ascii: "\n")) {
+            let code = line.drop { $0 == UInt8(ascii: " ") }
+            let begins = !isInComment && code.starts(with: begin)
+            if isInComment || begins {
+                let endsHere = code.suffix(end.count).elementsEqual(end)
+                // Code follows a comment such as a type in front of it.
+                let isCode = begins && !endsHere && code.firstRange(of: end) != nil
+                isInComment = !endsHere && !isCode
+                guard isCode else { continue }
+            } else if code.isEmpty || code.starts(with: slashes) {
+                continue
+            }
+            sent += code + [UInt8(ascii: "\n")]
+        }
+        return sent
+    }
+
+    private static func deflated(_ bytes: UnsafeRawBufferPointer, _ deflater: Deflater) -> [UInt8]? {
+        var output = [UInt8](repeating: 0, count: max(1, bytes.count))
+        let count = output.withUnsafeMutableBytes { deflater.deflate(bytes, into: $0) }
+        return count.flatMap { $0 < bytes.count ? Array(output[..<$0]) : nil }
+    }
+
+    /// The media type of a file of the page. Stored files have other types, so that none of them can run.
+    private static func type(of name: String) -> String {
+        switch name.split(separator: ".").last {
+        case "js": "text/javascript; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: "application/octet-stream"
+        }
+    }
+}

@@ -1,0 +1,227 @@
+"""Against the real server: the page in browsers, from the sign-in to files that are checked, moved, removed and restored."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+from web.peers.browsers import Browser, Chromium, Firefox
+from web.peers.case import PeerCase
+from web.wire import PATIENCE
+
+# Keys (WebDriver, section 17.4.2).
+_ENTER, _DELETE, _F2 = "\ue007", "\ue017", "\ue032"
+
+# Makes files as a user drops them. Their content follows from their names and sizes.
+_DROP = """
+const [files, folder] = arguments;
+const transfer = new DataTransfer();
+for (const [name, size] of files) {
+    const content = new Uint32Array(size / 4);
+    let value = [...name].reduce((sum, letter) => sum * 31 + letter.codePointAt(0) >>> 0, 7);
+    for (let index = 0; index < content.length; index++) content[index] = value = value * 1664525 + 1013904223 >>> 0;
+    transfer.items.add(new File([content], name, {lastModified: 1700000000123}));
+}
+document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, bubbles: true, cancelable: true}));
+"""
+
+def dropped(name: str, size: int) -> bytes:
+    """The content of a file that `_DROP` makes."""
+    value = 7
+    for letter in name:
+        value = value * 31 + ord(letter) & 0xFFFFFFFF
+    content = bytearray()
+    for _ in range(size // 4):
+        value = value * 1664525 + 1013904223 & 0xFFFFFFFF
+        content += value.to_bytes(4, "little")
+    return bytes(content)
+
+class Cases:
+    """Hides the base class, so that it is not collected as a test."""
+
+    class PageCase(PeerCase):
+        kind: ClassVar[type[Chromium | Firefox]]
+        browser: ClassVar[Browser]
+
+        @classmethod
+        def setUpClass(cls) -> None:
+            cls.needs = cls.kind.needs
+            super().setUpClass()
+            cls.browser = cls.kind(cls.server.path / "browser", cls.server.environment())
+            cls.addClassCleanup(cls.browser.close)
+            cls.sign_in("--allow-remove")
+
+        @classmethod
+        def sign_in(cls, *rights: str) -> None:
+            server = cls.server
+            url = f"https://localhost:{server.web_port}"
+            command = ["access", "pair", "--web", "--dir", str(server.directory), "--name", "ann", "--url", url, *rights]
+            link = next(word for word in server.transfer(*command).stdout.decode().split() if word.startswith(url))
+            cls.browser.open(link)
+            cls.browser.click(cls.browser.find("button"))
+
+        def setUp(self) -> None:
+            # The errors of an earlier test are not those of this one.
+            self.browser.complaints()
+
+        def open(self, path: str) -> None:
+            self.browser.open(f"https://localhost:{self.server.web_port}/{path}")
+
+        @property
+        def text(self) -> str:
+            return str(self.browser.run("return document.body.innerText"))
+
+        def until(self, *parts: str, without: str = "") -> None:
+            """Waits until the page shows all of these texts."""
+            end = time.monotonic() + PATIENCE / 6
+            while not all(part in self.text for part in parts) or (without and without in self.text):
+                if time.monotonic() > end:
+                    raise AssertionError(f"the page does not show {parts}, but:\n{self.text[:2000]}")
+                time.sleep(0.05)
+
+        def until_names(self, *names: str) -> None:
+            end = time.monotonic() + PATIENCE / 6
+            while self.names() != list(names) and time.monotonic() < end:
+                time.sleep(0.05)
+            self.assertEqual(self.names(), list(names))
+
+        def names(self) -> list[str]:
+            found: list[str] = self.browser.run("return [...document.querySelectorAll('.entry bdi')].map(name => name.textContent)")
+            # The page uses the elements of its rows again, in any order.
+            return sorted(found)
+
+        def drop(self, *files: tuple[str, int]) -> None:
+            self.browser.run(_DROP, [list(file) for file in files])
+
+        def press(self, keys: str) -> None:
+            """Presses keys in the row that has the focus, or would get it."""
+            self.browser.type(self.browser.find(".entry[tabindex='0']"), keys)
+
+        def assert_quiet(self) -> None:
+            """The console has no errors, of which each use of something that the policy forbids is one."""
+            self.assertEqual(self.browser.complaints(), [])
+
+        def test_dropped_files_are_checked(self) -> None:
+            self.ask("PUT", "/up/taken.bin", {}, b"other")
+            self.open("up/")
+            self.until("taken.bin")
+            files = (("small \u4f60 & <b>.txt", 1000), ("large.bin", 9 << 20), ("taken.bin", 2000))
+            self.drop(*files)
+            self.until("checked", "Keep both")
+            self.browser.run("[...document.querySelectorAll('button')].find(one => one.textContent === 'Keep both').click()")
+            self.until("3 of 3 stored", "taken-1.bin")
+            self.assertEqual(self.text.count(", checked"), 3)
+            for name, size in files:
+                stored = "taken-1.bin" if name == "taken.bin" else name
+                self.assert_stored(f"up/{stored}", dropped(name, size))
+                modified = (self.server.directory / "up" / stored).stat().st_mtime_ns
+                self.assertEqual(modified, 1700000000_123_000_000, name)
+            self.assert_stored("up/taken.bin", b"other")
+            # What is there already is not sent again.
+            self.open("up/")
+            self.until("large.bin")
+            self.drop(files[1])
+            self.until("Was stored already")
+            self.assert_quiet()
+
+        def test_many_small_files(self) -> None:
+            self.ask("PUT", "/many/first", {}, b"1")
+            self.open("many/")
+            self.until("first")
+            self.drop(*((f"{number:03}.txt", 400) for number in range(150)))
+            self.until("150 of 150 stored")
+            self.assertEqual(len(list((self.server.directory / "many").iterdir())), 151)
+            self.assert_stored("many/149.txt", dropped("149.txt", 400))
+            self.assert_quiet()
+
+        def test_names_are_changed_by_keys(self) -> None:
+            for name in ("a.txt", "b.txt"):
+                self.ask("PUT", f"/keys/{name}", {}, name.encode())
+            self.open("keys/")
+            self.until("a.txt", "b.txt")
+            self.press(_F2)
+            self.until("Rename")
+            self.browser.run("document.querySelector('dialog input').value = 'c.txt'")
+            self.browser.type(self.browser.find("dialog input"), _ENTER)
+            self.until("c.txt", without="a.txt")
+            self.assert_stored("keys/c.txt", b"a.txt")
+            self.until_names("b.txt", "c.txt")
+            self.browser.run("[...document.querySelectorAll('.entry')].find(row => row.textContent.includes('c.txt')).focus()")
+            self.browser.type(self.browser.find(".entry:focus"), _DELETE)
+            self.until_names("b.txt")
+            self.assertFalse((self.server.directory / "keys/c.txt").exists())
+            self.browser.run("[...document.querySelectorAll('.toast')].at(-1).querySelector('button').click()")
+            self.until_names("b.txt", "c.txt")
+            self.assert_stored("keys/c.txt", b"a.txt")
+            self.assert_quiet()
+
+        def test_folders_are_walked_without_leaving_the_page(self) -> None:
+            self.ask("PUT", "/walk/%25%23/deep.txt", {}, b"deep")
+            self.open("walk/")
+            self.until("%#")
+            self.browser.run("window.stays = true")
+            self.press(_ENTER)
+            self.until("deep.txt")
+            self.assertEqual(self.browser.run("return [location.pathname, window.stays]"), ["/walk/%25%23/", True])
+            self.browser.run("history.back()")
+            self.until("%#", without="deep.txt")
+            self.assert_quiet()
+
+        def test_what_is_pushed_appears(self) -> None:
+            self.ask("PUT", "/live/one.txt", {}, b"1")
+            self.open("live/")
+            self.until("one.txt")
+            self.ask("PUT", "/live/two.txt", {}, b"2")
+            self.until("two.txt")
+            self.assert_quiet()
+
+        def test_an_error_is_a_page(self) -> None:
+            for path in ("nothing", "nothing/"):
+                self.open(path)
+                self.assertIn("Nothing is here", self.text)
+                self.assertNotIn("{", self.text)
+
+        def test_it_goes_on_with_the_next_server(self) -> None:
+            self.ask("PUT", "/next/first", {}, b"1")
+            self.open("next/")
+            self.until("first")
+            files = [(f"{number}.bin", 24 << 20) for number in range(3)]
+            self.drop(*files)
+            self.until("MB/s")
+            self.server.kill()
+            self.server.start()
+            self.until("3 of 3 stored")
+            self.assertEqual(self.text.count(", checked"), 3)
+            for name, size in files:
+                self.assert_stored(f"next/{name}", dropped(name, size))
+
+class ChromiumTests(Cases.PageCase):
+    kind = Chromium
+
+class FirefoxTests(Cases.PageCase):
+    kind = Firefox
+
+class WriteOnlyTests(Cases.PageCase):
+    """A sign-in that may only send."""
+
+    kind = Chromium
+
+    @classmethod
+    def sign_in(cls, *rights: str) -> None:
+        super().sign_in("--write-only")
+
+    # The other walks need to read.
+    test_many_small_files = test_names_are_changed_by_keys = test_what_is_pushed_appears = None  # type: ignore[assignment]
+    test_folders_are_walked_without_leaving_the_page = test_it_goes_on_with_the_next_server = None  # type: ignore[assignment]
+    test_an_error_is_a_page = None  # type: ignore[assignment]
+
+    def test_dropped_files_are_checked(self) -> None:
+        self.ask("PUT", "/secret.txt", {}, b"secret")
+        self.open("")
+        self.until("Send files")
+        self.drop(("a.bin", 5 << 20))
+        self.until("1 of 1 stored", ", checked")
+        self.assertNotIn("secret", self.text)
+        self.assert_stored("a.bin", dropped("a.bin", 5 << 20))
+        self.assert_quiet()
+
