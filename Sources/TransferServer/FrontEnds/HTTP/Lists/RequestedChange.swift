@@ -6,7 +6,7 @@ import TransferProtocol
 struct RequestedChange {
     let request: Request
 
-    /// Path in the answer.
+    /// The path that the client has stated, as the answer repeats it.
     let path: String
 
     /// Path to which something is copied, moved or restored; nil for other changes.
