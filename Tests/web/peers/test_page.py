@@ -87,7 +87,7 @@ class Cases:
 
         def names(self) -> list[str]:
             found: list[str] = self.browser.run("return [...document.querySelectorAll('.entry bdi')].map(name => name.textContent)")
-            # The page uses the elements of its rows again, in any order.
+            # The page reuses the elements of rows, in any order.
             return sorted(found)
 
         def drop(self, *files: tuple[str, int]) -> None:
@@ -98,7 +98,7 @@ class Cases:
             self.browser.type(self.browser.find(".entry[tabindex='0']"), keys)
 
         def assert_quiet(self) -> None:
-            """The console has no errors, of which each use of something that the policy forbids is one."""
+            """The console has no errors, and each use of something that the policy forbids is an error."""
             self.assertEqual(self.browser.complaints(), [])
 
         def test_dropped_files_are_checked(self) -> None:

@@ -107,7 +107,7 @@ final class HTTPSearch: HTTPAnswer {
     }
 
     private func tell(_ entries: [StoredEntry], _ outcome: inout HTTPOutcome) {
-        // Nobody but the client needs the rest of a long search.
+        // If the client has gone, the rest of a long search is useless.
         guard !entries.isEmpty else { return outcome.rest() }
         let details = context.resources.intake.known.details(of: entries.map { ($0.path, $0.attributes) })
         for (entry, known) in zip(entries, details) {
