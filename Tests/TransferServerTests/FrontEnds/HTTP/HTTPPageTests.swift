@@ -162,6 +162,10 @@ extension ServerTests {
                 try Self.store(client, "f/a", "f/g/b", "f/g/h/c", "d")
                 let answer = try client.ask(.get, "/f/?size").text
                 #expect(answer.contains(#""files":3,"folders":2,"size":9,"complete":true"#), "\(answer)")
+                for path in ["/f/?size", "/f/?find=a", "/.transfer/trash/", "/"] {
+                    let head = try client.ask(.head, path)
+                    #expect(head.status == 200 && head.content.isEmpty, "\(path)")
+                }
                 #expect(try client.ask(.get, "/?size").text.contains(#""files":4"#))
                 #expect(try client.ask(.get, "/f/a/?size").status == 409)
             }

@@ -122,11 +122,12 @@ final class HTTPSearch: HTTPAnswer {
 final class HTTPFolderSize: HTTPAnswer {
     let path: String
     let headComesFirst = false
+    private let method: HTTPMethod
     private var walk: FolderWalk
     private var (files, size) = (UInt64(0), UInt64(0))
 
-    init(_ path: String, _ walk: FolderWalk) {
-        (self.path, self.walk) = (path, walk)
+    init(_ path: String, _ walk: FolderWalk, for method: HTTPMethod) {
+        (self.path, self.walk, self.method) = (path, walk, method)
     }
 
     func head(isLast: Bool) -> [UInt8] {
@@ -135,7 +136,7 @@ final class HTTPFolderSize: HTTPAnswer {
             "folders": .integer(walk.folders), "size": .integer(size), "complete": .bool(walk.isComplete),
         ]
         return HTTPAnswers.whole(
-            200, [("Cache-Control", "no-store")], document.terminated, type: "application/json", for: .get,
+            200, [("Cache-Control", "no-store")], document.terminated, type: "application/json", for: method,
             isLast: isLast)
     }
 
