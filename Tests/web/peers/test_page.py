@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import ClassVar
 
 from web.peers.browsers import Browser, Chromium, Firefox
 from web.peers.case import PeerCase
-from web.wire import PATIENCE
-
 # Keys (WebDriver, section 17.4.2).
 _ENTER, _DELETE, _F2 = "\ue007", "\ue017", "\ue032"
 
@@ -24,6 +21,32 @@ for (const [name, size] of files) {
 }
 document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, bubbles: true, cancelable: true}));
 """
+
+# Waits until a condition holds. Every change of the document is a reason to look again.
+_UNTIL = """
+const [condition, ...values] = arguments;
+const conditions = {
+    text: (parts, without) => {
+        const text = document.body.innerText;
+        return parts.every((part) => text.includes(part)) && !(without && text.includes(without));
+    },
+    // The page reuses the elements of rows, in any order.
+    names: (names) => [...document.querySelectorAll('.entry bdi')].map((name) => name.textContent).sort().join('/') === names,
+};
+return new Promise((resolve) => {
+    const look = () => conditions[condition](...values) && end(true);
+    const observer = new MutationObserver(look);
+    const timer = setTimeout(() => end(false), 25_000);
+    const end = (holds) => {
+        observer.disconnect();
+        clearTimeout(timer);
+        resolve(holds);
+    };
+    observer.observe(document, {attributes: true, childList: true, characterData: true, subtree: true});
+    look();
+});
+"""
+
 
 def dropped(name: str, size: int) -> bytes:
     """The content of a file that `_DROP` makes."""
@@ -73,22 +96,13 @@ class Cases:
 
         def until(self, *parts: str, without: str = "") -> None:
             """Waits until the page shows all of these texts."""
-            end = time.monotonic() + PATIENCE / 6
-            while not all(part in self.text for part in parts) or (without and without in self.text):
-                if time.monotonic() > end:
-                    raise AssertionError(f"the page does not show {parts}, but:\n{self.text[:2000]}")
-                time.sleep(0.05)
+            if not self.browser.run(_UNTIL, "text", list(parts), without):
+                raise AssertionError(f"the page does not show {parts}, but:\n{self.text[:2000]}")
 
         def until_names(self, *names: str) -> None:
-            end = time.monotonic() + PATIENCE / 6
-            while self.names() != list(names) and time.monotonic() < end:
-                time.sleep(0.05)
-            self.assertEqual(self.names(), list(names))
-
-        def names(self) -> list[str]:
-            found: list[str] = self.browser.run("return [...document.querySelectorAll('.entry bdi')].map(name => name.textContent)")
-            # The page reuses the elements of rows, in any order.
-            return sorted(found)
+            """Waits until the list has exactly these names, which are sorted."""
+            if not self.browser.run(_UNTIL, "names", "/".join(names)):
+                raise AssertionError(f"the page does not list {names}, but:\n{self.text[:2000]}")
 
         def drop(self, *files: tuple[str, int]) -> None:
             self.browser.run(_DROP, [list(file) for file in files])

@@ -14,7 +14,7 @@ struct PageAssets: Sendable {
     /// Made when a browser first asks for the page.
     static let shared = PageAssets()
 
-    private let assets: [String: Asset]
+    private let assets: [PathKey: Asset]
 
     /// Identifies the content of all assets: their addresses change with it, so that browsers can keep them for good.
     let version: String
@@ -31,14 +31,14 @@ struct PageAssets: Sendable {
     private init() {
         let hasher = BlockHasher(.sha256)
         let deflater = Deflater(level: 9, engine: .zlib)
-        var assets: [String: Asset] = [:]
+        var assets: [PathKey: Asset] = [:]
         for index in 0..<cpage_count() {
             let file = cpage_file_at(index)
             let bytes = UnsafeBufferPointer(start: file.bytes, count: file.size)
             let name = String(cString: file.name)
             let sent = name.hasSuffix(".svg") ? Array(bytes) : Self.withoutComments(bytes)
             hasher.update(UnsafeRawBufferPointer(bytes))
-            assets[name] = Asset(
+            assets[PathKey(name)] = Asset(
                 type: Self.type(of: name), bytes: sent,
                 deflated: sent.withUnsafeBytes { Self.deflated($0, deflater) })
         }
@@ -46,7 +46,7 @@ struct PageAssets: Sendable {
         version = String(String(hexadecimal: hasher.finish()).prefix(16))
     }
 
-    subscript(name: String) -> Asset? { assets[name] }
+    subscript(name: String) -> Asset? { assets[PathKey(name)] }
 
     /// The folder of the assets, with slashes at both ends.
     var folder: String { "/\(RelativePath.reservedName)/page/\(version)/" }
