@@ -6,8 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 export DENO_DIR=$PWD/.build/deno
 if command -v deno >/dev/null; then
-    (cd Sources/CPage && deno check --quiet assets/*.js && deno lint --quiet assets ../../Tests/page &&
-        deno fmt --quiet --check assets/*.js assets/*.ts ../../Tests/page/*.js)
+    (cd Sources/CPage && deno check --quiet --config deno.json assets/*.js && deno lint --quiet --config deno.json assets ../../Tests/page &&
+        deno fmt --quiet --check --config deno.json assets/*.js assets/*.ts ../../Tests/page/*.js)
 else
     echo "deno is not there; the scripts of the page were not checked."
 fi

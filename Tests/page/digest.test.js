@@ -14,16 +14,24 @@ test("The plain SHA-256 gives the digests of FIPS 180-4", () => {
             "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
         ],
-        ["a".repeat(1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"],
+        [
+            "a".repeat(1_000_000),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
+        ],
     ];
-    for (const [text, digest] of vectors) assert.equal(hex(sha256(new TextEncoder().encode(text))), digest);
+    for (const [text, digest] of vectors) {
+        assert.equal(hex(sha256(new TextEncoder().encode(text))), digest);
+    }
 });
 
 test("The plain SHA-256 agrees with another implementation at every length around a block", () => {
     const bytes = randomBytes(300);
     for (let length = 0; length <= 300; length++) {
         const part = new Uint8Array(bytes).subarray(0, length);
-        assert.equal(hex(sha256(part)), createHash("sha256").update(part).digest("hex"));
+        assert.equal(
+            hex(sha256(part)),
+            createHash("sha256").update(part).digest("hex"),
+        );
     }
 });
 
@@ -33,8 +41,14 @@ test("Content above one block has the tree digest of the protocol", async () => 
         await digestOfFile(zeros),
         "sha256-tree-4m:14a4d47f23a30177885d9820122f17d2d3a55fe63f7f5c27b95f689e0b2accd6",
     );
-    assert.match(await digestOfFile(new File([new Uint8Array(4_194_304)], "zeros")), /^sha256:/);
-    assert.equal(await new Tree().text(), `sha256:${createHash("sha256").digest("hex")}`);
+    assert.match(
+        await digestOfFile(new File([new Uint8Array(4_194_304)], "zeros")),
+        /^sha256:/,
+    );
+    assert.equal(
+        await new Tree().text(),
+        `sha256:${createHash("sha256").digest("hex")}`,
+    );
 });
 
 test("An entity tag names function and digest", () => {

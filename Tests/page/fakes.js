@@ -12,7 +12,9 @@ export function digestOf(bytes) {
     const hash = (part) => createHash("sha256").update(part).digest();
     if (bytes.length <= BLOCK) return `sha256:${hash(bytes).toString("hex")}`;
     const blocks = [];
-    for (let at = 0; at < bytes.length; at += BLOCK) blocks.push(hash(bytes.subarray(at, at + BLOCK)));
+    for (let at = 0; at < bytes.length; at += BLOCK) {
+        blocks.push(hash(bytes.subarray(at, at + BLOCK)));
+    }
     return `sha256-tree-4m:${hash(Buffer.concat(blocks)).toString("hex")}`;
 }
 
@@ -53,7 +55,14 @@ export class Server {
         if (pathname.startsWith("/.transfer/tus/")) {
             return this.tus(request, decodeURI(pathname.slice(15)), searchParams);
         }
-        if (method === "POST") return this.form(decodeURI(pathname).slice(1), headers, body, searchParams);
+        if (method === "POST") {
+            return this.form(
+                decodeURI(pathname).slice(1),
+                headers,
+                body,
+                searchParams,
+            );
+        }
         return { status: 404 };
     }
 
@@ -78,7 +87,12 @@ export class Server {
     store(path, bytes, policy) {
         const digest = digestOf(bytes);
         let name = path, result = "committed";
-        for (let n = 1; policy === "keep-both" && this.files.has(name) && this.files.get(name).digest !== digest; n++) {
+        for (
+            let n = 1;
+            policy === "keep-both" && this.files.has(name) &&
+            this.files.get(name).digest !== digest;
+            n++
+        ) {
             name = `${path} (${n})`;
         }
         if (this.files.get(name)?.digest === digest) result = "alreadyStored";
@@ -100,9 +114,13 @@ export class Server {
         const parts = text.split(`--${boundary}`).slice(1, -1);
         const all = parts.map((part) => {
             const [head] = part.split("\r\n\r\n", 1);
-            const name = Buffer.from(/filename="([^"]*)"/.exec(head)[1], "latin1").toString();
-            const bytes = new Uint8Array(Buffer.from(part.slice(head.length + 4, -2), "latin1"));
-            return this.formFault?.(name) ?? this.store(folder + name, bytes, query.get("on-conflict"));
+            const name = Buffer.from(/filename="([^"]*)"/.exec(head)[1], "latin1")
+                .toString();
+            const bytes = new Uint8Array(
+                Buffer.from(part.slice(head.length + 4, -2), "latin1"),
+            );
+            return this.formFault?.(name) ??
+                this.store(folder + name, bytes, query.get("on-conflict"));
         });
         const isWhole = all.every(({ result }) => result === "committed" || result === "alreadyStored");
         if (this.breaksAfter !== undefined) {
@@ -121,9 +139,12 @@ export class Server {
 
     tus({ method, headers, body }, rest, query) {
         if (method === "POST") {
-            const metadata = Object.fromEntries(headers["Upload-Metadata"].split(",").map((pair) => pair.split(" ")));
+            const metadata = Object.fromEntries(
+                headers["Upload-Metadata"].split(",").map((pair) => pair.split(" ")),
+            );
             const id = `u${++this.count}`;
-            const path = rest + Buffer.from(metadata.relativePath, "base64").toString();
+            const path = rest +
+                Buffer.from(metadata.relativePath, "base64").toString();
             this.uploads.set(id, {
                 path,
                 policy: query.get("on-conflict"),
@@ -141,7 +162,10 @@ export class Server {
         }
         if (method === "HEAD") return { status: 200, headers: this.state(rest) };
         if (Number(headers["Upload-Offset"]) !== upload.bytes.length) {
-            return { status: 409, headers: { "Upload-Offset": String(upload.bytes.length) } };
+            return {
+                status: 409,
+                headers: { "Upload-Offset": String(upload.bytes.length) },
+            };
         }
         return this.append(rest, body, 204);
     }
@@ -150,14 +174,24 @@ export class Server {
         const upload = this.uploads.get(id);
         upload.bytes = Buffer.concat([upload.bytes, body]);
         if (upload.bytes.length === upload.total) {
-            upload.stored ??= this.store(upload.path, new Uint8Array(upload.bytes), upload.policy);
+            upload.stored ??= this.store(
+                upload.path,
+                new Uint8Array(upload.bytes),
+                upload.policy,
+            );
         }
-        return { status, headers: { ...this.state(id), Location: `/.transfer/tus/${id}` } };
+        return {
+            status,
+            headers: { ...this.state(id), Location: `/.transfer/tus/${id}` },
+        };
     }
 
     state(id) {
         const { bytes, stored, total } = this.uploads.get(id);
-        const headers = { "Upload-Offset": String(bytes.length), "Upload-Length": String(total) };
+        const headers = {
+            "Upload-Offset": String(bytes.length),
+            "Upload-Length": String(total),
+        };
         if (!stored) return headers;
         const tag = stored.digest ? { ETag: `"${stored.digest.replace(":", "-")}"` } : {};
         return {
@@ -215,7 +249,10 @@ export function install(server) {
                 this.upload.onprogress?.({ loaded: request.size });
                 this.upload.onload?.();
                 this.answer = typeof fault === "object" ? fault : server.answer(request);
-                Object.assign(this, { status: this.answer.status, responseText: this.answer.text ?? "" });
+                Object.assign(this, {
+                    status: this.answer.status,
+                    responseText: this.answer.text ?? "",
+                });
                 end(() => fault === "lostAnswer" ? this.onerror() : this.onload());
             });
         }
@@ -245,13 +282,21 @@ export function queueOf(server, tools = {}) {
 
 /** Adds files, whose paths are their names. */
 export function add(queue, files, folder = "", batch = { policy: "" }) {
-    return queue.add(files.map((file) => ({ path: file.name, source: { file } })), folder, batch);
+    return queue.add(
+        files.map((file) => ({ path: file.name, source: { file } })),
+        folder,
+        batch,
+    );
 }
 
 /** Waits until nothing moves by itself. */
 export async function settle(queue, most = 20_000) {
     for (let turn = 0; queue.rows.some((row) => !row.isSettled); turn++) {
-        if (turn > most) throw new Error(`The queue does not end: ${queue.rows.find((row) => !row.isSettled).state}`);
+        if (turn > most) {
+            throw new Error(
+                `The queue does not end: ${queue.rows.find((row) => !row.isSettled).state}`,
+            );
+        }
         await new Promise((resolve) => setTimeout(resolve, 1));
     }
 }

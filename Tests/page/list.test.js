@@ -5,7 +5,13 @@ import { comparison, kindOf, List, merge } from "../../Sources/CPage/assets/list
 import { entryOf } from "../../Sources/CPage/assets/server.js";
 
 const file = (path, values = {}) =>
-    entryOf({ path, type: "file", size: 1, modified: "2026-11-26T10:00:00.5Z", ...values });
+    entryOf({
+        path,
+        type: "file",
+        size: 1,
+        modified: "2026-11-26T10:00:00.5Z",
+        ...values,
+    });
 const folder = (path) => entryOf({ path, type: "directory" });
 const names = (list) => list.rows.map((entry) => entry.name);
 const listOf = (entries, sorting = { key: "name", down: false }) => {
@@ -20,14 +26,24 @@ function* numbers(seed = 1) {
 }
 
 test("names are sorted as people read numbers, folders first in both directions", () => {
-    const list = listOf([file("IMG_10.jpg"), file("IMG_9.jpg"), folder("z"), folder("b"), file("a.txt")]);
+    const list = listOf([
+        file("IMG_10.jpg"),
+        file("IMG_9.jpg"),
+        folder("z"),
+        folder("b"),
+        file("a.txt"),
+    ]);
     assert.deepEqual(names(list), ["b", "z", "a.txt", "IMG_9.jpg", "IMG_10.jpg"]);
     list.sort({ key: "name", down: true });
     assert.deepEqual(names(list), ["z", "b", "IMG_10.jpg", "IMG_9.jpg", "a.txt"]);
 });
 
 test("sizes and times are sorted with the name for equal ones, and a missing time is the oldest", () => {
-    const list = listOf([file("c", { size: 5 }), file("a", { size: 5 }), file("b", { size: 7, modified: null })]);
+    const list = listOf([
+        file("c", { size: 5 }),
+        file("a", { size: 5 }),
+        file("b", { size: 7, modified: null }),
+    ]);
     list.sort({ key: "size", down: false });
     assert.deepEqual(names(list), ["a", "c", "b"]);
     list.sort({ key: "at", down: true });
@@ -40,11 +56,16 @@ test("batches that arrive in any order give what sorting them at once gives", ()
     const list = new List({ key: "name", down: false });
     const all = [];
     for (let batch = 0; batch < 40; batch++) {
-        const entries = Array.from({ length: 50 }, () => file(`f${random.next().value % 100000}`));
+        const entries = Array.from(
+            { length: 50 },
+            () => file(`f${random.next().value % 100000}`),
+        );
         all.push(...entries);
         list.add(entries);
     }
-    const expected = [...new Map(all.map((entry) => [entry.path, entry])).values()].sort(compare);
+    const expected = [
+        ...new Map(all.map((entry) => [entry.path, entry])).values(),
+    ].sort(compare);
     assert.deepEqual(names(list), expected.map((entry) => entry.name));
     assert.deepEqual(merge([], all.slice(0, 1), compare), all.slice(0, 1));
 });
@@ -92,7 +113,10 @@ test("50,000 entries in batches are sorted without a long task", () => {
     const list = new List({ key: "name", down: false });
     let longest = 0;
     for (let start = 0; start < 50_000; start += 2000) {
-        const batch = Array.from({ length: 2000 }, (_, index) => file(`IMG_${(start + index) * 7919 % 50_000}.jpg`));
+        const batch = Array.from(
+            { length: 2000 },
+            (_, index) => file(`IMG_${(start + index) * 7919 % 50_000}.jpg`),
+        );
         const begin = performance.now();
         list.add(batch);
         longest = Math.max(longest, performance.now() - begin);

@@ -12,7 +12,10 @@ class Browser {
 
     request(signal, work) {
         return new Promise((resolve, reject) => {
-            const ask = { signal, run: () => work().then(resolve, reject).finally(() => this.#free(ask)) };
+            const ask = {
+                signal,
+                run: () => work().then(resolve, reject).finally(() => this.#free(ask)),
+            };
             signal.addEventListener("abort", () => {
                 this.#waiting = this.#waiting.filter((other) => other !== ask);
                 if (this.#holder !== ask) reject(signal.reason);
@@ -41,7 +44,10 @@ class Browser {
         const page = new EventTarget();
         const tab = { heard, hidden: false };
         const enter = () => {
-            globalThis.document = { hidden: tab.hidden, addEventListener: page.addEventListener.bind(page) };
+            globalThis.document = {
+                hidden: tab.hidden,
+                addEventListener: page.addEventListener.bind(page),
+            };
             globalThis.addEventListener = () => {};
             globalThis.EventSource = class extends EventTarget {
                 static CLOSED = 2;
@@ -60,10 +66,14 @@ class Browser {
                     channels.push(this);
                 }
                 postMessage(data) {
-                    for (const other of channels) if (other !== this) other.onmessage?.({ data });
+                    for (const other of channels) {
+                        if (other !== this) other.onmessage?.({ data });
+                    }
                 }
             };
-            const manager = { request: (_, { signal }, work) => request(signal, work) };
+            const manager = {
+                request: (_, { signal }, work) => request(signal, work),
+            };
             Object.defineProperty(globalThis, "navigator", {
                 value: locks ? { locks: manager } : {},
                 configurable: true,
@@ -75,13 +85,18 @@ class Browser {
             page.dispatchEvent(new Event("visibilitychange"));
         };
         enter();
-        follow({ committed: (upload) => heard.push(upload.storedPath), reset: () => heard.push("reset") });
+        follow({
+            committed: (upload) => heard.push(upload.storedPath),
+            reset: () => heard.push("reset"),
+        });
         return tab;
     }
 
     say(type, data) {
         for (const stream of [...this.streams]) {
-            stream.dispatchEvent(Object.assign(new Event(type), { data: JSON.stringify(data) }));
+            stream.dispatchEvent(
+                Object.assign(new Event(type), { data: JSON.stringify(data) }),
+            );
         }
     }
 }
@@ -95,7 +110,11 @@ test("several tabs share one stream, and all hear what it says once", async () =
     assert.equal(browser.streams.length, 1);
     browser.say("committed", { storedPath: "a" });
     browser.say("reset", {});
-    assert.deepEqual(tabs.map(({ heard }) => heard.join()), ["a,reset", "a,reset", "a,reset"]);
+    assert.deepEqual(tabs.map(({ heard }) => heard.join()), [
+        "a,reset",
+        "a,reset",
+        "a,reset",
+    ]);
 });
 
 test("a hidden tab reads nothing, another one takes over, and a tab that is shown again lists again", async () => {
@@ -130,6 +149,8 @@ test("an event that cannot be read lists again", async () => {
     const browser = new Browser();
     const tab = browser.tab();
     await settled();
-    browser.streams[0].dispatchEvent(Object.assign(new Event("committed"), { data: "{" }));
+    browser.streams[0].dispatchEvent(
+        Object.assign(new Event("committed"), { data: "{" }),
+    );
     assert.deepEqual(tab.heard, ["reset"]);
 });

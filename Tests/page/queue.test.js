@@ -27,8 +27,14 @@ test("A file above 8 MiB travels in pieces of whole blocks, and is checked", asy
     assert.deepEqual(pieces.map(({ size }) => size).slice(0, 2), [BLOCK, BLOCK]);
     assert.ok(pieces.length < 6, "pieces grow while they are fast");
     assert.ok(pieces.slice(0, -1).every(({ size }) => size % BLOCK === 0));
-    assert.match(pieces[0].url, /^\/\.transfer\/tus\/photos\/2026\/\?digest=sha256&on-conflict=keep-both$/);
-    assert.match(pieces[0].headers["Upload-Metadata"], new RegExp(`mtime ${btoa("1700000000.123")}`));
+    assert.match(
+        pieces[0].url,
+        /^\/\.transfer\/tus\/photos\/2026\/\?digest=sha256&on-conflict=keep-both$/,
+    );
+    assert.match(
+        pieces[0].headers["Upload-Metadata"],
+        new RegExp(`mtime ${btoa("1700000000.123")}`),
+    );
 });
 
 test("A file of up to 8 MiB takes one request", async () => {
@@ -54,10 +60,18 @@ test("A lost answer to the last byte is found again by HEAD", async () => {
         20 << 20,
         "nothing is sent twice",
     );
-    assert.equal(log.waits.filter((wait) => wait >= 750 && wait <= 1250).length, 1);
+    assert.equal(
+        log.waits.filter((wait) => wait >= 750 && wait <= 1250).length,
+        1,
+    );
 });
 
-for (const fault of ["lost", "lostAnswer", "abort", { status: 503, headers: { "Retry-After": "7" } }]) {
+for (
+    const fault of ["lost", "lostAnswer", "abort", {
+        status: 503,
+        headers: { "Retry-After": "7" },
+    }]
+) {
     test(`After ${JSON.stringify(fault)} in the middle the upload goes on at the offset of the server`, async () => {
         const server = new Server();
         const { queue, log } = queueOf(server);
@@ -66,8 +80,13 @@ for (const fault of ["lost", "lostAnswer", "abort", { status: 503, headers: { "R
         await settle(queue);
         assert.equal(row.state, "checked");
         assert.equal(server.uploads.size, 1);
-        assert.equal(server.log.filter(({ method }) => method === "DELETE").length, 0);
-        if (typeof fault === "object") assert.ok(log.waits.some((wait) => wait === 7000));
+        assert.equal(
+            server.log.filter(({ method }) => method === "DELETE").length,
+            0,
+        );
+        if (typeof fault === "object") {
+            assert.ok(log.waits.some((wait) => wait === 7000));
+        }
     });
 }
 
@@ -85,7 +104,11 @@ test("A server that keeps less than was sent gets the rest from its offset, also
     await settle(queue);
     assert.equal(row.state, "checked");
     assert.deepEqual(server.files.get("large.bin").bytes.length, 20 << 20);
-    assert.equal(server.log.filter(({ method }) => method === "HEAD").length, 0, "the 409 itself names the offset");
+    assert.equal(
+        server.log.filter(({ method }) => method === "HEAD").length,
+        0,
+        "the 409 itself names the offset",
+    );
 });
 
 test("An upload that the server has forgotten begins anew once, and then fails", async () => {
@@ -123,7 +146,10 @@ test("After a lost creation, the next one has no content, so that a refusal can 
     const [row] = add(queue, [large()]);
     await settle(queue);
     assert.equal(row.state, "checked");
-    assert.deepEqual(server.log.filter(({ method }) => method === "POST").map(({ size }) => size > 0), [true, false]);
+    assert.deepEqual(
+        server.log.filter(({ method }) => method === "POST").map(({ size }) => size > 0),
+        [true, false],
+    );
 });
 
 test("A request without progress is given up after 20 seconds, and the upload goes on", async () => {
@@ -136,7 +162,10 @@ test("A request without progress is given up after 20 seconds, and the upload go
         mock.timers.tick(19_000);
         assert.equal(server.now, 1);
         mock.timers.tick(3_000);
-        await assert.rejects(lost, (error) => error instanceof Trouble && error.kind === "lost");
+        await assert.rejects(
+            lost,
+            (error) => error instanceof Trouble && error.kind === "lost",
+        );
     } finally {
         mock.timers.reset();
     }
@@ -175,7 +204,10 @@ test("Small files share forms of up to 32 files and 4 MiB", async () => {
     const { queue } = queueOf(server);
     add(
         queue,
-        Array.from({ length: 100 }, (_, n) => file(`sub "dir"/ä${n}.txt`.replaceAll('"', ""), content(100, n))),
+        Array.from(
+            { length: 100 },
+            (_, n) => file(`sub "dir"/ä${n}.txt`.replaceAll('"', ""), content(100, n)),
+        ),
         "a b",
     );
     await settle(queue);
@@ -196,7 +228,9 @@ test("A name that a form would change travels by tus", async () => {
 
 test("A form has the time of each file, and escapes names as browsers do", () => {
     const bytes = new TextEncoder().encode("x");
-    const text = new TextDecoder().decode(form([{ path: 'a"b\r\n.txt', modified: 1_700_000_000_250, bytes }], "b"));
+    const text = new TextDecoder().decode(
+        form([{ path: 'a"b\r\n.txt', modified: 1_700_000_000_250, bytes }], "b"),
+    );
     assert.equal(
         text,
         '--b\r\nContent-Disposition: form-data; name="file"; filename="a%22b%0D%0A.txt"\r\n' +
@@ -209,9 +243,16 @@ test("In a form of which some files fail, each has its own result", async () => 
     const { queue } = queueOf(server);
     server.formFault = (name) =>
         name === "b" ? { result: "quotaExceeded", message: "The quota is used up." } : undefined;
-    const rows = add(queue, ["a", "b", "c"].map((name, n) => file(name, content(10, n))));
+    const rows = add(
+        queue,
+        ["a", "b", "c"].map((name, n) => file(name, content(10, n))),
+    );
     await settle(queue);
-    assert.deepEqual(rows.map(({ state }) => state), ["checked", "failed", "checked"]);
+    assert.deepEqual(rows.map(({ state }) => state), [
+        "checked",
+        "failed",
+        "checked",
+    ]);
     assert.equal(rows[1].note?.key, "quotaExceeded");
 });
 
@@ -222,10 +263,16 @@ test("Of a form that broke off, acknowledged files are not sent again", async ()
     const names = [];
     const store = server.store.bind(server);
     server.store = (path, ...rest) => (names.push(path), store(path, ...rest));
-    const rows = add(queue, ["a", "b", "c", "d"].map((name, n) => file(name, content(10, n))));
+    const rows = add(
+        queue,
+        ["a", "b", "c", "d"].map((name, n) => file(name, content(10, n))),
+    );
     await settle(queue);
     assert.ok(rows.every(({ state }) => state === "checked"));
-    assert.deepEqual(names.filter((name) => name === "a" || name === "b"), ["a", "b"]);
+    assert.deepEqual(names.filter((name) => name === "a" || name === "b"), [
+        "a",
+        "b",
+    ]);
     assert.equal(server.log.filter(({ url }) => url.startsWith("/?")).length, 1);
 });
 
@@ -233,7 +280,10 @@ test("After a lost answer to a form, its stored files are acknowledged by their 
     const server = new Server();
     const { queue } = queueOf(server);
     once(server, ({ url }) => url.startsWith("/?"), "lostAnswer");
-    const rows = add(queue, ["a", "b"].map((name, n) => file(name, content(10, n))));
+    const rows = add(
+        queue,
+        ["a", "b"].map((name, n) => file(name, content(10, n))),
+    );
     await settle(queue);
     assert.ok(rows.every(({ state }) => state === "checked"));
     assert.equal(server.log.filter(({ url }) => url.startsWith("/?")).length, 1);
@@ -245,23 +295,41 @@ test("20,000 files go through, at most three uploads and one question at once", 
     const bytes = content(50);
     const items = Array.from({ length: 20_000 }, (_, n) => ({
         path: `${n % 10}/${n}.txt`,
-        source: { entry: { file: (/** @type {(f: File) => void} */ resolve) => resolve(file(`${n}.txt`, bytes)) } },
+        source: {
+            entry: {
+                file: (/** @type {(f: File) => void} */ resolve) => resolve(file(`${n}.txt`, bytes)),
+            },
+        },
     }));
     queue.add(/** @type {any} */ (items), "", { policy: "" });
     await settle(queue, 100_000);
     assert.ok(queue.rows.every(({ state }) => state === "checked"));
     assert.equal(server.files.size, 20_000);
     assert.ok(server.most <= 4, String(server.most));
-    assert.equal(server.log.filter(({ url }) => url === "/.transfer/known").length, 20);
-    assert.ok(queue.rows.every(({ source, job }) => !source && !job), "finished rows keep no file");
+    assert.equal(
+        server.log.filter(({ url }) => url === "/.transfer/known").length,
+        20,
+    );
+    assert.ok(
+        queue.rows.every(({ source, job }) => !source && !job),
+        "finished rows keep no file",
+    );
 });
 
 test("What the server has is not sent; what only looks the same is said so, and can be sent", async () => {
     const server = new Server();
     const { queue } = queueOf(server);
-    const [same, similar, other] = [content(300), content(300, 2), content(300, 3)];
+    const [same, similar, other] = [
+        content(300),
+        content(300, 2),
+        content(300, 3),
+    ];
     server.store("same", same, "");
-    server.files.set("similar", { bytes: similar, digest: "xxh128:00", isSimilar: true });
+    server.files.set("similar", {
+        bytes: similar,
+        digest: "xxh128:00",
+        isSimilar: true,
+    });
     server.store("other", other, "");
     const rows = add(queue, [
         file("same", same),
@@ -270,15 +338,23 @@ test("What the server has is not sent; what only looks the same is said so, and 
         file("new", same),
     ]);
     await settle(queue);
-    assert.deepEqual(rows.map(({ state }) => state), ["same", "likely", "conflict", "checked"]);
+    assert.deepEqual(rows.map(({ state }) => state), [
+        "same",
+        "likely",
+        "conflict",
+        "checked",
+    ]);
     queue.retry(rows[1]);
     await settle(queue);
     assert.equal(rows[1].state, "checked");
 });
 
 for (
-    const [policy, state, count]
-        of /** @type {const} */ ([["keep-both", "checked", 4], ["overwrite", "checked", 2], ["skip", "skipped", 2]])
+    const [policy, state, count] of /** @type {const} */ ([["keep-both", "checked", 4], [
+        "overwrite",
+        "checked",
+        2,
+    ], ["skip", "skipped", 2]])
 ) {
     test(`A conflict is asked once for all that was added together: ${policy}`, async () => {
         const server = new Server();
@@ -325,11 +401,15 @@ test("After the end of the session the list stays, and goes on later", async () 
 });
 
 for (
-    const [status, key]
-        of /** @type {const} */ ([[413, "uploadTooLarge"], [507, "insufficientStorage"], [403, "forbidden"], [
+    const [status, key] of /** @type {const} */ ([
+        [413, "uploadTooLarge"],
+        [507, "insufficientStorage"],
+        [403, "forbidden"],
+        [
             500,
             "refused",
-        ]])
+        ],
+    ])
 ) {
     test(`Status ${status} fails that file with words, and others go on`, async () => {
         const server = new Server();
@@ -354,7 +434,11 @@ test("A file that cannot be read fails alone, and can be chosen again", async ()
         lastModified: 5,
         name: "gone",
     };
-    const rows = queue.add([{ path: "gone", source: { file: /** @type {any} */ (broken) } }], "", { policy: "" })
+    const rows = queue.add(
+        [{ path: "gone", source: { file: /** @type {any} */ (broken) } }],
+        "",
+        { policy: "" },
+    )
         .concat(add(queue, [file("a", content(10))]));
     await settle(queue);
     assert.deepEqual(rows.map(({ state }) => state), ["failed", "checked"]);
@@ -370,7 +454,9 @@ test("Pausing stops requests without deleting; removing deletes", async () => {
     server.fault = ({ method, headers }) =>
         method === "PATCH" && headers["Upload-Offset"] !== String(BLOCK) ? "hang" : undefined;
     const [row] = add(queue, [large()]);
-    while (server.log.filter(({ method }) => method === "PATCH").length < 2) await new Promise(setImmediate);
+    while (server.log.filter(({ method }) => method === "PATCH").length < 2) {
+        await new Promise(setImmediate);
+    }
     queue.pause(row);
     queue.goOn();
     queue.pauseAll();
@@ -382,7 +468,10 @@ test("Pausing stops requests without deleting; removing deletes", async () => {
     queue.goOn();
     await settle(queue);
     assert.equal(row.state, "checked");
-    assert.equal(server.log.filter(({ method }) => method === "DELETE").length, 0);
+    assert.equal(
+        server.log.filter(({ method }) => method === "DELETE").length,
+        0,
+    );
     assert.equal(server.uploads.size, 1);
 
     server.fault = ({ method }) => method === "PATCH" ? "hang" : undefined;
@@ -390,7 +479,10 @@ test("Pausing stops requests without deleting; removing deletes", async () => {
     while (!gone.job?.address) await new Promise(setImmediate);
     queue.remove(gone);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.equal(server.log.filter(({ method }) => method === "DELETE").length, 1);
+    assert.equal(
+        server.log.filter(({ method }) => method === "DELETE").length,
+        1,
+    );
 });
 
 /** An upload of an earlier page, of which the server has 12 MiB. */
@@ -403,14 +495,19 @@ function orphan(server, bytes, path = "folder/large.bin") {
         stored: null,
     });
     const slash = path.lastIndexOf("/");
-    const row = new Row(path.slice(0, slash), path.slice(slash + 1), null, { policy: "" });
+    const row = new Row(path.slice(0, slash), path.slice(slash + 1), null, {
+        policy: "",
+    });
     row.job = Object.assign(new Job("/.transfer/tus/folder/?", row.path), {
         address: "/.transfer/tus/old",
         isUnsure: true,
         offset: 12 << 20,
     });
     row.job.known = [0, 1, 2].map((n) =>
-        Buffer.from(digestOf(bytes.subarray(n * BLOCK, (n + 1) * BLOCK)).slice(7), "hex")
+        Buffer.from(
+            digestOf(bytes.subarray(n * BLOCK, (n + 1) * BLOCK)).slice(7),
+            "hex",
+        )
     );
     Object.assign(row, { size: bytes.length, modified: 1_700_000_000_123 });
     return row;
@@ -421,12 +518,18 @@ test("After a reload, the same file goes on where the server stands, also under 
     const { queue } = queueOf(server);
     const bytes = content(20 << 20);
     queue.restore(orphan(server, bytes));
-    const [row] = add(queue, [file("image.jpg", bytes, 5)], "elsewhere");
+    const [row] = add(queue, [file("image.jpg", bytes, 5)], "elsewhere", {
+        policy: "",
+        isAgain: true,
+    });
     await settle(queue);
     assert.equal(row.state, "checked");
     assert.equal(row.stored, "folder/large.bin");
     assert.equal(queue.rows.length, 1);
-    assert.equal(server.log.filter(isPiece).reduce((sum, { size }) => sum + size, 0), 8 << 20);
+    assert.equal(
+        server.log.filter(isPiece).reduce((sum, { size }) => sum + size, 0),
+        8 << 20,
+    );
 });
 
 test("After a reload, a file that has changed is found, and not joined with its earlier part", async () => {
@@ -447,6 +550,86 @@ test("After a reload, a file that has changed is found, and not joined with its 
     assert.equal(row.digest, digestOf(changed));
 });
 
+test("A file that is added elsewhere does not go on with an upload of an earlier page", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const bytes = content(20 << 20);
+    const left = orphan(server, bytes);
+    queue.restore(left);
+    // The beginning is the same, as in disk images, and even name and time may be.
+    const other = bytes.slice();
+    other[19 << 20] ^= 1;
+    const rows = add(
+        queue,
+        [file("other.img", other), file("large.bin", bytes)],
+        "elsewhere",
+    );
+    await settle(queue);
+    assert.deepEqual(rows.map(({ state }) => state), ["checked", "checked"]);
+    assert.deepEqual(rows.map(({ stored }) => stored), [
+        "elsewhere/other.img",
+        "elsewhere/large.bin",
+    ]);
+    assert.ok(queue.orphans.has(left) && !server.files.has("folder/large.bin"));
+});
+
+test("A file that was chosen again and is another one is stored where it was put", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const bytes = content(20 << 20);
+    const left = orphan(server, bytes);
+    left.policy = "overwrite";
+    queue.restore(left);
+    const other = bytes.slice();
+    other[9 << 20] ^= 1;
+    const [row] = add(queue, [file("other.img", other, 5)], "elsewhere", {
+        policy: "",
+        isAgain: true,
+    });
+    await settle(queue);
+    assert.equal(row.note?.key, "changed");
+    queue.retry(row);
+    await settle(queue);
+    assert.equal(row.stored, "elsewhere/other.img");
+    assert.equal(row.policy, "keep-both");
+    assert.ok(!server.files.has("folder/large.bin"));
+});
+
+for (const size of [1000, 20 << 20]) {
+    test(`What the user decides to replace is what was there when he was asked: ${size} bytes`, async () => {
+        const server = new Server();
+        server.files.set("a.bin", {
+            digest: "sha256:" + "0".repeat(64),
+            bytes: content(size),
+        });
+        const { queue } = queueOf(server);
+        const [row] = add(queue, [
+            file("a.bin", content(size).map((byte) => byte ^ 1)),
+        ]);
+        await settle(queue);
+        assert.equal(row.state, "conflict");
+        queue.decide("overwrite");
+        await settle(queue);
+        const created = server.log.find(({ method, url }) =>
+            method === "POST" && url.includes("on-conflict=overwrite")
+        );
+        assert.equal(created?.headers["If-Match"], `"sha256-${"0".repeat(64)}"`);
+    });
+}
+
+test("An answer without a result acknowledges nothing", async () => {
+    const server = new Server();
+    const state = server.state.bind(server);
+    server.state = (id) => {
+        const { "Transfer-Result": _, ...headers } = state(id);
+        return headers;
+    };
+    const { queue } = queueOf(server);
+    const [row] = add(queue, [large()]);
+    await settle(queue);
+    assert.equal(row.state, "failed");
+});
+
 test("Progress is kept after each piece, and forgotten at the end", async () => {
     const server = new Server();
     const { queue, log } = queueOf(server);
@@ -459,7 +642,11 @@ test("Progress is kept after each piece, and forgotten at the end", async () => 
 test("Empty folders are made by one request", async () => {
     const server = new Server();
     const { queue } = queueOf(server);
-    const [row] = queue.add([{ path: "a/b", source: { isFolder: true } }], "top", { policy: "" });
+    const [row] = queue.add(
+        [{ path: "a/b", source: { isFolder: true } }],
+        "top",
+        { policy: "" },
+    );
     await settle(queue);
     assert.equal(row.state, "made");
     assert.equal(server.log.length, 1);

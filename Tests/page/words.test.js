@@ -20,9 +20,17 @@ test("each language has the words of the others, with the same values", () => {
     const english = Object.keys(dictionary.en);
     for (const name of ["zh", "de"]) {
         const words = dictionary[name];
-        assert.deepEqual([...new Set(Object.keys(words).map(stem))], [...new Set(english.map(stem))], name);
+        assert.deepEqual([...new Set(Object.keys(words).map(stem))], [
+            ...new Set(english.map(stem)),
+        ], name);
         for (const [key, text] of Object.entries(words)) {
-            if (!key.endsWith(".one")) assert.equal(values(text), values(dictionary.en[key]), `${name} ${key}`);
+            if (!key.endsWith(".one")) {
+                assert.equal(
+                    values(text),
+                    values(dictionary.en[key]),
+                    `${name} ${key}`,
+                );
+            }
         }
     }
     assert.deepEqual(Object.keys(dictionary.de), english);
@@ -42,13 +50,27 @@ test("each word that the page says is there, and each that is there is said", ()
         ? readFileSync(new URL("words-upload.js", assets), "utf8")
         : "";
     assert.deepEqual(missing.filter((key) => !uploads.includes(key)), []);
-    const patterns = [/^by\./, /^sort\./, /^theme\./, /^may\./, /^error\./, /^result\./];
+    const patterns = [
+        /^by\./,
+        /^sort\./,
+        /^theme\./,
+        /^may\./,
+        /^error\./,
+        /^result\./,
+    ];
     const unused = [...stems].filter((key) => !source.includes(`"${key}"`) && !patterns.some((one) => one.test(key)));
     assert.deepEqual(unused, []);
 });
 
 test("values and plurals are put in, and a missing text falls back", () => {
-    define({ en: { "t.one": "{n} hit in {place}", "t.other": "{n} hits in {place}", only: "English" }, de: {} });
+    define({
+        en: {
+            "t.one": "{n} hit in {place}",
+            "t.other": "{n} hits in {place}",
+            only: "English",
+        },
+        de: {},
+    });
     assert.equal(say("t", { n: 1, place: "{n}" }), "1 hit in {n}");
     assert.equal(say("t", { n: 1234, place: "$&" }), "1,234 hits in $&");
     assert.equal(say("only"), "English");
@@ -67,7 +89,17 @@ test("characters that would change the display of a name are escaped", () => {
     assert.equal(shown("a\u200Db"), "a\\u{200D}b");
     assert.equal(shown("\u3164\u2028"), "\\u{3164}\\u{2028}");
     assert.equal(shown("lone \uD800"), "lone \\u{D800}");
-    for (const plain of ["假期 2026.jpg", "👩‍👩‍👧‍👦.jpg", "👩🏽‍🚒", "❤️‍🔥", "مرحبا.txt", "<img src=x>", "naïve  .txt"]) {
+    for (
+        const plain of [
+            "假期 2026.jpg",
+            "👩‍👩‍👧‍👦.jpg",
+            "👩🏽‍🚒",
+            "❤️‍🔥",
+            "مرحبا.txt",
+            "<img src=x>",
+            "naïve  .txt",
+        ]
+    ) {
         assert.equal(shown(plain), plain);
     }
 });
@@ -75,17 +107,32 @@ test("characters that would change the display of a name are escaped", () => {
 test("sizes have three digits and never a thousand of a unit", () => {
     const plain = (text) => text.replace("\u00A0", " ");
     assert.deepEqual(
-        [0, 999, 999.4, 1000, 1499, 999_499, 999_500, 4_194_304, 1e12].map((bytes) => plain(size(bytes))),
-        ["0 B", "999 B", "999 B", "1 kB", "1.5 kB", "999 kB", "1 MB", "4.19 MB", "1 TB"],
+        [0, 999, 999.4, 1000, 1499, 999_499, 999_500, 4_194_304, 1e12].map((
+            bytes,
+        ) => plain(size(bytes))),
+        [
+            "0 B",
+            "999 B",
+            "999 B",
+            "1 kB",
+            "1.5 kB",
+            "999 kB",
+            "1 MB",
+            "4.19 MB",
+            "1 TB",
+        ],
     );
     assert.equal(plain(rate(1e6)), "1 MB/s");
     assert.equal(time(new Date(NaN)), "");
-    assert.deepEqual([-1, 59.4, 60, 3599, 3600, 90_000].map((seconds) => duration(seconds).replace(/\u00A0/g, " ")), [
-        "0 s",
-        "59 s",
-        "1 min 0 s",
-        "59 min 59 s",
-        "1 h 0 min",
-        "25 h 0 min",
-    ]);
+    assert.deepEqual(
+        [-1, 59.4, 60, 3599, 3600, 90_000].map((seconds) => duration(seconds).replace(/\u00A0/g, " ")),
+        [
+            "0 s",
+            "59 s",
+            "1 min 0 s",
+            "59 min 59 s",
+            "1 h 0 min",
+            "25 h 0 min",
+        ],
+    );
 });

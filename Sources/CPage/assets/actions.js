@@ -236,7 +236,12 @@ export function reverse(change, answer) {
         return { change: "restore", trash: answer.trash, path: change.path };
     }
     if (change.change === "move" && change.target && !change.replace) {
-        return { change: "move", path: change.target, target: change.path };
+        return {
+            change: "move",
+            path: change.target,
+            target: change.path,
+            ...(change.etag ? { etag: change.etag } : {}),
+        };
     }
 }
 

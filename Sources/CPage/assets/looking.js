@@ -9,6 +9,12 @@ import { bytesOf, digestOfFile, Trouble } from "./tus.js";
  * @typedef {{known: string, size: number | null, digest: string | null}} Known
  */
 
+/** Characters of one list. The server takes 2 MiB, and a character has up to three bytes. */
+const MOST_TEXT = 600_000;
+
+/** @param {string} path */
+const nameOf = (path) => path.slice(path.lastIndexOf("/") + 1);
+
 export class Looker {
     /** @param {import("./queue.js").Queue} queue */
     constructor(queue) {
@@ -80,6 +86,11 @@ export class Looker {
             ...(digest ? { digest } : {}),
         }));
         const body = JSON.stringify(items);
+        if (body.length > MOST_TEXT && rows.length > 1) {
+            const half = rows.length >> 1;
+            const [first, second] = [await this.#ask(rows.slice(0, half)), await this.#ask(rows.slice(half))];
+            return first.length && second.length ? [...first, ...second] : [];
+        }
         const headers = { "Content-Type": "application/json" };
         for (let tries = 0;; tries++) {
             try {
@@ -104,9 +115,9 @@ export class Looker {
     /** @param {Row} row @param {Known} answer @param {boolean} isCompared */
     #judge(row, { known, size, digest }, isCompared) {
         const { queue } = this;
+        row.theirs = digest;
         if (known === "same") {
             row.stored = row.full;
-            row.theirs = digest;
             // If the answer to the content was lost, this one acknowledges it.
             if (row.tries === 0) return queue.set(row, "same");
             queue.set(row, "checked");
@@ -122,6 +133,8 @@ export class Looker {
     /** Applies the user's decision to a row whose name is taken; without one, the row waits for it. @param {Row} row */
     resolve(row) {
         const { policy } = row.batch;
+        // What the user has decided to replace is this content and no later one.
+        row.seen = row.theirs;
         if (!policy) return this.queue.set(row, "conflict");
         row.policy = policy;
         this.queue.set(row, policy === "skip" ? "skipped" : "waiting");
@@ -134,14 +147,19 @@ export class Looker {
     async #adopt(row, file) {
         const { orphans, rows } = this.queue;
         const sized = [...orphans].filter(({ size }) => size === file.size);
-        let found = sized.find((orphan) => orphan.modified === file.lastModified && orphan.path.endsWith(file.name));
-        if (!found && sized.length) {
+        const { isAgain } = row.batch;
+        let found = sized.find((orphan) =>
+            orphan.modified === file.lastModified &&
+            (isAgain ? nameOf(orphan.path) === nameOf(row.path) : orphan.full === row.full)
+        );
+        if (!found && isAgain && sized.length) {
             // Phones give a file another name and time whenever it is chosen: the first block tells.
             const first = await sha256(await bytesOf(file, 0, Math.min(BLOCK, file.size)));
             found = sized.find(({ job }) => job?.known[0]?.every((byte, at) => byte === first[at]));
         }
         if (!found) return;
         const { job, folder, path, policy, record } = found;
+        row.given = { folder: row.folder, path: row.path, policy: row.policy };
         Object.assign(row, { job, folder, path, policy, record });
         row.sent = row.mark = job?.offset ?? 0;
         orphans.delete(found);

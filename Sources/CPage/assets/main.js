@@ -296,7 +296,7 @@ function show() {
     visit = new AbortController();
     const left = content.contains(document.activeElement) ? view.folder : undefined;
     view = viewOf(location);
-    view.trash &&= rights.has("read");
+    view.trash &&= rights.has("remove");
     places.arrive();
     list.clear();
     list.find("");

@@ -168,7 +168,11 @@ export class Panel {
         this.notices.replaceChildren(
             ...notices.filter(([, n]) => n > 0).map(([key, n, buttons]) => {
                 const made = buttons.map(([key, onclick]) => button(key, onclick, { n }));
-                return h("p", { class: key }, word(key, { n }), ...made);
+                // What is replaced is lost where the server does not move it to the trash.
+                const warning = key === "conflict" && !("trash" in document.documentElement.dataset)
+                    ? ` ${word("noTrash")}`
+                    : "";
+                return h("p", { class: key }, word(key, { n }) + warning, ...made);
             }),
         );
     }

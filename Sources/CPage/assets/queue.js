@@ -33,7 +33,12 @@ const COMPARE = 64 << 20;
 
 /** Results that have words of their own, and statuses that mean the same when a proxy answers. */
 const results = ["quotaExceeded", "insufficientStorage", "invalidPath", "forbidden", "uploadTooLarge", "pathConflict"];
-const statuses = new Map([[403, "forbidden"], [413, "uploadTooLarge"], [507, "insufficientStorage"]]);
+const statuses = new Map([
+    [403, "forbidden"],
+    [412, "pathConflict"],
+    [413, "uploadTooLarge"],
+    [507, "insufficientStorage"],
+]);
 
 export class Queue {
     /** @type {Row[]} */
@@ -64,7 +69,7 @@ export class Queue {
     /**
      * @param {{path: string, source: import("./row.js").Source}[]} items
      * @param {string} folder
-     * @param {{policy: string}} batch
+     * @param {{policy: string, isAgain?: boolean}} batch
      */
     add(items, folder, batch) {
         const added = items.map(({ path, source }) => new Row(folder, path, source, batch));
@@ -124,11 +129,15 @@ export class Queue {
             // The file with other content may have got a new name: only that one must be replaced.
             const slash = row.stored.lastIndexOf("/");
             [row.folder, row.path] = [row.stored.slice(0, Math.max(slash, 0)), row.stored.slice(slash + 1)];
-            row.policy = "overwrite";
+            [row.policy, row.seen] = ["overwrite", row.theirs];
             row.job = null;
         }
         if (row.state === "failed") {
-            if (row.note?.key === "changed") [row.job, row.size] = [null, -1];
+            if (row.note?.key === "changed") {
+                [row.job, row.size] = [null, -1];
+                // It is another file than that of the earlier page, and belongs where the user has put it.
+                if (row.given) Object.assign(row, row.given, { given: null });
+            }
             if (row.job) row.job.isUnsure = true;
             row.isLooked = row.job !== null;
             row.digest = null;
@@ -301,7 +310,7 @@ export class Queue {
     #place(row) {
         if (row.state !== "waiting" || row.isActive || row.isGone) return;
         // Forms cannot carry these characters: browsers write them as `%22` and so on, which may also be meant so.
-        const isSmall = row.size <= SMALL && !row.isAlone && !row.job && !/["\r\n]/.test(row.path);
+        const isSmall = row.size <= SMALL && !row.isAlone && !row.job && !row.seen && !/["\r\n]/.test(row.path);
         const line = row.source?.isFolder
             ? "folders"
             : !row.isLooked

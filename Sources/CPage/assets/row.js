@@ -49,6 +49,13 @@ export class Row {
     stored = "";
     uploadID = "";
     policy = "keep-both";
+    /** The digest of the stored content that the user has decided to replace, if it is known. @type {string | null} */
+    seen = null;
+    /**
+     * Where the user has put the file, if it goes on with the upload of an earlier page.
+     * @type {{folder: string, path: string, policy: string} | null}
+     */
+    given = null;
     /** @type {import("./tus.js").Job | null} */
     job = null;
     isLooked = false;
@@ -69,7 +76,8 @@ export class Row {
 
     /**
      * @param {string} folder @param {string} path below it @param {Source | null} source
-     * @param {{policy: string}} batch what was added together
+     * @param {{policy: string, isAgain?: boolean}} batch what was added together; `isAgain` if the user has chosen the files of an earlier
+     * page again
      */
     constructor(folder, path, source, batch) {
         this.folder = folder;

@@ -42,6 +42,7 @@ export class Sender {
                 queue.set(row, "reading");
                 const file = await queue.open(row);
                 const job = row.job ??= new Job(`/.transfer/tus/${query(row.folder, row.policy)}`, row.path);
+                if (row.policy === "overwrite" && row.seen) job.condition = `"${row.seen.replace(":", "-")}"`;
                 const answer = await upload(job, file, tools);
                 row.digest = await job.tree.text();
                 return this.#acknowledge(row, outcomeOf(answer, job));
@@ -190,11 +191,10 @@ function outcomeOf({ header }, { address }) {
     const path = header("Content-Location");
     const result = header("Transfer-Result");
     return {
-        result: result ?? "committed",
+        result: result ?? "unacknowledged",
         storedPath: path && decodeURIComponent(path).slice(1),
-        // An answer without a result promises nothing about the content.
-        digest: result && digestOf(header("ETag")),
-        durable: true,
+        digest: digestOf(header("ETag")),
+        durable: header("Transfer-Durable") !== "?0",
         message: "",
         uploadID: address.split("/").pop() ?? "",
     };

@@ -190,8 +190,13 @@ export async function* entries(url, signal) {
     /** @type {Entry[]} */
     let batch = [];
     let last = -Infinity;
+    /** @type {Failure | undefined} */
+    let incomplete;
     for await (const objects of lines(response, signal)) {
-        for (const object of objects) batch.push(entryOf(object));
+        for (const object of objects) {
+            if (object.schema !== "transfer.found/1") batch.push(entryOf(object));
+            else if (!object.complete) incomplete = new Failure(0, "incomplete");
+        }
         // The first rows are shown at once, later ones ten times a second.
         if (batch.length < 2000 && performance.now() - last < 100) continue;
         yield batch;
@@ -200,6 +205,19 @@ export async function* entries(url, signal) {
         last = performance.now();
     }
     if (batch.length) yield batch;
+    if (incomplete) throw incomplete;
+}
+
+/** The end of the next list that the server takes: 1,000 changes and 2 MiB, and a character has up to three bytes.
+ * @param {Change[]} changes
+ * @param {number} start
+ */
+function fitting(changes, start) {
+    let [end, length] = [start, 0];
+    while (end < changes.length && end - start < changesAtOnce && (end === start || length < 500_000)) {
+        length += JSON.stringify(changes[end++]).length;
+    }
+    return end;
 }
 
 /**
@@ -211,8 +229,9 @@ export async function* entries(url, signal) {
 export async function send(changes) {
     /** @type {Changed[]} */
     const results = [];
-    for (let start = 0; start < changes.length; start += changesAtOnce) {
-        const slice = changes.slice(start, start + changesAtOnce);
+    for (let start = 0, end; start < changes.length; start = end) {
+        end = fitting(changes, start);
+        const slice = changes.slice(start, end);
         try {
             const response = await request("/.transfer/changes", {
                 method: "POST",
@@ -227,7 +246,7 @@ export async function send(changes) {
             }
             return results;
         }
-        while (results.length < start + slice.length) {
+        while (results.length < end) {
             results.push(failed(changes[results.length].path, "unanswered", ""));
         }
     }

@@ -73,7 +73,7 @@ export function account() {
             h("p", {}, client ? say("signedIn", { name: shown(client) }) : say("guest")),
             h("p", { class: "dim" }, say("may", { what: new Intl.ListFormat(language).format(may) })),
             h("label", {}, say("theme"), theme),
-            rights.has("read") && h("a", { href: "#trash", class: "button plain" }, icon("trash"), say("trash")),
+            rights.has("remove") && h("a", { href: "#trash", class: "button plain" }, icon("trash"), say("trash")),
             "session" in root.dataset && h("button", { type: "button", onclick: signOut }, say("signOut")),
         ),
     );

@@ -29,6 +29,12 @@
 /** Milliseconds after which a record is of no use. */
 const AGE = 30 * 86_400_000;
 
+/** Without locks, which need a secure context, a record that was written so short ago may be of a page that is open. */
+const OPEN = 120_000;
+
+/** @param {Kept} record */
+const isLeft = ({ time }) => navigator.locks !== undefined || Date.now() - time > OPEN;
+
 /** Bytes of a photo, and of all photos, that are copied. */
 const COPY = 16 << 20, COPIES = 256 << 20;
 
@@ -56,7 +62,8 @@ export class Store {
             else if (isCopied) this.#copied += size;
         }
         for (const page of new Set(own.map(({ page }) => page))) {
-            const look = async () => use((await this.#own()).filter((record) => record.page === page));
+            const look = async () =>
+                use((await this.#own()).filter((record) => record.page === page && isLeft(record)));
             // Each page holds the lock of its name until its end.
             if (navigator.locks) navigator.locks.request(page, look).catch(() => {});
             else look();

@@ -131,6 +131,8 @@ export class Job {
     isAnew = false;
     /** Digests of blocks that an earlier page has read; the file must still have them. @type {Uint8Array[]} */
     known = [];
+    /** Entity tag of the stored content that the upload may replace; empty for any. */
+    condition = "";
     tree = new Tree();
     /** Bytes of the next piece. */
     piece = BLOCK;
@@ -268,7 +270,10 @@ const version = { "Tus-Resumable": "1.0.0" };
 function creation(job, file) {
     const modified = file.lastModified > 0 ? `,mtime ${base64(String(file.lastModified / 1000))}` : "";
     const metadata = `relativePath ${base64(job.path)}${modified}`;
-    return { ...version, "Upload-Length": String(file.size), "Upload-Metadata": metadata };
+    /** @type {Record<string, string>} */
+    const headers = { ...version, "Upload-Length": String(file.size), "Upload-Metadata": metadata };
+    if (job.condition) headers["If-Match"] = job.condition;
+    return headers;
 }
 
 /** @param {string} text */

@@ -61,7 +61,11 @@ export function startUploads({ folder, rights, announce, onStored }) {
     });
 
     /** Begins uploads. @param {Given[]} items @param {string} [to] folder */
-    async function add(items, to = folder(), batch = { policy: "" }) {
+    async function add(
+        items,
+        to = folder(),
+        batch = /** @type {{policy: string, isAgain?: boolean}} */ ({ policy: "" }),
+    ) {
         if (!mayWrite) return;
         for (let at = 0; at < items.length; at += CHUNK) {
             if (at) await queue.breathe();
@@ -156,7 +160,7 @@ export function startUploads({ folder, rights, announce, onStored }) {
     /** @param {Row | null} row null for all that wait to be chosen again @param {File[]} files */
     function chosenAgain(row, files) {
         if (row && files[0]) queue.replace(row, files[0]);
-        if (!row) add(files);
+        if (!row) add(files, folder(), { policy: "", isAgain: true });
     }
 
     // MARK: Choosing

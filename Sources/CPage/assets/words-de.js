@@ -41,6 +41,7 @@ export default {
     "error.507":
         "Der Server hat keinen Platz mehr, oder dein Kontingent ist aufgebraucht. Entferne etwas und versuche es erneut.",
     "error.broken": "Die Antwort wurde unterwegs beschädigt. Versuche es erneut.",
+    "error.incomplete": "Nicht alle Ordner konnten gelesen werden, deshalb kann etwas fehlen.",
     "error.offline": "Der Server ist nicht erreichbar. Prüfe das Netz; die Seite fragt wieder, sobald es da ist.",
     "error.status": "Der Server hat mit Status {status} geantwortet. Versuche es später erneut.",
     "error.page": "In dieser Seite ist etwas schiefgegangen ({message}). Lade sie neu.",
@@ -99,15 +100,13 @@ export default {
     "restored.one": "Einen Eintrag wiederhergestellt.",
     "restored.other": "{n} Einträge wiederhergestellt.",
     "result.busy": "Der Server ist ausgelastet. Versuche es gleich noch einmal.",
-    "result.fileChanged":
-        "Der Inhalt hat sich geändert, seit die Liste gelesen wurde. Sieh nach und wiederhole es.",
+    "result.fileChanged": "Der Inhalt hat sich geändert, seit die Liste gelesen wurde. Sieh nach und wiederhole es.",
     "result.forbidden": "Das darfst du hier nicht.",
     "result.invalidPath": "Der Server nimmt diesen Namen nicht an.",
     "result.notFound": "Das gibt es nicht mehr.",
     "result.pathConflict": "Der Name ist vergeben.",
     "result.quotaExceeded": "Dein Kontingent ist aufgebraucht.",
-    "result.unanswered":
-        "Der Server hat es nicht bestätigt. Sieh nach, ob es geschehen ist, bevor du es wiederholst.",
+    "result.unanswered": "Der Server hat es nicht bestätigt. Sieh nach, ob es geschehen ist, bevor du es wiederholst.",
     "result.wrongForm": "Datei und Ordner können einander nicht ersetzen.",
     "search": "Suchen",
     "searchBelow": "Darunter suchen",
@@ -149,6 +148,5 @@ export default {
     "undone.other": "Für {n} Einträge rückgängig gemacht.",
     "up": "Ordner darüber",
     "uploads": "Hochladen",
-    "writeOnly":
-        "Sende Dateien nach {folder}: hier ablegen oder auswählen. Was schon da ist, wird dir nicht gezeigt.",
+    "writeOnly": "Sende Dateien nach {folder}: hier ablegen oder auswählen. Was schon da ist, wird dir nicht gezeigt.",
 };

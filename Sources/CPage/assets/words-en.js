@@ -40,6 +40,7 @@ export default {
     "error.503": "The server is busy. The page asks again by itself in a moment.",
     "error.507": "The server has no room left, or your quota is used up. Remove something and try again.",
     "error.broken": "The answer was damaged on its way. Try again.",
+    "error.incomplete": "Not all folders could be read, so entries may be missing.",
     "error.offline": "The server cannot be reached. Check the network; the page asks again when it is back.",
     "error.status": "The server answered with status {status}. Try again later.",
     "error.page": "Something in this page went wrong ({message}). Load it again.",

@@ -58,6 +58,11 @@ const table = {
         "{n} 个文件与已存储的文件同名，但内容不同。",
         "{n} Dateien heißen wie gespeicherte mit anderem Inhalt.",
     ],
+    noTrash: [
+        "What is replaced cannot be restored on this server.",
+        "此服务器上被替换的内容无法恢复。",
+        "Was ersetzt wird, lässt sich auf diesem Server nicht wiederherstellen.",
+    ],
     keepBoth: ["Keep both", "两者都保留", "Beide behalten"],
     replace: ["Replace", "替换", "Ersetzen"],
     skip: ["Skip", "跳过", "Auslassen"],

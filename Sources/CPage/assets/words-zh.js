@@ -35,6 +35,7 @@ export default {
     "error.503": "服务器繁忙，页面稍后会自动重试。",
     "error.507": "服务器空间不足或您的配额已用完。请删除一些内容后重试。",
     "error.broken": "应答在传输中损坏，请重试。",
+    "error.incomplete": "有些文件夹无法读取，因此可能缺少内容。",
     "error.offline": "无法连接服务器。请检查网络，恢复后页面会自动重试。",
     "error.status": "服务器返回状态 {status}，请稍后重试。",
     "error.page": "页面出现问题（{message}）。请重新加载。",

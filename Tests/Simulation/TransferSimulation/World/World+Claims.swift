@@ -163,7 +163,8 @@ extension World {
         guard lost.isEmpty || isGone else {
             throw Promises.Broken("upload \(index): blocks \(lost.sorted()) were told to be there, and are not")
         }
-        uploads[index].verified.formUnion(known.map { Int($0) })
+        // What is lost with a file that has gone is not expected of the upload that begins anew.
+        uploads[index].verified = Set(known.map { Int($0) })
     }
 
     /// Whether an upload has no part, and its content is under none of the names that it can have got: a publication that

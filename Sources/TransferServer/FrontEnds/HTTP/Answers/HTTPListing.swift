@@ -32,7 +32,7 @@ final class HTTPListing: HTTPAnswer {
     let path: String
     private let form: Form
     private let fields: [(String, String)]
-    private let body: StreamedBody
+    private var body: StreamedBody
     private let known: KnownUploads
     private let listing: (any StoredListing)?
     /// Entries to write, the next one first.

@@ -42,7 +42,7 @@ final class HTTPEvents: HTTPAnswer {
     let isEndless = true
     private let service: HTTPService
     private let uploads: ConnectionUploads
-    private let body: StreamedBody
+    private var body: StreamedBody
     private var seen: UInt64
     private var mustReset: Bool
     private var hasBegun = false

@@ -71,7 +71,7 @@ struct FolderHandler: HTTPHandler {
                 target.path, for: text, try FolderWalk(place, in: tree), StreamedBody(for: request), context)
         }
         guard target.query.contains("size") else { return nil }
-        return HTTPFolderSize(target.path, try FolderWalk(place, in: tree), for: request.head.method)
+        return HTTPFolderSize(target.path, try FolderWalk(place, in: tree), StreamedBody(for: request))
     }
 
     private func form(_ request: HTTPRequest, _ target: HTTPTarget) -> HTTPListing.Form {

@@ -1,3 +1,4 @@
+import Synchronization
 import TransferHTTP
 import TransferIO
 import TransferIntake
@@ -20,10 +21,10 @@ struct ChangesHandler: HTTPHandler {
 }
 
 /// The answer to a list of changes: makes them in order, and adds a line of JSON for each that is durable or has failed. A change that fails
-/// does not keep the next ones from being made. Used by one task at a time.
+/// does not keep the next ones from being made; if the client goes, they are not made. Used by one task at a time.
 final class HTTPChanges: HTTPAnswer {
     let path: String
-    private let body: StreamedBody
+    private var body: StreamedBody
     private let context: HTTPContext
     private let changes: ConnectionChanges
     private var rest: ArraySlice<RequestedChange>
@@ -47,10 +48,14 @@ final class HTTPChanges: HTTPAnswer {
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
         if let (change, copy) = copying {
             goOn(change, copy, &outcome)
+            body.keepAlive(&outcome)
+            // If the client has gone, the copy is given up.
+            outcome.rest()
         } else if !changes.mustCommit, let next = rest.popFirst() {
             begin(next, &outcome)
         } else if !waiting.isEmpty {
             commit(&outcome)
+            outcome.rest()
         } else {
             body.end(&outcome)
             return true
@@ -67,6 +72,7 @@ final class HTTPChanges: HTTPAnswer {
     /// Begins a copy, or adds another change to those that wait.
     private func begin(_ change: RequestedChange, _ outcome: inout HTTPOutcome) {
         do throws(Failure) {
+            if context.resources.intake.isStopping.load(ordering: .relaxed) { throw Failure.serverStopping }
             // A condition and a copy are about what the changes before have made.
             if change.isOfPresent {
                 commit(&outcome)

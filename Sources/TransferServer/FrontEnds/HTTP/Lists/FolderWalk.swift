@@ -6,8 +6,9 @@ import TransferPorts
 
 /// Visits everything below a folder, some entries at a time. Used by one task at a time.
 struct FolderWalk {
-    /// Most folders that wait to be visited. A tree with more is not visited completely, because its client pays for no memory.
-    private static let mostWaiting = 100_000
+    /// Most bytes of the paths of folders that wait to be visited. A tree with more is not visited completely, because its client pays for
+    /// no memory.
+    private static let mostWaiting = 8 << 20
 
     /// Entries that are read together.
     private static let pageSize = 128
@@ -15,6 +16,7 @@ struct FolderWalk {
     private let tree: any StoredTree
     private var listing: (any StoredListing)?
     private var waiting: [RelativePath] = []
+    private var waitingBytes = 0
 
     /// Number of folders that were found.
     private(set) var folders: UInt64 = 0
@@ -31,35 +33,34 @@ struct FolderWalk {
 
     /// - Returns: the next entries, possibly none; nil at the end.
     mutating func next() -> [StoredEntry]? {
-        guard let listing = listing ?? nextListing() else { return nil }
-        self.listing = listing
         do throws(Failure) {
+            if listing == nil { listing = try nextListing() }
+            guard let listing else { return nil }
             let page = try listing.next(Self.pageSize)
             if page.isEmpty { self.listing = nil }
             for entry in page where entry.attributes.isDirectory { add(entry.path) }
             return page
         } catch {
-            (self.listing, isComplete) = (nil, false)
+            // A folder that was removed meanwhile is not missing.
+            if error.code != .notFound { isComplete = false }
+            listing = nil
             return []
         }
     }
 
     private mutating func add(_ folder: RelativePath) {
         folders += 1
-        guard waiting.count < Self.mostWaiting else { return isComplete = false }
+        let bytes = folder.string.utf8.count
+        guard waitingBytes + bytes <= Self.mostWaiting else { return isComplete = false }
+        waitingBytes += bytes
         waiting.append(folder)
     }
 
-    private mutating func nextListing() -> (any StoredListing)? {
-        while let folder = waiting.popLast() {
-            do throws(Failure) {
-                return try tree.list(folder)
-            } catch {
-                // A folder that was removed meanwhile is not missing.
-                if error.code != .notFound { isComplete = false }
-            }
-        }
-        return nil
+    /// - Returns: nil if no folder waits.
+    private mutating func nextListing() throws(Failure) -> (any StoredListing)? {
+        guard let folder = waiting.popLast() else { return nil }
+        waitingBytes -= folder.string.utf8.count
+        return try tree.list(folder)
     }
 }
 
@@ -68,7 +69,7 @@ struct FolderWalk {
 final class HTTPSearch: HTTPAnswer {
     let path: String
     private let text: [UInt8]
-    private let body: StreamedBody
+    private var body: StreamedBody
     private let context: HTTPContext
     private var walk: FolderWalk
     private var found: UInt64 = 0
@@ -108,7 +109,10 @@ final class HTTPSearch: HTTPAnswer {
 
     private func tell(_ entries: [StoredEntry], _ outcome: inout HTTPOutcome) {
         // If the client has gone, the rest of a long search is useless.
-        guard !entries.isEmpty else { return outcome.rest() }
+        guard !entries.isEmpty else {
+            body.keepAlive(&outcome)
+            return outcome.rest()
+        }
         let details = context.resources.intake.known.details(of: entries.map { ($0.path, $0.attributes) })
         for (entry, known) in zip(entries, details) {
             guard let path = context.caller.clientPath(entry.path) else { continue }
@@ -121,31 +125,35 @@ final class HTTPSearch: HTTPAnswer {
 /// The answer to the question how much is below a folder. Used by one task at a time.
 final class HTTPFolderSize: HTTPAnswer {
     let path: String
-    let headComesFirst = false
-    private let method: HTTPMethod
+    private var body: StreamedBody
     private var walk: FolderWalk
     private var (files, size) = (UInt64(0), UInt64(0))
 
-    init(_ path: String, _ walk: FolderWalk, for method: HTTPMethod) {
-        (self.path, self.walk, self.method) = (path, walk, method)
+    init(_ path: String, _ walk: FolderWalk, _ body: StreamedBody) {
+        (self.path, self.walk, self.body) = (path, walk, body)
     }
 
+    var endsConnection: Bool { body.endsConnection }
+
     func head(isLast: Bool) -> [UInt8] {
-        let document: JSONLine = [
-            "schema": .string("transfer.folder-size/1"), "path": .string(path), "files": .integer(files),
-            "folders": .integer(walk.folders), "size": .integer(size), "complete": .bool(walk.isComplete),
-        ]
-        return HTTPAnswers.whole(
-            200, [("Cache-Control", "no-store")], document.terminated, type: "application/json", for: method,
-            isLast: isLast)
+        body.head([("Content-Type", "application/json"), ("Cache-Control", "no-store")], isLast: isLast)
     }
 
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(Failure) -> Bool {
-        guard let page = walk.next() else { return true }
+        guard let page = walk.next() else {
+            let document: JSONLine = [
+                "schema": .string("transfer.folder-size/1"), "path": .string(path), "files": .integer(files),
+                "folders": .integer(walk.folders), "size": .integer(size), "complete": .bool(walk.isComplete),
+            ]
+            body.write(document.terminated, to: &outcome)
+            body.end(&outcome)
+            return true
+        }
         for entry in page where !entry.attributes.isDirectory {
             files += 1
             size = size.addingClamped(entry.attributes.size)
         }
+        body.keepAlive(&outcome)
         outcome.rest()
         return false
     }

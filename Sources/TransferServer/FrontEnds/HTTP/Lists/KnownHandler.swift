@@ -70,7 +70,7 @@ private final class HTTPKnown: HTTPAnswer {
     private static let atOnce = 128
 
     let path: String
-    private let body: StreamedBody
+    private var body: StreamedBody
     private let context: HTTPContext
     private var rest: ArraySlice<DeclaredFile>
 
@@ -119,10 +119,10 @@ private final class HTTPKnown: HTTPAnswer {
     private func state(of file: DeclaredFile, _ stored: StoredAttributes?, _ entry: CatalogEntry?) -> State {
         guard let stored else { return .missing }
         guard !stored.isDirectory, stored.size == file.size, !isRotten(stored) else { return .other }
-        if let declared = file.digest, let entry, let digest = entry.digest, isPromised(entry),
+        if let declared = file.digest, let entry, let digest = entry.digest,
             declared.utf8.starts(with: "\(digest.algorithm.name):".utf8)
         {
-            return digest.description.hasSameBytes(as: declared) ? .same : .other
+            return isPromised(entry) && digest.description.hasSameBytes(as: declared) ? .same : .other
         }
         return file.modified.map(stored.modified.isAboutAs) == true ? .probablySame : .other
     }

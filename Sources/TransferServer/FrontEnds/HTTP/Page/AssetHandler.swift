@@ -10,6 +10,9 @@ struct AssetHandler: HTTPHandler {
     static func isAsset(_ head: RequestHead) -> Bool { head.resource.utf8.starts(with: folder) }
 
     func give(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> HTTPResponse {
+        guard [.get, .head].contains(request.head.method) else {
+            throw HTTPRefusal(405, .wrongForm, "This path allows only GET and HEAD.", [("Allow", "GET, HEAD")])
+        }
         let assets = PageAssets.shared
         let names = target.path.split(separator: "/", omittingEmptySubsequences: false)
         guard names.count == 4, !target.isFolder, let asset = assets[String(names[3])] else {

@@ -169,7 +169,10 @@ struct StoredReply {
 
     /// The fields that say what is stored.
     static func fields(_ acknowledgement: Acknowledgement) -> [(String, String)] {
-        [("ETag", EntityTag.text(acknowledgement.digest)), ("Transfer-Result", acknowledgement.code.name)]
+        [
+            ("ETag", EntityTag.text(acknowledgement.digest)), ("Transfer-Result", acknowledgement.code.name),
+            ("Transfer-Durable", acknowledgement.isDurable ? "?1" : "?0"),
+        ]
     }
 
     /// - Parameter receipt: nil if the request wants no receipt, or if the server gives none.

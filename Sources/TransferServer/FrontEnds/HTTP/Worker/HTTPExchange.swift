@@ -185,7 +185,9 @@ extension HTTPExchange {
     /// - Parameter answer: its head, and the bytes after it.
     /// - Returns: the answer, with fields about the connection and about caching added.
     func completed(_ answer: [UInt8], isLast: Bool) -> [UInt8] {
-        let answer = request.session == nil ? answer : HTTPAnswers.forgotten(answer)
+        // The files of the page are the same for every client.
+        let isForAnybody = request.session == nil || AssetHandler.isAsset(request.head)
+        let answer = isForAnybody ? answer : HTTPAnswers.forgotten(answer)
         // Clients of HTTP/1.0 need a field if the connection stays open (RFC 9112, appendix C.2.2).
         return request.head.version == .http10 && !isLast ? HTTPAnswers.keepingOpen(answer) : answer
     }
