@@ -56,6 +56,8 @@ let package = Package(
         .systemLibrary(name: "CQREncode"),
         .systemLibrary(name: "CIPSecMB"),
         .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CTurboJPEG"),
+        .systemLibrary(name: "CWebP"),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
         .target(name: "CPage", exclude: ["assets"]),
 

@@ -67,12 +67,25 @@ sqlite_source='#include <sqlite3.h>
 #endif
 int main() { return sqlite3_libversion_number() == 0; }'
 
+# TJFLAG_LIMITSCANS bounds the time for a damaged picture since 2.1.
+jpeg_source='#include <turbojpeg.h>
+#ifndef TJFLAG_LIMITSCANS
+#error too old
+#endif
+int main() { return tjInitDecompress() == nullptr; }'
+
+webp_source='#include <webp/decode.h>
+#include <webp/encode.h>
+int main() { return WebPGetDecoderVersion() == 0 || WebPGetEncoderVersion() == 0; }'
+
 has_toolchain() { links <<<"$toolchain_source"; }
 has_zlib() { links -l:libz.a <<<"$zlib_source"; }
 has_zstd() { links -l:libzstd.a -lpthread <<<"$zstd_source"; }
 has_xxhash() { links -l:libxxhash.a <<<"$xxhash_source"; }
 has_openssl() { links -l:libssl.a -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
 has_sqlite() { links -l:libsqlite3.a -lm -ldl -lpthread <<<"$sqlite_source"; }
+has_jpeg() { links -l:libturbojpeg.a <<<"$jpeg_source"; }
+has_webp() { links -l:libwebp.a -lm -lpthread <<<"$webp_source"; }
 
 # The program opens these optional libraries at run time. A build needs only their headers.
 isal_source='#include <isa-l/igzip_lib.h>
@@ -166,11 +179,11 @@ find_missing() {
     missing=()
     local name
     if has_toolchain; then
-        for name in zlib zstd xxhash openssl sqlite; do
+        for name in zlib zstd xxhash openssl sqlite jpeg webp; do
             "has_$name" || missing+=("$name")
         done
     else
-        missing=(toolchain zlib zstd xxhash openssl sqlite)
+        missing=(toolchain zlib zstd xxhash openssl sqlite jpeg webp)
     fi
 }
 
@@ -182,6 +195,8 @@ describe() {
         xxhash) echo "xxHash 0.8 or newer: xxhash.h and libxxhash.a" ;;
         openssl) echo "OpenSSL 3.0 or newer: openssl/ssl.h, libssl.a and libcrypto.a" ;;
         sqlite) echo "SQLite 3.24 or newer: sqlite3.h and libsqlite3.a" ;;
+        jpeg) echo "libjpeg-turbo 2.1 or newer: turbojpeg.h and libturbojpeg.a" ;;
+        webp) echo "libwebp: webp/decode.h, webp/encode.h and libwebp.a" ;;
     esac
 }
 
@@ -205,6 +220,8 @@ debian_packages() {
             xxhash) echo libxxhash-dev ;;
             openssl) echo libssl-dev ;;
             sqlite) echo libsqlite3-dev ;;
+            jpeg) echo libturbojpeg0-dev ;;
+            webp) echo libwebp-dev ;;
         esac
     done
 }
@@ -220,13 +237,13 @@ explain() {
         else
             echo "Packages that bring them:"
             echo "  Fedora     gcc-c++ binutils-gold zlib-devel zlib-static libzstd-devel libzstd-static xxhash-devel"
-            echo "             openssl-devel sqlite-devel"
-            echo "  Arch       gcc binutils zlib zstd xxhash openssl sqlite"
+            echo "             openssl-devel sqlite-devel turbojpeg-devel libwebp-devel"
+            echo "  Arch       gcc binutils zlib zstd xxhash openssl sqlite libjpeg-turbo libwebp"
             echo "  openSUSE   gcc-c++ binutils-gold zlib-devel-static libzstd-devel-static xxhash-devel"
-            echo "             libopenssl-devel sqlite3-devel"
+            echo "             libopenssl-devel sqlite3-devel libjpeg8-devel libwebp-devel"
             echo "  Alpine     not supported: its C library is musl, and this needs glibc"
             echo "Not every distribution packages all static archives (libz.a, libzstd.a, libxxhash.a, libssl.a,"
-            echo "libcrypto.a, libsqlite3.a). Where one is missing still, build that library from its source and install it below /usr/local."
+            echo "libcrypto.a, libsqlite3.a, libturbojpeg.a, libwebp.a). Where one is missing still, build that library from its source and install it below /usr/local."
         fi
     } >&2
 }
