@@ -69,6 +69,7 @@ let package = Package(
         library(
             "TransferCodec",
             uses: ["TransferModel", "TransferSystem", "CZlib", "CISAL", "CZstd", "CXXHash", "COpenSSL"]),
+        library("TransferPictures", uses: ["TransferModel", "CZlib", "CTurboJPEG", "CWebP"]),
         library("TransferKeys", uses: ["TransferModel", "TransferSystem", "COpenSSL"]),
         library("TransferSealing", uses: ["TransferModel", "TransferKeys", "TransferSystem", "COpenSSL"]),
         library(
@@ -190,6 +191,7 @@ let package = Package(
         tests("TransferModel"),
         tests("TransferProtocol", uses: ["TransferModel"]),
         tests("TransferCodec", uses: ["TransferModel", "CZlib", "CISAL", "CZstd", "CXXHash"]),
+        tests("TransferPictures", uses: ["TransferModel", "CZlib", "CTurboJPEG", "CWebP"]),
         tests("TransferKeys", uses: ["TransferModel"]),
         tests("TransferSealing", uses: ["TransferModel", "TransferKeys"]),
         tests("TransferClassic", uses: ["TransferModel", "TransferCodec", "TransferKeys"]),

@@ -10,7 +10,8 @@
 
 // Decodes a still picture, or the chunks of one frame, into `pixels`, which has room for `width` times `height` pixels
 // of four bytes (red, green, blue, alpha; not premultiplied). The picture is scaled to this size. Returns the rows that
-// are complete; fewer than `height` if the data end too early or are damaged, and -1 if no row could be decoded.
+// are complete; fewer than `height` if the data end too early or are damaged, -1 if no row could be decoded, and -2 if
+// there is too little memory.
 static inline int cwebp_decode(const uint8_t *data, size_t size, int width, int height, uint8_t *pixels) {
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfig(&config)) return -1;
@@ -24,13 +25,14 @@ static inline int cwebp_decode(const uint8_t *data, size_t size, int width, int 
     config.output.u.RGBA.size = (size_t)width * (size_t)height * 4;
     // The incremental decoder keeps the rows in front of a damaged place, which WebPDecode drops.
     WebPIDecoder *decoder = WebPIDecode(NULL, 0, &config);
-    if (!decoder) return -1;
+    if (!decoder) return -2;
     VP8StatusCode status = WebPIUpdate(decoder, data, size);
     int rows = height;
     if (status != VP8_STATUS_OK) {
         int last = 0, decoded_width = 0, decoded_height = 0, stride = 0;
         const uint8_t *decoded = WebPIDecGetRGB(decoder, &last, &decoded_width, &decoded_height, &stride);
         rows = decoded && last > 0 && last <= height ? last : -1;
+        if (status == VP8_STATUS_OUT_OF_MEMORY) rows = -2;
     }
     WebPIDelete(decoder);
     WebPFreeDecBuffer(&config.output);

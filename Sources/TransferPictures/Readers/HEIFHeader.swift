@@ -1,0 +1,148 @@
+/// The primary picture of a HEIF file (ISO/IEC 23008-12) as its `meta` box describes it.
+struct HEIFHeader {
+    private(set) var width = 0
+    private(set) var height = 0
+    private(set) var orientation = Orientation.upright
+    private(set) var icc: [UInt8]?
+    private(set) var hasAlpha = false
+    private(set) var exif: Exif?
+    private(set) var hasLocationInXMP = false
+
+    /// Entries of a table that are read. A picture of a phone has some 50 tiles.
+    private static let mostEntries = 4096
+
+    /// Size of version and flags at the beginning of a full box (ISO/IEC 14496-12, section 4.2).
+    private static let fullBox = 4
+
+    /// - Throws: `damaged` if the primary picture has no size.
+    init(_ meta: MediaBox, _ source: some PictureSource) throws(PictureFault) {
+        let boxes = meta.boxes(source, skipping: Self.fullBox)
+        let primary = boxes.first("pitm").flatMap { Self.primary($0.window(source)) }
+        let properties = boxes.first("iprp")?.boxes(source) ?? []
+        let known = properties.first("ipco")?.boxes(source) ?? []
+        for box in properties where box.name == "ipma" {
+            for index in Self.associations(box.window(source), primary) where known.indices.contains(index - 1) {
+                read(known[index - 1], source)
+            }
+        }
+        // Alpha is a picture of its own, which says so in this property (section 6.5.8).
+        hasAlpha = known.contains { $0.name == "auxC" && $0.window(source).contains("alpha") }
+        guard width > 0, height > 0 else { throw .damaged("The picture has no size.") }
+        readMetadata(boxes, source)
+    }
+
+    /// Number of the primary item.
+    private static func primary(_ window: Window) -> Int? {
+        window.integer(at: fullBox, bytes: window[0] == 0 ? 2 : 4)
+    }
+
+    /// Numbers of the properties of an item, from 1, in the order in which they apply (section 9.3).
+    private static func associations(_ window: Window, _ item: Int?) -> [Int] {
+        guard let version = window[0], let flags = window[3], let count = window.integer(at: 4, bytes: 4) else {
+            return []
+        }
+        let (numberSize, indexSize) = (version < 1 ? 2 : 4, flags & 1 == 1 ? 2 : 1)
+        var offset = 8
+        for _ in 0..<min(count, mostEntries) {
+            guard let number = window.integer(at: offset, bytes: numberSize), let count = window[offset + numberSize]
+            else { break }
+            offset += numberSize + 1
+            if number == item {
+                return (0..<Int(count)).compactMap { position in
+                    // The highest bit says that the property is essential.
+                    window.integer(at: offset + position * indexSize, bytes: indexSize).map {
+                        $0 & (indexSize == 2 ? 0x7FFF : 0x7F)
+                    }
+                }
+            }
+            offset += Int(count) * indexSize
+        }
+        return []
+    }
+
+    private mutating func read(_ property: MediaBox, _ source: some PictureSource) {
+        let window = source.window(at: property.body.lowerBound, count: min(property.body.count, 12))
+        switch property.name {
+        case "ispe":
+            width = window.integer(at: 4, bytes: 4) ?? 0
+            height = window.integer(at: 8, bytes: 4) ?? 0
+        case "irot":
+            // Quarters of a turn, counterclockwise (section 6.5.10).
+            let turns: [Orientation] = [.upright, .left, .upsideDown, .right]
+            orientation = orientation.followed(by: turns[Int((window[0] ?? 0) & 3)])
+        case "imir":
+            // 0 exchanges top and bottom, 1 left and right (section 6.5.12).
+            orientation = orientation.followed(by: (window[0] ?? 0) & 1 == 0 ? .flipped : .mirrored)
+        case "colr":
+            guard window.has("prof", at: 0) || window.has("rICC", at: 0),
+                property.body.count <= PictureLimits.profileSize + 4
+            else { return }
+            icc = source.exactly(at: property.body.lowerBound + 4, count: property.body.count - 4)?.bytes
+        default: break
+        }
+    }
+
+    /// Finds the item with EXIF data, and reads it. Its orientation does not count: the properties have applied it.
+    private mutating func readMetadata(_ boxes: [MediaBox], _ source: some PictureSource) {
+        guard let items = boxes.first("iinf"), let locations = boxes.first("iloc") else { return }
+        // The count of items has 2 or 4 bytes.
+        let version = source.read(at: items.body.lowerBound, count: 1).first
+        let entries = items.boxes(source, skipping: Self.fullBox + (version == 0 ? 2 : 4))
+        for entry in entries where entry.name == "infe" {
+            let window = source.window(at: entry.body.lowerBound, count: min(entry.body.count, 64))
+            let numberSize = window[0] == 2 ? 2 : 4
+            guard let number = window.integer(at: 4, bytes: numberSize) else { continue }
+            let isExif = window.has("Exif", at: 6 + numberSize)
+            let isXMP = window.has("mime", at: 6 + numberSize) && window.contains("application/rdf+xml")
+            guard isExif || isXMP, let place = Self.location(locations.window(source), number, source.size) else {
+                continue
+            }
+            let content = source.window(at: place.lowerBound, count: min(place.count, PictureLimits.exifSize))
+            if isXMP { hasLocationInXMP = hasLocationInXMP || content.hasLocationInXMP }
+            // Bytes between the offset itself and the TIFF header (annex A.2.1).
+            guard isExif, exif == nil, let skipped = content.integer(at: 0, bytes: 4), skipped <= content.count - 4
+            else { continue }
+            exif = Exif(Window(Array(content.bytes.dropFirst(4 + skipped))), at: place.lowerBound + 4 + skipped)
+        }
+    }
+
+    /// Finds the place of an item that is in the file in one piece (ISO/IEC 14496-12, section 8.11.3).
+    private static func location(_ window: Window, _ item: Int, _ size: Int) -> Range<Int>? {
+        guard let version = window[0], version <= 2, let sizes = window.integer(at: 4, bytes: 2) else { return nil }
+        // Four bits each: sizes of offsets, lengths, base offsets and, since version 1, indices.
+        let (offsetSize, lengthSize, baseSize) = (sizes >> 12, sizes >> 8 & 15, sizes >> 4 & 15)
+        let indexSize = version > 0 ? sizes & 15 : 0
+        let numberSize = version < 2 ? 2 : 4
+        guard [offsetSize, lengthSize, baseSize, indexSize].allSatisfy({ [0, 4, 8].contains($0) }) else { return nil }
+        var position = 6
+        func take(_ size: Int) -> Int? {
+            defer { position += size }
+            return size == 0 ? 0 : size == 8 ? window.long(at: position) : window.integer(at: position, bytes: size)
+        }
+        guard let count = take(numberSize) else { return nil }
+        for _ in 0..<min(count, mostEntries) {
+            guard let number = take(numberSize), let method = version > 0 ? take(2) : 0, take(2) != nil,
+                let base = take(baseSize), let extents = take(2)
+            else { return nil }
+            let first = position
+            if number == item {
+                guard method & 15 == 0, extents == 1, take(indexSize) != nil, let offset = take(offsetSize),
+                    let length = take(lengthSize), base <= size, offset <= size - base,
+                    length <= size - base - offset
+                else { return nil }
+                return base + offset..<base + offset + length
+            }
+            position = first + extents * (indexSize + offsetSize + lengthSize)
+        }
+        return nil
+    }
+
+    /// The facts for a file with this format.
+    func facts(_ format: PictureFormat) -> PictureFacts {
+        var facts = PictureFacts(format: format, width: width, height: height)
+        facts.add(exif)
+        facts.hasLocation = facts.hasLocation || hasLocationInXMP
+        (facts.orientation, facts.icc, facts.hasAlpha) = (orientation, icc, hasAlpha)
+        return facts
+    }
+}
