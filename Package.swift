@@ -143,7 +143,7 @@ let package = Package(
             name: "TransferFuzzing",
             dependencies: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
-                "TransferSealing", "TransferAccess", "TransferClassic", "TransferHTTP",
+                "TransferSealing", "TransferAccess", "TransferClassic", "TransferHTTP", "TransferPictures",
                 "TransferPorts", "TransferStore", "TransferIO", "TransferConnection", "TransferIntake",
                 "TransferServer",
                 "TransferClient", "TransferCLI", "TransferSimulation", "TransferTestSupport",

@@ -22,6 +22,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import pictures
 from conversations import SCRIPTS, encoded
 
 HERE = Path(__file__).resolve().parent
@@ -578,6 +579,8 @@ def main() -> None:
     make_dialects()
     make_datagrams()
     make_kept()
+    for seed in pictures.seeds():
+        keep("pictures", seed)
     for number, script in enumerate(SCRIPTS):
         keep("conversations", encoded(script, seed=number))
     for task, texts in ARGUMENTS:

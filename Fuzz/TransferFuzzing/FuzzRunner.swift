@@ -45,6 +45,7 @@ package final class FuzzRunner {
         case .fields: try FieldTarget.run(input)
         case .appending: try AppendTarget.run(input)
         case .discovery: try DiscoveryTarget.run(input)
+        case .pictures: try PictureTarget.run(input)
         case .tls: try TLSTarget.run(input)
         }
     }

@@ -48,6 +48,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case appending
     /// The datagrams that find servers.
     case discovery
+    /// Pictures and videos: their headers, and thumbnails of them.
+    case pictures
     /// TLS, with any bytes from the peer or from an attacker between both sides.
     case tls
 }
