@@ -94,14 +94,18 @@ class Cases:
         def text(self) -> str:
             return str(self.browser.run("return document.body.innerText"))
 
+        def holds(self, condition: str, *values: object) -> bool:
+            # A browser ends a script after 30 seconds.
+            return any(self.browser.run(_UNTIL, condition, *values) for _ in range(5))
+
         def until(self, *parts: str, without: str = "") -> None:
             """Waits until the page shows all of these texts."""
-            if not self.browser.run(_UNTIL, "text", list(parts), without):
+            if not self.holds("text", list(parts), without):
                 raise AssertionError(f"the page does not show {parts}, but:\n{self.text[:2000]}")
 
         def until_names(self, *names: str) -> None:
             """Waits until the list has exactly these names, which are sorted."""
-            if not self.browser.run(_UNTIL, "names", "/".join(names)):
+            if not self.holds("names", "/".join(names)):
                 raise AssertionError(f"the page does not list {names}, but:\n{self.text[:2000]}")
 
         def drop(self, *files: tuple[str, int]) -> None:
