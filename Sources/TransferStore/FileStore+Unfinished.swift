@@ -35,10 +35,16 @@ extension FileStore {
             // The bytes that have arrived before still count, unless the part was removed just now. So does a copy of a
             // published part, which stays. The reservation for more does not.
             let isThere = hasPart(id)
-            let present = part(id)?.size ?? 0
+            let present = contentSize(ofPart: id)
             for (quota, size) in zip(quotas, before) { quota.release(part: id, but: isThere ? max(size, present) : 0) }
             throw error
         }
+    }
+
+    /// Bytes up to the end of the part's content, without what is reserved; 0 if there is no part.
+    private func contentSize(ofPart id: UploadID) -> UInt64 {
+        let statuses = StagedFile.resumableNames(id).lazy.compactMap { try? incoming.directory.status($0) }
+        return statuses.first.map { UInt64(clamping: $0.st_size) } ?? 0
     }
 
     package func part(_ id: UploadID) -> UnfinishedPart? {
