@@ -43,8 +43,10 @@ extension FileStore {
 
     /// Bytes up to the end of the part's content, without what is reserved; 0 if there is no part.
     private func contentSize(ofPart id: UploadID) -> UInt64 {
-        let statuses = StagedFile.resumableNames(id).lazy.compactMap { try? incoming.directory.status($0) }
-        return statuses.first.map { UInt64(clamping: $0.st_size) } ?? 0
+        for name in StagedFile.resumableNames(id) {
+            if let status = try? incoming.directory.status(name) { return UInt64(clamping: status.st_size) }
+        }
+        return 0
     }
 
     package func part(_ id: UploadID) -> UnfinishedPart? {
