@@ -25,7 +25,7 @@ struct HEIFHeader {
                 read(known[index - 1], source)
             }
         }
-        // Alpha is a picture of its own, which says so in this property (section 6.5.8).
+        // The alpha channel is stored as a separate image, whose property `auxC` names it (section 6.5.8).
         hasAlpha = known.contains { $0.name == "auxC" && $0.window(source).contains("alpha") }
         guard width > 0, height > 0 else { throw .damaged("The picture has no size.") }
         readMetadata(boxes, source)
