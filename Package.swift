@@ -38,6 +38,7 @@ let commandLine: [Target.Dependency] = [
     "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferClassic",
     "TransferHTTP", "TransferCodec", "TransferKeys",
     "TransferReceipts", "TransferSealing", "TransferPorts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
+    "TransferGallery",
 ]
 
 let package = Package(
@@ -97,6 +98,11 @@ let package = Package(
         library("TransferCatalog", uses: ["TransferDatabase", "TransferPorts", "TransferModel", "TransferSystem"]),
         library("TransferMail", uses: ["TransferPorts", "TransferKeys", "TransferModel", "TransferSystem"]),
         library("TransferLedger", uses: ["TransferDatabase", "TransferPorts", "TransferModel", "TransferSystem"]),
+        library(
+            "TransferGallery",
+            uses: [
+                "TransferPictures", "TransferDatabase", "TransferIO", "TransferModel", "TransferSystem",
+            ]),
         library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferIO"]),
         library(
             "TransferIntake",
@@ -114,7 +120,7 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferPorts", "TransferStore",
-                "TransferCatalog", "TransferMail", "TransferLedger", "CLinux", "CPage",
+                "TransferCatalog", "TransferMail", "TransferLedger", "TransferGallery", "CLinux", "CPage",
             ]),
         library(
             "TransferClient",
@@ -192,6 +198,9 @@ let package = Package(
         tests("TransferProtocol", uses: ["TransferModel"]),
         tests("TransferCodec", uses: ["TransferModel", "CZlib", "CISAL", "CZstd", "CXXHash"]),
         tests("TransferPictures", uses: ["TransferModel", "CZlib", "CTurboJPEG", "CWebP"]),
+        .executableTarget(
+            name: "SandboxProbe", dependencies: ["TransferSystem"], path: "Tests/SandboxProbe", swiftSettings: strict),
+        tests("TransferGallery", uses: ["TransferPictures", "TransferDatabase", "TransferModel", "SandboxProbe"]),
         tests("TransferKeys", uses: ["TransferModel"]),
         tests("TransferSealing", uses: ["TransferModel", "TransferKeys"]),
         tests("TransferClassic", uses: ["TransferModel", "TransferCodec", "TransferKeys"]),

@@ -1,4 +1,5 @@
 internal import Glibc
+private import TransferGallery
 private import TransferIO
 private import TransferSystem
 
@@ -8,6 +9,7 @@ struct Transfer {
     /// `main` is not asynchronous: the runtime would hand the main thread to Dispatch, which unblocks all signals on
     /// it, but the commands need them blocked.
     static func main() {
+        if let code = GalleryProcess.run() { _exit(code) }
         StandardStream.occupyClosed()
         FileTrust.isWaived = Environment.waivesFileTrust(Array(CommandLine.arguments.dropFirst()))
         // Only a server rereads its files at SIGHUP; other commands end at it, as usual.

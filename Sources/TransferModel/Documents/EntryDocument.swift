@@ -14,6 +14,8 @@ package struct EntryDocument {
     package var kind: ContentKind?
     package var digest: Digest?
     package var stored: Timestamp?
+    /// What a picture or video says about itself; nil if it is unknown.
+    package var picture: JSONLine?
 
     package init(
         path: String, isDirectory: Bool, size: UInt64, modified: Timestamp, permissions: UInt16, kind: ContentKind?,
@@ -23,9 +25,9 @@ package struct EntryDocument {
         (self.permissions, self.kind, self.digest, self.stored) = (permissions, kind, digest, stored)
     }
 
-    /// The object; every key is always present.
+    /// The object; every key is always present, except `picture`, which only pictures have.
     package var json: JSONLine {
-        [
+        var json: JSONLine = [
             "schema": .string(Self.schema), "path": .string(path),
             "type": .string(isDirectory ? "directory" : "file"), "size": .integer(size),
             "modified": .string(modified.exact), "permissions": .string(String(permissions, radix: 8)),
@@ -33,6 +35,8 @@ package struct EntryDocument {
             "digest": digest.map { .string($0.description) } ?? .null,
             "stored": stored.map { .string($0.exact) } ?? .null,
         ]
+        if let picture { json.append("picture", .object(picture)) }
+        return json
     }
 }
 

@@ -26,6 +26,10 @@ package protocol ReadableContent: AnyObject {
     /// Announces that all of it will be read in order, so that the store may read ahead.
     func expectAll()
 
+    /// A descriptor that another process may read the content from; this object keeps it open. Nil if the content is
+    /// not in a file of this machine.
+    var descriptor: Int32? { get }
+
     /// Lets staged content share all bytes of this file, if the store supports that.
     ///
     /// - Returns: false if the bytes cannot be shared.
@@ -33,6 +37,8 @@ package protocol ReadableContent: AnyObject {
 }
 
 extension ReadableContent {
+    package var descriptor: Int32? { nil }
+
     /// Reads the whole content in order, except for holes.
     ///
     /// - Parameters:

@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 package import TransferIO
+import TransferGallery
 import TransferIntake
 import TransferKeys
 import TransferMail
@@ -148,6 +149,7 @@ package actor Server {
             core.intake.forgetUnfinished()
             core.intake.known.close()
             core.intake.mailroom?.close()
+            core.gallery?.close()
             discovery?.close()
         }
         statusSocket?.close()

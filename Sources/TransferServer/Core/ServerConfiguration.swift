@@ -87,6 +87,12 @@ package struct ServerConfiguration: Sendable {
         }
     }
 
+    /// When thumbnails of stored pictures are made.
+    package var thumbnails = ThumbnailUse.off
+
+    /// Most decoders of pictures that run at once.
+    package var decoders = 1
+
     /// The encryption of the usual listeners.
     package var security = Security.identity
 
@@ -226,6 +232,15 @@ package enum HTTPUse: String, CaseIterable, Sendable {
     case on, off
     /// HTTP and no other protocol.
     case only
+}
+
+/// When a server makes thumbnails of stored pictures.
+package enum ThumbnailUse: String, CaseIterable, Sendable {
+    /// When a client wants to see one. Once one was seen, also of each picture that is stored, while no client waits.
+    case on
+    /// Only when a client wants to see one.
+    case demand
+    case off
 }
 
 /// Where a server shows its metrics.

@@ -3,6 +3,7 @@ import Synchronization
 import TransferAccess
 import TransferClassic
 import TransferCodec
+import TransferGallery
 import TransferIO
 import TransferIntake
 import TransferKeys
@@ -48,6 +49,12 @@ final class ServerCore: Sendable {
     /// What all HTTP connections share.
     let http: HTTPShared
 
+    /// Thumbnails of stored pictures; nil if the server makes none.
+    let gallery: Gallery?
+
+    /// Pictures that the gallery looks at while no client waits.
+    let committedPictures: CommittedPictures
+
     /// Names of clients that have a name but cannot prove it.
     let chatNames = ChatNames()
 
@@ -84,6 +91,8 @@ final class ServerCore: Sendable {
         }
         observability = Observability(of: configuration.directory, log: log, figures, metrics)
         http = HTTPShared(observability.connections, foundations.router)
+        committedPictures = CommittedPictures(http.news, store, intake.known)
+        gallery = Gallery.open(configuration, state, committedPictures, log, foundations.startDecoding)
     }
 
     /// Opens the catalog. The server also starts with a catalog that cannot be used.

@@ -1,9 +1,11 @@
 import TransferAccess
 import TransferCatalog
+import TransferGallery
 import TransferLedger
 import TransferModel
 import TransferPorts
 import TransferStore
+import TransferSystem
 
 /// An open store, and the folders on this machine that the store and its server use for themselves.
 struct OpenedStore: Sendable {
@@ -68,6 +70,11 @@ struct ServerFoundations: Sendable {
     var openMail: @Sendable (String, Bool, Bool) throws(RecordsError) -> any MailRecords = {
         (path, isDurable, mustExist) throws(RecordsError) in
         try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist)
+    }
+
+    /// Starts the helper that decodes pictures. The result is the channel to it.
+    var startDecoding: @Sendable () throws(SystemError) -> DescriptorChannel = {
+        () throws(SystemError) in try GalleryProcess.startHelper()
     }
 
     /// Opens the lists of keys and tokens. If a list cannot be read, its clients are refused, and the list reports its faults on request.

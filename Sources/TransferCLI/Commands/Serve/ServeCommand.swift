@@ -57,6 +57,8 @@ struct ServeCommand {
         for effect in ServeFlags.effects { try effect(arguments, on: &configuration) }
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)
+        configuration.decoders = max(1, configuration.loops / 2)
+        if configuration.http == .off, configuration.plainHTTP.isEmpty { configuration.thumbnails = .off }
         configuration.isConfined = true
         configuration.tellsStatus = true
         configuration.agent = "transfer/\(transferVersion)"

@@ -13,6 +13,7 @@ enum ServeFlags {
             directory.flag, .config, listen.flag, durability.flag, isAlone.flag, logFormat.flag, logLevel.flag,
             certificate.flag, key.flag, http.flag, ProxyFlags.listeners.flag, ProxyFlags.trusted.flag,
             MetricsFlag.place.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
+            thumbnails.flag,
             ClassicFlags.listeners.flag, ClassicFlags.folder.flag,
         ] + DiscoveryFlags.all + MailFlags.all + ServeTrashFlags.all + ServeStorageFlags.all + limits.map(\.flag) + [
             .insecurePermissions, .help,
@@ -20,8 +21,8 @@ enum ServeFlags {
 
     /// Flags that only set a value of the configuration.
     static let effects =
-        [durability.sets(\.durability), DiscoveryFlags.effect] + MailFlags.effects + ServeTrashFlags.effects
-        + ServeStorageFlags.effects + limits
+        [durability.sets(\.durability), thumbnails.sets(\.thumbnails), DiscoveryFlags.effect] + MailFlags.effects
+        + ServeTrashFlags.effects + ServeStorageFlags.effects + limits
 
     // MARK: Where and how
 
@@ -85,6 +86,14 @@ enum ServeFlags {
             + "token, as a bearer token or as a password, or with a key. With --plaintext the default is "
             + "off."
     ).choice(default: usualHTTP)
+
+    private static let thumbnails = Flag(
+        name: "thumbnails", placeholder: "WHEN", help: "When to make small pictures for browsers: on, demand, or off.",
+        details:
+            "Pictures are decoded in processes of their own that can do nothing else. With demand, a "
+            + "thumbnail is made when a client wants to see it; with on, also in the background, once one "
+            + "was seen. They are kept in DIR/.transfer/thumbs.sqlite, which may be removed."
+    ).choice(default: ThumbnailUse.on)
 
     static let isPlaintext = Flag(
         name: "plaintext", help: "Serve without encryption.",

@@ -45,6 +45,10 @@ extension Durability: FlagChoice {
     }
 }
 
+extension ThumbnailUse: FlagChoice {
+    var flagValue: String { rawValue }
+}
+
 extension HTTPUse: FlagChoice {
     var flagValue: String { rawValue }
 }

@@ -34,6 +34,7 @@ final class HTTPListing: HTTPAnswer {
     private let fields: [(String, String)]
     private var body: StreamedBody
     private let known: KnownUploads
+    private let pictures: PictureDescriptions?
     private let listing: (any StoredListing)?
     /// Entries to write, the next one first.
     private var entries: ArraySlice<EntryDocument> = []
@@ -47,12 +48,13 @@ final class HTTPListing: HTTPAnswer {
     /// - Parameters:
     ///   - path: as the client knows it; empty for its top folder.
     ///   - listing: nil for a folder that does not exist yet.
+    ///   - pictures: describes the pictures among the entries; nil to leave that out.
     init(
         _ path: String, _ listing: (any StoredListing)?, _ form: Form, fields: [(String, String)], _ body: StreamedBody,
-        _ known: KnownUploads
+        _ known: KnownUploads, pictures: PictureDescriptions? = nil
     ) {
         (self.path, self.listing, self.form, self.fields) = (path, listing, form, fields)
-        (self.body, self.known) = (body, known)
+        (self.body, self.known, self.pictures) = (body, known, pictures)
     }
 
     func head(isLast: Bool) -> [UInt8] { body.head(fields + [("Content-Type", form.type)], isLast: isLast) }
@@ -99,11 +101,13 @@ final class HTTPListing: HTTPAnswer {
         }
         let details = known.details(of: page.map { ($0.path, $0.attributes) })
         let folder = path.isEmpty ? "" : path + "/"
-        return page.enumerated().map { index, entry in
+        var documents = page.enumerated().map { index, entry in
             EntryDocument(
                 folder + String(entry.path.name), entry.attributes,
                 details.indices.contains(index) ? details[index] : nil)
         }
+        pictures?.describe(&documents, page.map { ($0.path, $0.attributes.version) })
+        return documents
     }
 
     // MARK: Text

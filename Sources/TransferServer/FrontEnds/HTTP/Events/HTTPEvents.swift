@@ -85,7 +85,7 @@ final class HTTPEvents: HTTPAnswer {
             body.end(&outcome)
             return true
         }
-        if !hasMore { outcome.wait() }
+        if !hasMore { outcome.wait(for: service.shared.news, isEndless: true) }
         return false
     }
 
@@ -164,6 +164,9 @@ extension HTTPEvents {
 
 /// The session's state of an answer that waits for events.
 struct EventWatch {
+    let signal: any AnswerSignal
+    /// Whether more events follow for as long as the client listens.
+    let isEndless: Bool
     /// Whether there are events since the answer was last continued.
     var hasNews = false
     /// Whether a timer is set that will continue the answer.
@@ -191,29 +194,32 @@ extension HTTPSession {
     /// Silence allowed to a client that listens: as good as unlimited.
     private static let silence = Interval.seconds(365 * 86_400)
 
-    /// Waits for events: the answer continues when uploads are stored, and once a second.
-    func watch(on connection: isolated Connection) {
+    /// Waits for events. An endless answer also continues once a second.
+    func watch(_ signal: any AnswerSignal, isEndless: Bool, on connection: isolated Connection) {
         guard watching == nil else { return }
-        watching = EventWatch(lastTold: monotonicNanoseconds())
+        watching = EventWatch(signal: signal, isEndless: isEndless)
+        signal.watch(client.number) { [weak connection, bell] in
+            if bell.ring() { connection?.start { $0.session.newsCame(on: $0) } }
+        }
+        guard isEndless else { return }
+        watching?.lastTold = monotonicNanoseconds()
         connection.driver.liveness.timeouts.silence = Self.silence
         connection.driver.liveness.timeouts.heartbeat = Self.silence
         connection.armTimer()
-        worker.steps.service.shared.news.watch(client.number) { [weak connection, bell] in
-            if bell.ring() { connection?.start { $0.session.newsCame(on: $0) } }
-        }
         // Events can have arrived while the answer was made.
         watching?.hasNews = true
         scheduleTick(on: connection)
     }
 
     func unwatch() {
-        guard watching != nil else { return }
+        watching?.signal.leave(client.number)
         watching = nil
-        worker.steps.service.shared.news.leave(client.number)
     }
 
     private func newsCame(on connection: isolated Connection) {
-        guard let watching, !watching.isDelayed, connection.ending == nil else { return }
+        // The answer that waited may be complete by now, or be another one.
+        guard let watching, connection.ending == nil else { return bell.heard() }
+        guard !watching.isDelayed else { return }
         let next = watching.lastTold + Self.tellingInterval
         guard monotonicNanoseconds() < next else { return tell(on: connection) }
         self.watching?.isDelayed = true
@@ -226,11 +232,11 @@ extension HTTPSession {
     /// Continues the answer. If the client has not taken enough of the earlier events, the next tick tries again.
     func tell(on connection: isolated Connection) {
         bell.heard()
-        guard watching != nil, connection.ending == nil, !connection.driver.isOver,
-            connection.outbound.count < Self.mostUntold
+        guard let watching, connection.ending == nil, !connection.driver.isOver,
+            !watching.isEndless || connection.outbound.count < Self.mostUntold
         else { return }
-        watching?.hasNews = true
-        watching?.lastTold = monotonicNanoseconds()
+        self.watching?.hasNews = true
+        self.watching?.lastTold = monotonicNanoseconds()
         connection.resumeWork()
     }
 

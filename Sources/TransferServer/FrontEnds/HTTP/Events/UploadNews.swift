@@ -4,7 +4,7 @@ import TransferSystem
 
 /// The uploads that were stored lately, for clients that listen to events. The last ones are kept, so that a client that lost its
 /// connection for a moment misses none; each client only keeps its place among them.
-final class UploadNews: Sendable {
+final class UploadNews: AnswerSignal {
     /// An upload that has stored a file.
     struct Item: Sendable {
         /// The acknowledgement, with the server's ID and path.

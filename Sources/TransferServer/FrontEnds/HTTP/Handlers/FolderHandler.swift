@@ -31,9 +31,11 @@ struct FolderHandler: HTTPHandler {
         known.indexIfNeeded()
         if isThere, let answer = try below(request, target, place) { return .long(answer) }
         let listing = isThere ? try context.resources.tree.list(place) : nil
+        let pictures = PictureDescriptions(of: context.service.core, learns: target.query.contains("pictures"))
         return .long(
             HTTPListing(
-                target.path, listing, form(request, target), fields: Self.fields, StreamedBody(for: request), known))
+                target.path, listing, form(request, target), fields: Self.fields, StreamedBody(for: request), known,
+                pictures: pictures))
     }
 
     /// The page of a folder for a client that may send and not read.

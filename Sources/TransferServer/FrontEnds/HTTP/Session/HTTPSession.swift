@@ -241,8 +241,15 @@ extension HTTPSession {
         let outcome = await onPool { [worker] in worker.process(batches, room: room, isStopping: isStopping) }
         connection.driver.liveness.active(now: .now)
         answer(outcome, on: connection)
-        if outcome.next == .waitsForNews, connection.ending == nil { watch(on: connection) }
-        let goesOn = outcome.next == .goesOn || outcome.next == .waitsForNews && watching?.hasNews == true
+        let goesOn: Bool
+        switch outcome.next {
+        case .rests, .goesOn:
+            if watching?.isEndless == false { unwatch() }
+            if case .goesOn = outcome.next { goesOn = true } else { goesOn = false }
+        case .waits(let signal, let isEndless):
+            if connection.ending == nil { watch(signal, isEndless: isEndless, on: connection) }
+            goesOn = watching?.hasNews == true
+        }
         connection.pipe.worked(leaving: goesOn && isWorthwhile(outcome, on: connection) ? .work : .nothing)
     }
 

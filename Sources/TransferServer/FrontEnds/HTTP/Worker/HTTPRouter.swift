@@ -80,6 +80,8 @@ struct HTTPRouter: Sendable {
         HTTPRoute(.own("known"), [.post], by: KnownHandler.compare),
         HTTPRoute(.below("trash"), [.get, .head], by: TrashHandler.list),
         HTTPRoute(.below("receipt"), [.get, .head], by: ReceiptHandler.give),
+        HTTPRoute(.below("thumb"), [.get, .head], by: ThumbnailHandler.give),
+        HTTPRoute(.below("details"), [.get, .head], by: DetailsHandler.give),
         HTTPRoute(.below("tus"), by: TusHandler.answer),
         HTTPRoute(.below("up"), by: ResumableHandler.answer),
         HTTPRoute(.stored, isForResumption: true, by: ResumableHandler.create),

@@ -269,6 +269,14 @@ extension HTTPSteps {
     }
 }
 
+/// Tells an answer that it can be continued.
+protocol AnswerSignal: AnyObject, Sendable {
+    /// - Parameter ring: called from any thread when the answer can be continued, perhaps at once; must not block.
+    func watch(_ connection: Int, _ ring: @escaping @Sendable () -> Void)
+
+    func leave(_ connection: Int)
+}
+
 /// The results of one turn: answers, and what the worker does next.
 struct HTTPOutcome: Sendable {
     enum Piece: Sendable {
@@ -291,7 +299,9 @@ struct HTTPOutcome: Sendable {
         /// It continues with the batches that it has received.
         case goesOn
         /// It continues with its answer when there is an event.
-        case waitsForNews
+        ///
+        /// - Parameter isEndless: whether more events follow for as long as the client listens.
+        case waits(any AnswerSignal, isEndless: Bool)
     }
 
     /// Bytes and chunks of answers, in order.
@@ -325,14 +335,18 @@ struct HTTPOutcome: Sendable {
     }
 
     /// Ends the turn of an answer that has nothing to add before the next event.
-    mutating func wait() {
+    ///
+    /// - Parameters:
+    ///   - signal: tells when there is an event.
+    ///   - isEndless: whether more events follow for as long as the client listens.
+    mutating func wait(for signal: any AnswerSignal, isEndless: Bool = false) {
         rest()
-        next = .waitsForNews
+        next = .waits(signal, isEndless: isEndless)
     }
 
     /// - Parameter hasWork: whether the worker still has work on the batches that it has received.
     mutating func endTurn(hasWork: Bool) {
-        if next == .rests, hasWork, ending == nil { next = .goesOn }
+        if case .rests = next, hasWork, ending == nil { next = .goesOn }
     }
 
     mutating func append(_ chunk: AnswerChunk) {

@@ -1,26 +1,25 @@
 internal import CLinux
 import Glibc
-import TransferSystem
 
 /// Wakes a thread that waits in poll(2). Any thread may call it.
-final class WakeUp: Sendable {
+package final class WakeUp: Sendable {
     private let descriptor: Descriptor
 
-    init() throws(SystemError) {
+    package init() throws(SystemError) {
         descriptor = Descriptor(try system("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) })
     }
 
     /// The descriptor, which is readable after a call.
-    var number: Int32 { descriptor.number }
+    package var number: Int32 { descriptor.number }
 
-    func call() {
+    package func call() {
         var one: UInt64 = 1
         // If the counter is full, the thread wakes anyway.
         _ = write(number, &one, MemoryLayout<UInt64>.size)
     }
 
     /// Resets all calls so far.
-    func take() {
+    package func take() {
         var count: UInt64 = 0
         _ = read(number, &count, MemoryLayout<UInt64>.size)
     }

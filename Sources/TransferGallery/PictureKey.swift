@@ -1,0 +1,32 @@
+package import TransferModel
+
+/// Identifies the content of a file, so that what was found out about it is found again.
+///
+/// The digest counts only if nobody can make another content with it; thumbnails then survive every change of a file's names and
+/// copies. Otherwise a client could get the thumbnail of a file that it may not read, by storing one with the same digest, so the
+/// version counts, which a change of names changes.
+package struct PictureKey: Hashable, Sendable {
+    /// A byte for the kind of the key, and the digest or version.
+    let bytes: [UInt8]
+
+    package init(_ version: ContentVersion, _ digest: Digest?) {
+        if let digest, digest.algorithm.function == .sha256 {
+            bytes = [1] + Array(digest.description.utf8)
+        } else {
+            var bytes: [UInt8] = [2]
+            bytes.append(bigEndian: version.object)
+            bytes.append(bigEndian: version.revision)
+            bytes.append(bigEndian: version.touch)
+            bytes.append(bigEndian: version.size)
+            self.bytes = bytes
+        }
+    }
+}
+
+/// The sizes of thumbnails.
+package enum ThumbnailSide: Int, Sendable, CaseIterable {
+    /// For grids.
+    case small = 320
+    /// For a screen.
+    case large = 1280
+}

@@ -1,0 +1,106 @@
+import Synchronization
+import TransferGallery
+import TransferIntake
+import TransferModel
+import TransferPorts
+import TransferSystem
+
+/// Pictures that a gallery looks at while no client waits: those in folders that clients look at, and those that were just stored.
+///
+/// Nothing happens before a client has seen a thumbnail, so a server whose pictures are never looked at has no work with them.
+final class CommittedPictures: Gallery.Background {
+    /// Most paths that wait.
+    private static let most = 20_000
+
+    /// Events that are read together.
+    private static let atOnce = 64
+
+    /// Its number among those who watch `UploadNews`; connections have positive numbers.
+    private static let watcher = -1
+
+    private struct Paths {
+        /// In folders that clients look at: only what they say about themselves is wanted.
+        var seen: [RelativePath] = []
+        /// Number of the last upload that was looked at.
+        var number: UInt64
+        var stored: [RelativePath] = []
+        weak var gallery: Gallery?
+    }
+
+    private let news: UploadNews
+    private let store: any ServerStore
+    private let known: KnownUploads
+    private let paths: Locked<Paths>
+
+    init(_ news: UploadNews, _ store: any ServerStore, _ known: KnownUploads) {
+        (self.news, self.store, self.known) = (news, store, known)
+        paths = Locked(Paths(number: news.newest))
+    }
+
+    /// Wakes the gallery when uploads are stored.
+    func wakes(_ gallery: Gallery) {
+        paths.withLock { $0.gallery = gallery }
+        news.watch(Self.watcher) { [weak gallery] in
+            if let gallery, gallery.isUsed { gallery.wake() }
+        }
+    }
+
+    /// Adds pictures whose descriptions a client wants to sort by.
+    func learn(_ paths: [RelativePath]) {
+        let gallery = self.paths.withLock { waiting in
+            waiting.seen += paths.prefix(max(0, Self.most - waiting.seen.count))
+            return waiting.gallery
+        }
+        gallery?.wake()
+    }
+
+    func next() -> (StoredPicture, ThumbnailSide?)? {
+        while let (path, side) = nextPath() {
+            if let picture = open(path) { return (picture, side) }
+        }
+        return nil
+    }
+
+    private func nextPath() -> (RelativePath, ThumbnailSide?)? {
+        paths.withLock { paths in
+            if let path = paths.seen.popLast() { return (path, nil) }
+            if paths.stored.isEmpty { paths.stored = takeNews(&paths.number) }
+            return paths.stored.popLast().map { ($0, .small) }
+        }
+    }
+
+    /// The pictures among the uploads that were stored since the last call, the first one last.
+    private func takeNews(_ number: inout UInt64) -> [RelativePath] {
+        while true {
+            let found = news.items(after: number, limit: Self.atOnce)
+            guard !found.isLost, let last = found.items.last else {
+                number = found.newest
+                return []
+            }
+            number = last.number
+            let pictures = found.items.map(\.item.acknowledgement.path).filter(PictureNames.mayBePicture)
+            if !pictures.isEmpty { return pictures.reversed() }
+        }
+    }
+
+    private func open(_ path: RelativePath) -> StoredPicture? {
+        guard let content = try? store.reader().open(path, as: path) else { return nil }
+        let version = content.attributes.version
+        guard !known.hasRotten || !known.isRotten(version) else { return nil }
+        return StoredPicture(content, known.details(of: [(path, content.attributes)])[0]?.digest)
+    }
+}
+
+/// Which files may be pictures or videos, by their names. Their content decides; but only what has such a name is looked at unasked.
+enum PictureNames {
+    private static let endings = [
+        "jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "heic", "heif", "avif", "mp4", "mov", "m4v",
+    ]
+
+    static func mayBePicture(_ path: RelativePath) -> Bool {
+        let name = path.name.utf8
+        guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return false }
+        let ending = name[name.index(after: dot)...].prefix(5).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        return endings.contains { $0.utf8.elementsEqual(ending) }
+    }
+}

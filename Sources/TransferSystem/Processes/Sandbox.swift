@@ -1,0 +1,78 @@
+internal import CLinux
+import Glibc
+
+/// Takes everything from a process but reading and writing what it has open: for code that a stranger's bytes may take
+/// over. Only for processes with a single thread.
+package enum Sandbox {
+    /// The most that the process may use.
+    package struct Limits: Sendable {
+        /// Bytes of virtual memory that it may add to what it has.
+        package var memory: Int
+
+        /// Seconds of the processor's time.
+        package var seconds: Int
+
+        /// Bytes that a file may have that it writes.
+        package var output: Int
+
+        package init(memory: Int, seconds: Int, output: Int) {
+            (self.memory, self.seconds, self.output) = (memory, seconds, output)
+        }
+    }
+
+    /// Descriptors that stay open: standard input and standard output.
+    private static let descriptors: UInt32 = 2
+
+    /// Enters the sandbox for good. The process ends if the one that started it does, and by SIGSYS with the first
+    /// system call that is not allowed.
+    ///
+    /// - Throws: `SystemError` if the kernel cannot filter system calls. Then the process must not go on.
+    package static func enter(_ limits: Limits) throws(SystemError) {
+        try system("close_range") { clinux_close_from(descriptors) }
+        try system("prctl") { clinux_end_with_parent(SIGKILL) }
+        try system("prctl") { clinux_hide_memory() }
+        // Whoever waits for the process is not in a hurry; a service manager may forbid this.
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+        try limit(RLIMIT_AS, virtualSize + limits.memory)
+        // At the first limit the process gets SIGXCPU, at the second SIGKILL, which could have other reasons.
+        try limit(RLIMIT_CPU, limits.seconds, hard: limits.seconds + 1)
+        try limit(RLIMIT_FSIZE, limits.output)
+        try limit(RLIMIT_CORE, 0)
+        try limit(RLIMIT_NOFILE, 0)
+        try system("prctl") { clinux_refuse_privileges() }
+        forbidFiles()
+        try system("seccomp") { clinux_forbid_calls() }
+    }
+
+    /// Forbids all files and sockets by Landlock, in addition to the filter. Not every kernel has it.
+    private static func forbidFiles() {
+        let version = Int(clinux_landlock_version())
+        guard version > 0 else { return }
+        let rights = LandlockRights(version: version)
+        let rules = clinux_landlock_create(rights.files, rights.network, rights.scopes)
+        guard rules >= 0 else { return }
+        _ = clinux_restrict_self(rules)
+        close(rules)
+    }
+
+    private static func limit(
+        _ resource: __rlimit_resource, _ value: Int, hard: Int? = nil
+    ) throws(SystemError) {
+        var limit = rlimit(rlim_cur: rlim_t(value), rlim_max: rlim_t(hard ?? value))
+        try system("setrlimit") { setrlimit(__rlimit_resource_t(resource.rawValue), &limit) }
+    }
+
+    /// Bytes of address space that the process has now (proc(5), statm); 1 GiB if the kernel does not say.
+    private static var virtualSize: Int {
+        let unknown = 1 << 30
+        let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return unknown }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(file, &bytes, bytes.count)
+        guard count > 0 else { return unknown }
+        let digits = bytes.prefix(count).prefix { $0 != UInt8(ascii: " ") }
+        guard let pages = Int(String(decoding: digits, as: UTF8.self)), pages < 1 << 40 else { return unknown }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+}
