@@ -120,7 +120,7 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferPorts", "TransferStore",
-                "TransferCatalog", "TransferMail", "TransferLedger", "TransferGallery", "CLinux", "CPage",
+                "TransferCatalog", "TransferMail", "TransferLedger", "TransferGallery", "TransferPictures", "CLinux", "CPage",
             ]),
         library(
             "TransferClient",
@@ -243,7 +243,7 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts", "TransferSealing", "TransferIO",
                 "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
-                "TransferLedger",
+                "TransferLedger", "TransferGallery", "TransferPictures",
                 "TransferMemoryStore", "TransferStoreTestSupport",
                 "CLinux",
             ]),

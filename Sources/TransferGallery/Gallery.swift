@@ -100,7 +100,7 @@ package final class Gallery: Sendable {
     /// - Parameter client: whose turn it costs.
     /// - Throws: `busy` if too many orders wait.
     package func order(
-        _ source: StoredPicture, _ side: ThumbnailSide?, for client: UInt64
+        _ source: StoredPicture, _ side: ThumbnailSide?, for client: Int
     ) throws(Failure) -> ThumbnailTicket {
         guard channel.withLock({ $0 != nil }) else {
             throw Failure(.busy, "Pictures cannot be decoded until the server is started again.")

@@ -8,7 +8,7 @@ struct OrderQueue<Order> {
     }
 
     private struct Line {
-        let client: UInt64
+        let client: Int
         /// The last one is the next.
         var orders: [Order]
     }
@@ -21,7 +21,7 @@ struct OrderQueue<Order> {
     init(_ limits: Limits = Limits()) { self.limits = limits }
 
     /// - Returns: false if too many orders wait.
-    mutating func add(_ order: Order, of client: UInt64) -> Bool {
+    mutating func add(_ order: Order, of client: Int) -> Bool {
         guard count < limits.total else { return false }
         if let place = lines.firstIndex(where: { $0.client == client }) {
             guard lines[place].orders.count < limits.ofClient else { return false }

@@ -6,7 +6,7 @@ package struct StoredPicture: Sendable {
     package let key: PictureKey
     /// The content, open for reading.
     let file: DescriptorChannel.Passed
-    /// Bytes of the content.
+    /// Bytes that the file has.
     let size: Int
 
     package init(_ key: PictureKey, _ file: DescriptorChannel.Passed, size: Int) {
@@ -25,7 +25,7 @@ final class ThumbnailOrder: Sendable {
 
     private struct State {
         var outcome: PictureOutcome?
-        /// Number of tickets.
+        /// Number of tickets that are still held.
         var waiting = 0
         var rings: [Int: @Sendable () -> Void] = [:]
     }

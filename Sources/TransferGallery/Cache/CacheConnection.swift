@@ -84,8 +84,9 @@ final class CacheConnection: @unchecked Sendable {
             """
             INSERT INTO pictures (key, maker, format, width, height, taken, zone, camera, flags, colour, refusal, again)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-            ON CONFLICT (key) DO UPDATE SET maker = ?2, format = ?3, width = ?4, height = ?5, taken = ?6, zone = ?7,
-            camera = ?8, flags = ?9 | (flags & (12 * ((?9 & 12) = 0))), colour = coalesce(?10, colour), refusal = ?11, again = ?12
+            ON CONFLICT (key) DO UPDATE SET maker = ?2, format = coalesce(?3, format), width = coalesce(?4, width),
+            height = coalesce(?5, height), taken = coalesce(?6, taken), zone = coalesce(?7, zone),
+            camera = coalesce(?8, camera), flags = ?9 | (flags & (3 + 12 * ((?9 & 12) = 0))), colour = coalesce(?10, colour), refusal = ?11, again = ?12
             """, in: database)
         putThumbnail = try Statement(
             "INSERT OR IGNORE INTO thumbnails (key, side, used, file) VALUES (?1, ?2, ?3, ?4)", in: database)
@@ -122,10 +123,9 @@ final class CacheConnection: @unchecked Sendable {
             defer { findPicture.reset() }
             findPicture.bind(1, blob: key)
             guard try findPicture.next() else { return nil }
-            let flags = Flags(rawValue: findPicture.integer(6))
-            let report = PictureReport(
-                summary: summary, refusal: PictureRefusal(rawValue: Int(clamping: findPicture.integer(8))),
-                isWhole: flags.isDisjoint(with: [.whole, .cut]) ? nil : flags.contains(.whole))
+            var report = PictureReport(
+                summary: summary, refusal: PictureRefusal(rawValue: Int(clamping: findPicture.integer(8))))
+            if report.refusal == .failed || report.refusal == .damaged { report.summary?.isDecoded = false }
             let mustTryAgain =
                 report.refusal != nil && findPicture.integer(9) != PictureCache.maker
                 || findPicture.optionalInteger(10).map { $0 <= now } ?? false
@@ -136,7 +136,8 @@ final class CacheConnection: @unchecked Sendable {
 
     /// The summary in the current row of `findPicture`.
     private var summary: PictureSummary? {
-        guard let number = findPicture.optionalInteger(0), let format = PictureFormat(rawValue: UInt8(clamping: number)),
+        guard let number = findPicture.optionalInteger(0),
+            let format = PictureFormat(rawValue: UInt8(clamping: number)),
             let width = Int(exactly: findPicture.integer(1)), let height = Int(exactly: findPicture.integer(2)),
             width > 0, height > 0
         else { return nil }
@@ -146,6 +147,7 @@ final class CacheConnection: @unchecked Sendable {
         summary.camera = findPicture.isNull(5) ? nil : findPicture.text(5)
         let flags = Flags(rawValue: findPicture.integer(6))
         (summary.hasLocation, summary.isAnimated) = (flags.contains(.location), flags.contains(.animated))
+        if !flags.isDisjoint(with: [.whole, .cut]) { summary.isDecoded = flags.contains(.whole) }
         summary.colour = findPicture.optionalInteger(7).map { UInt32(clamping: $0) }
         return summary
     }
@@ -175,7 +177,7 @@ final class CacheConnection: @unchecked Sendable {
         var flags: Flags = []
         if summary?.hasLocation == true { flags.insert(.location) }
         if summary?.isAnimated == true { flags.insert(.animated) }
-        if let isWhole = report.isWhole { flags.insert(isWhole ? .whole : .cut) }
+        if let isDecoded = summary?.isDecoded { flags.insert(isDecoded ? .whole : .cut) }
         putPicture.bind(1, blob: key)
         putPicture.bind(2, PictureCache.maker)
         putPicture.bind(3, (summary?.format.rawValue).map { Int64($0) })

@@ -28,7 +28,9 @@ struct PictureDecoder {
     /// - Returns: nil if the text is not a `text`.
     init?(_ text: String) {
         let numbers = text.split(separator: " ").compactMap { Int($0) }
-        guard numbers.count == 2, numbers[0] >= 0, numbers[1] == 0 || Thumbnail.sides.contains(numbers[1]) else { return nil }
+        guard numbers.count == 2, numbers[0] >= 0, numbers[1] == 0 || Thumbnail.sides.contains(numbers[1]) else {
+            return nil
+        }
         (size, side) = (numbers[0], numbers[1] == 0 ? nil : numbers[1])
     }
 
@@ -36,7 +38,8 @@ struct PictureDecoder {
     ///
     /// - Returns: the exit code: 0 if the report is written, 1 if the process could not be confined.
     func run() -> Int32 {
-        let mapped = size > 0 && size <= PictureLimits.fileSize ? mmap(nil, size, PROT_READ, MAP_PRIVATE, 0, 0) : MAP_FAILED
+        let mapped =
+            size > 0 && size <= PictureLimits.fileSize ? mmap(nil, size, PROT_READ, MAP_PRIVATE, 0, 0) : MAP_FAILED
         let limits = Sandbox.Limits(memory: Self.memory, seconds: Self.seconds, output: PictureReport.mostBytes)
         guard (try? Sandbox.enter(limits)) != nil else { return 1 }
         let report: PictureReport
@@ -44,7 +47,8 @@ struct PictureDecoder {
             report = self.report(UnsafeRawBufferPointer(start: mapped, count: size))
         } else {
             // A video, or a picture that is too large to be decoded. Its headers can be anywhere in it.
-            report = headers(DescriptorSource(descriptor: 0, size: size), refusal: side == nil ? nil : .tooLarge)
+            let isTooLarge = side != nil && size > PictureLimits.fileSize
+            report = headers(DescriptorSource(descriptor: 0, size: size), refusal: isTooLarge ? .tooLarge : nil)
         }
         do throws(SystemError) { try writeAll(report.bytes, to: 1) } catch { return 1 }
         return 0
@@ -56,8 +60,9 @@ struct PictureDecoder {
             let made = try Thumbnail.make(from: bytes, side: side)
             var summary = PictureSummary(made.facts)
             let colour = made.averageColour
+            summary.isDecoded = made.isWhole
             summary.colour = UInt32(colour.red) << 16 | UInt32(colour.green) << 8 | UInt32(colour.blue)
-            return PictureReport(summary: summary, isWhole: made.isWhole, thumbnail: made.webP)
+            return PictureReport(summary: summary, thumbnail: made.webP)
         } catch {
             return headers(MemorySource(bytes), refusal: PictureRefusal(error.code))
         }
@@ -65,7 +70,9 @@ struct PictureDecoder {
 
     private func headers(_ source: some PictureSource, refusal: PictureRefusal?) -> PictureReport {
         do throws(PictureFault) {
-            return PictureReport(summary: PictureSummary(try PictureFacts(reading: source)), refusal: refusal)
+            var summary = PictureSummary(try PictureFacts(reading: source))
+            if refusal == .damaged { summary.isDecoded = false }
+            return PictureReport(summary: summary, refusal: refusal)
         } catch {
             return PictureReport(refusal: refusal ?? PictureRefusal(error.code))
         }

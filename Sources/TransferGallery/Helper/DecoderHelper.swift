@@ -69,7 +69,8 @@ struct DecoderHelper {
             case .end: return false
             case .message(let bytes, let descriptors):
                 guard let job = DecoderJob(bytes) else { return false }
-                guard descriptors.count == 2, running.count < Self.mostJobs, let started = start(job, descriptors) else {
+                guard descriptors.count == 2, running.count < Self.mostJobs, let started = start(job, descriptors)
+                else {
                     tell(DecoderEnd(number: job.number, .unavailable))
                     continue
                 }

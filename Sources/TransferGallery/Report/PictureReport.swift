@@ -45,16 +45,13 @@ package struct PictureReport: Equatable, Sendable {
     /// Why there is no thumbnail; nil if there is one, or if none was wanted.
     package var refusal: PictureRefusal?
 
-    /// Whether all pixels could be decoded; nil if it was not tried.
-    package var isWhole: Bool?
-
     /// The file of the thumbnail, a WebP.
     package var thumbnail: [UInt8]?
 
     package init(
-        summary: PictureSummary? = nil, refusal: PictureRefusal? = nil, isWhole: Bool? = nil, thumbnail: [UInt8]? = nil
+        summary: PictureSummary? = nil, refusal: PictureRefusal? = nil, thumbnail: [UInt8]? = nil
     ) {
-        (self.summary, self.refusal, self.isWhole, self.thumbnail) = (summary, refusal, isWhole, thumbnail)
+        (self.summary, self.refusal, self.thumbnail) = (summary, refusal, thumbnail)
     }
 }
 
@@ -70,7 +67,6 @@ extension PictureReport {
     var bytes: [UInt8] {
         var json = summary?.json ?? [:]
         if let refusal { json.append("refusal", .string(refusal.name)) }
-        if let isWhole { json.append("whole", .bool(isWhole)) }
         let text = Array(json.text.utf8)
         var bytes: [UInt8] = []
         bytes.append(bigEndian: UInt32(text.count))
@@ -90,12 +86,16 @@ extension PictureReport {
         else { return nil }
         summary = PictureSummary(untrusted: node)
         if case .string(let name)? = node["refusal"] {
-            guard let refusal = PictureRefusal.allCases.first(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
+            guard let refusal = PictureRefusal.allCases.first(where: { $0.name.hasSameBytes(as: name) }) else {
+                return nil
+            }
             self.refusal = refusal
         }
         if !file.isEmpty {
-            guard let side, summary != nil, refusal == nil, Self.isThumbnail(Array(file), side: side) else { return nil }
-            (thumbnail, isWhole) = (Array(file), node["whole"] == .bool(true))
+            guard let side, summary != nil, refusal == nil, Self.isThumbnail(Array(file), side: side) else {
+                return nil
+            }
+            thumbnail = Array(file)
             summary?.colour = Self.colour(node["colour"])
         }
         guard refusal != nil || summary != nil, side == nil || refusal != nil || thumbnail != nil else { return nil }
@@ -115,7 +115,9 @@ extension PictureReport {
     }
 
     private static func colour(_ node: JSONNode?) -> UInt32? {
-        guard case .string(let text)? = node, text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#") else { return nil }
+        guard case .string(let text)? = node, text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#") else {
+            return nil
+        }
         return UInt32(text.dropFirst(), radix: 16)
     }
 }

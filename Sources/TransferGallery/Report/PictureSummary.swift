@@ -16,6 +16,8 @@ package struct PictureSummary: Equatable, Sendable {
     /// Whether the file says where the picture was taken.
     package var hasLocation = false
     package var isAnimated = false
+    /// Whether all pixels could be decoded: false for a picture that is cut off or damaged; nil if it was not tried.
+    package var isDecoded: Bool?
     /// Average colour, 0xRRGGBB; nil before a thumbnail was made.
     package var colour: UInt32?
 
@@ -35,7 +37,7 @@ package struct PictureSummary: Equatable, Sendable {
             "format": .string(format.name), "width": .integer(width), "height": .integer(height),
             "taken": taken.map { .string($0) } ?? .null, "offset": offset.map { .integer($0) } ?? .null,
             "camera": camera.map { .string($0) } ?? .null, "location": .bool(hasLocation),
-            "animated": .bool(isAnimated),
+            "animated": .bool(isAnimated), "decoded": isDecoded.map { .bool($0) } ?? .null,
             "colour": colour.map { .string(Self.text(ofColour: $0)) } ?? .null,
         ]
     }
@@ -51,7 +53,8 @@ extension PictureSummary {
     /// - Returns: nil if a member is missing, has another type, or is out of its range.
     init?(untrusted node: JSONNode) {
         guard case .string(let name)? = node["format"], let format = PictureFormat(name: name),
-            let width = Self.integer(node["width"], in: Self.sides), let height = Self.integer(node["height"], in: Self.sides)
+            let width = Self.integer(node["width"], in: Self.sides),
+            let height = Self.integer(node["height"], in: Self.sides)
         else { return nil }
         self.init(format: format, width: width, height: height)
         if case .string(let text)? = node["taken"] {
@@ -66,6 +69,7 @@ extension PictureSummary {
         }
         hasLocation = node["location"] == .bool(true)
         isAnimated = node["animated"] == .bool(true)
+        if case .bool(let isDecoded)? = node["decoded"] { self.isDecoded = isDecoded }
     }
 
     private static let sides = 1...Int(Int32.max)
@@ -73,7 +77,7 @@ extension PictureSummary {
     /// Minutes; time zones are at most 14 hours from UTC, and cameras write up to 24.
     private static let offsets = -1440...1440
 
-    /// Characters; see `PictureFacts.camera`.
+    /// Most characters, those of `PictureFacts.camera`.
     private static let longestCamera = 128
 
     private static func integer(_ node: JSONNode?, in range: ClosedRange<Int>) -> Int? {
@@ -92,7 +96,7 @@ extension PictureSummary {
 }
 
 extension PictureFormat {
-    /// Name in JSON.
+    /// The name that clients and decoders use in JSON.
     package var name: String {
         switch self {
         case .jpeg: "jpeg"

@@ -28,7 +28,7 @@ package protocol ReadableContent: AnyObject {
 
     /// A descriptor that another process may read the content from; this object keeps it open. Nil if the content is
     /// not in a file of this machine.
-    var descriptor: Int32? { get }
+    var fileDescriptor: Int32? { get }
 
     /// Lets staged content share all bytes of this file, if the store supports that.
     ///
@@ -37,7 +37,7 @@ package protocol ReadableContent: AnyObject {
 }
 
 extension ReadableContent {
-    package var descriptor: Int32? { nil }
+    package var fileDescriptor: Int32? { nil }
 
     /// Reads the whole content in order, except for holes.
     ///

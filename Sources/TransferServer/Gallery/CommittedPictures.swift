@@ -9,7 +9,7 @@ import TransferSystem
 ///
 /// Nothing happens before a client has seen a thumbnail, so a server whose pictures are never looked at has no work with them.
 final class CommittedPictures: Gallery.Background {
-    /// Most paths that wait.
+    /// Most paths in folders that clients look at; the rest is looked at when its thumbnails are wanted.
     private static let most = 20_000
 
     /// Events that are read together.
@@ -87,7 +87,7 @@ final class CommittedPictures: Gallery.Background {
         guard let content = try? store.reader().open(path, as: path) else { return nil }
         let version = content.attributes.version
         guard !known.hasRotten || !known.isRotten(version) else { return nil }
-        return StoredPicture(content, known.details(of: [(path, content.attributes)])[0]?.digest)
+        return try? StoredPicture(content, known.details(of: [(path, content.attributes)])[0]?.digest)
     }
 }
 

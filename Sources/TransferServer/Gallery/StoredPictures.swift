@@ -6,13 +6,48 @@ import TransferPorts
 import TransferSystem
 
 extension StoredPicture {
-    /// - Returns: nil if the content is not in a file of this machine, or if no further file can be opened.
-    init?(_ content: any ReadableContent, _ digest: Digest?) {
+    /// Most bytes of content that is copied into memory, because it is not in a file of this machine.
+    private static let mostCopied: UInt64 = 64 << 20
+
+    /// - Throws: why the content cannot be handed to a decoder.
+    init(_ content: any ReadableContent, _ digest: Digest?) throws(Failure) {
         let attributes = content.attributes
-        guard let descriptor = content.descriptor, let size = Int(exactly: attributes.size) else { return nil }
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else { return nil }
-        self.init(PictureKey(attributes.version, digest), .init(Descriptor(copy)), size: size)
+        let file = try Self.file(of: content)
+        self.init(
+            PictureKey(attributes.version, digest), .init(consume file), size: Int(clamping: attributes.size))
+    }
+
+    private static func file(of content: any ReadableContent) throws(Failure) -> Descriptor {
+        guard let descriptor = content.fileDescriptor else { return try copy(of: content) }
+        do throws(SystemError) {
+            return Descriptor(try system("fcntl") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })
+        } catch {
+            throw .notDecodable(error)
+        }
+    }
+
+    private static func copy(of content: any ReadableContent) throws(Failure) -> Descriptor {
+        let size = content.attributes.size
+        guard size <= mostCopied else { throw .notDecodable(SystemError(errno: EFBIG, call: "memfd_create")) }
+        let copy: Descriptor
+        do throws(SystemError) { copy = try fixedMemoryFile(size: Int(size)) } catch { throw .notDecodable(error) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
+        defer { buffer.deallocate() }
+        var offset: UInt64 = 0
+        while offset < size {
+            let count = try content.read(into: buffer, at: offset)
+            guard count > 0 else { throw Failure(.fileChanged, "The picture changed while it was read.") }
+            let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            do throws(SystemError) { try writeAll(piece, to: copy.number) } catch { throw .notDecodable(error) }
+            offset += UInt64(count)
+        }
+        return copy
+    }
+}
+
+extension Failure {
+    fileprivate static func notDecodable(_ error: SystemError) -> Failure {
+        Failure(.busy, "The picture cannot be decoded now: \(error.reason).")
     }
 }
 

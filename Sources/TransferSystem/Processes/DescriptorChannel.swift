@@ -15,7 +15,6 @@ package final class DescriptorChannel: Sendable {
 
     package enum Arrival: Sendable {
         case message([UInt8], [Passed])
-        /// No message is waiting.
         case nothing
         /// The other end is closed.
         case end

@@ -31,7 +31,7 @@ package enum Sandbox {
         try system("close_range") { clinux_close_from(descriptors) }
         try system("prctl") { clinux_end_with_parent(SIGKILL) }
         try system("prctl") { clinux_hide_memory() }
-        // Whoever waits for the process is not in a hurry; a service manager may forbid this.
+        // Thumbnails can wait for other work; a service manager may forbid this.
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
         try limit(RLIMIT_AS, virtualSize + limits.memory)
         // At the first limit the process gets SIGXCPU, at the second SIGKILL, which could have other reasons.

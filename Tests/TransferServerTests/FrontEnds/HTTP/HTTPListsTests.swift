@@ -282,7 +282,7 @@ extension ServerTests {
 
 extension HTTPClient.Answer {
     /// The content as lines of JSON.
-    fileprivate var lines: [JSONNode] {
+    var lines: [JSONNode] {
         get throws {
             try content.split(separator: UInt8(ascii: "\n")).map { try JSONReader.read(Array($0)) }
         }
@@ -290,7 +290,7 @@ extension HTTPClient.Answer {
 }
 
 extension JSONNode {
-    fileprivate func text(_ key: String) -> String? {
+    func text(_ key: String) -> String? {
         if case .string(let text)? = self[key] { text } else { nil }
     }
 }

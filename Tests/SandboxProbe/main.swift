@@ -1,0 +1,48 @@
+import Glibc
+import TransferSystem
+
+/// A program that enters the sandbox of a decoder and then does what its argument says, for tests of the sandbox. It ends with 0 if that
+/// was possible.
+
+let limits = Sandbox.Limits(memory: 64 << 20, seconds: 1, output: 4096)
+do { try Sandbox.enter(limits) } catch { exit(1) }
+
+/// Adds 0s until something goes wrong.
+func fill(_ count: Int) -> Bool {
+    guard let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+        memory != MAP_FAILED
+    else { return false }
+    memset(memory, 1, count)
+    return true
+}
+
+let isDone: Bool
+switch CommandLine.arguments.dropFirst().first {
+case "read":
+    var bytes = [UInt8](repeating: 0, count: 16)
+    isDone = read(0, &bytes, 16) == 16
+case "write": isDone = write(1, "some bytes", 10) == 10
+case "memory": isDone = fill(32 << 20)
+case "too much memory": isDone = fill(128 << 20)
+case "endless": while true {}
+case "too much output":
+    let bytes = [UInt8](repeating: 7, count: 8192)
+    isDone = write(1, bytes, bytes.count) == 8192
+case "open": isDone = open("/etc/passwd", O_RDONLY) >= 0
+case "socket": isDone = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0
+case "execute":
+    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
+    isDone = execv("/bin/true", &arguments) == 0
+case "thread":
+    var thread = pthread_t()
+    isDone = pthread_create(&thread, nil, { _ in nil }, nil) == 0
+case "code":
+    isDone = mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED
+case "writable code": isDone = mprotect(nil, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0
+case "signal": isDone = kill(getppid(), 0) == 0
+case "longer file": isDone = ftruncate(1, 1 << 20) == 0
+case "trap": fatalError("as a decoder that meets a mistake of its own")
+case "descriptor": isDone = write(2, "x", 1) == 1
+default: isDone = false
+}
+_exit(isDone ? 0 : 1)
