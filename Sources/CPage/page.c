@@ -27,6 +27,10 @@ static const uint8_t format_js[] = {
 #embed "assets/format.js"
 };
 
+static const uint8_t grid_js[] = {
+#embed "assets/grid.js"
+};
+
 static const uint8_t hash_worker_js[] = {
 #embed "assets/hash-worker.js"
 };
@@ -43,6 +47,10 @@ static const uint8_t live_js[] = {
 #embed "assets/live.js"
 };
 
+static const uint8_t look_css[] = {
+#embed "assets/look.css"
+};
+
 static const uint8_t looking_js[] = {
 #embed "assets/looking.js"
 };
@@ -57,6 +65,10 @@ static const uint8_t page_css[] = {
 
 static const uint8_t panel_js[] = {
 #embed "assets/panel.js"
+};
+
+static const uint8_t pictures_js[] = {
+#embed "assets/pictures.js"
 };
 
 static const uint8_t places_js[] = {
@@ -91,12 +103,20 @@ static const uint8_t table_js[] = {
 #embed "assets/table.js"
 };
 
+static const uint8_t tiles_js[] = {
+#embed "assets/tiles.js"
+};
+
 static const uint8_t trash_js[] = {
 #embed "assets/trash.js"
 };
 
 static const uint8_t trust_js[] = {
 #embed "assets/trust.js"
+};
+
+static const uint8_t turns_js[] = {
+#embed "assets/turns.js"
 };
 
 static const uint8_t tus_js[] = {
@@ -123,6 +143,10 @@ static const uint8_t words_en_js[] = {
 #embed "assets/words-en.js"
 };
 
+static const uint8_t words_look_js[] = {
+#embed "assets/words-look.js"
+};
+
 static const uint8_t words_upload_js[] = {
 #embed "assets/words-upload.js"
 };
@@ -145,14 +169,17 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("digest.js", digest_js),
     CPAGE_FILE("dom.js", dom_js),
     CPAGE_FILE("format.js", format_js),
+    CPAGE_FILE("grid.js", grid_js),
     CPAGE_FILE("hash-worker.js", hash_worker_js),
     CPAGE_FILE("icon.svg", icon_svg),
     CPAGE_FILE("list.js", list_js),
     CPAGE_FILE("live.js", live_js),
+    CPAGE_FILE("look.css", look_css),
     CPAGE_FILE("looking.js", looking_js),
     CPAGE_FILE("main.js", main_js),
     CPAGE_FILE("page.css", page_css),
     CPAGE_FILE("panel.js", panel_js),
+    CPAGE_FILE("pictures.js", pictures_js),
     CPAGE_FILE("places.js", places_js),
     CPAGE_FILE("queue.js", queue_js),
     CPAGE_FILE("row.js", row_js),
@@ -161,14 +188,17 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("shell.js", shell_js),
     CPAGE_FILE("store.js", store_js),
     CPAGE_FILE("table.js", table_js),
+    CPAGE_FILE("tiles.js", tiles_js),
     CPAGE_FILE("trash.js", trash_js),
     CPAGE_FILE("trust.js", trust_js),
+    CPAGE_FILE("turns.js", turns_js),
     CPAGE_FILE("tus.js", tus_js),
     CPAGE_FILE("upload.css", upload_css),
     CPAGE_FILE("upload.js", upload_js),
     CPAGE_FILE("walk.js", walk_js),
     CPAGE_FILE("words-de.js", words_de_js),
     CPAGE_FILE("words-en.js", words_en_js),
+    CPAGE_FILE("words-look.js", words_look_js),
     CPAGE_FILE("words-upload.js", words_upload_js),
     CPAGE_FILE("words-zh.js", words_zh_js),
     CPAGE_FILE("words.js", words_js),

@@ -127,8 +127,10 @@ test("50,000 entries in batches are sorted without a long task", () => {
     assert.ok(longest < 400, `the longest batch took ${longest} ms`);
 });
 
-test("the kind comes from the server, and videos from the name", () => {
+test("the kind comes from the server, or else from the name", () => {
     assert.equal(kindOf(file("a.MP4", { kind: "file" })), "video");
+    assert.equal(kindOf(file("a.JPEG", { kind: "file" })), "picture");
+    assert.equal(kindOf(file("a.opus")), "audio");
     assert.equal(kindOf(file("a.mp4.txt", { kind: "text" })), "text");
     assert.equal(kindOf(folder("a.mp4")), "folder");
     assert.equal(kindOf(file("a")), "file");

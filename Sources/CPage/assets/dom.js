@@ -22,6 +22,20 @@ export function h(tag, properties = {}, ...children) {
     return element;
 }
 
+/** Adds a style sheet of the page; done when it is there.
+ * @param {string} name
+ * @returns {Promise<void>}
+ */
+export function style(name) {
+    const href = new URL(name, import.meta.url).pathname;
+    if (document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
+    return new Promise((done, fail) => {
+        const refuse = () => (link.remove(), fail(new Error(name)));
+        const link = h("link", { rel: "stylesheet", href, onload: () => done(), onerror: refuse });
+        document.head.append(link);
+    });
+}
+
 /** Strokes of 24 by 24 units. @type {Record<string, string>} */
 const strokes = {
     folder:

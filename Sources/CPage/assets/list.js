@@ -21,16 +21,24 @@ const keys = {
     name: () => 0,
     size: (a, b) => (a.size ?? -1) - (b.size ?? -1),
     at: (a, b) => (a.at || 0) - (b.at || 0),
+    taken: (a, b) => a.taken - b.taken,
     kind: (a, b) => byCode(kindOf(a), kindOf(b)),
 };
 
-/** The kind that the icon shows. The server calls most contents `file`, so the name has to tell videos.
+/** Names of contents that the server calls `file`. */
+const names = {
+    picture: /\.(jpe?g|png|webp|gif|hei[cf]|avif|svg)$/,
+    video: /\.(mp4|mov|m4v|mkv|webm|avi)$/,
+    audio: /\.(mp3|m4a|ogg|opus|wav|flac)$/,
+};
+
+/** The kind that the icon shows. The server calls most contents `file`, so the name has to tell.
  * @param {Entry} entry
  */
 export function kindOf(entry) {
     if (entry.type === "directory") return "folder";
     if (entry.kind && entry.kind !== "file") return entry.kind;
-    return /\.(mp4|mov|m4v|mkv|webm|avi)$/.test(entry.lower) ? "video" : "file";
+    return Object.entries(names).find(([, ending]) => ending.test(entry.lower))?.[0] ?? "file";
 }
 
 /** Folders come first in both directions.

@@ -60,7 +60,19 @@ const finder = h("input", {
     },
 });
 const sorter = h("select", { "aria-label": say("sort"), onchange: () => sort(...readSorting(sorter.value)) });
-for (const choice of ["name up", "name down", "at down", "at up", "size down", "size up", "kind up"]) {
+for (
+    const choice of [
+        "name up",
+        "name down",
+        "taken down",
+        "taken up",
+        "at down",
+        "at up",
+        "size down",
+        "size up",
+        "kind up",
+    ]
+) {
     sorter.append(h("option", { value: choice }, say(`sort.${choice.replace(" ", ".")}`)));
 }
 const look = h("button", { type: "button", class: "plain", onclick: () => setCards(!table.cards) });
@@ -205,12 +217,19 @@ function deselect() {
 }
 
 /** @param {boolean} cards */
-function setCards(cards) {
+async function setCards(cards) {
     table.cards = cards;
     preference("cards", cards ? "yes" : "");
     const words = say(cards ? "asList" : "asCards");
     look.replaceChildren(icon(cards ? "list" : "grid"), h("span", { class: "quiet" }, words));
     look.title = words;
+    try {
+        if (cards) table.grid ??= new (await import("./grid.js")).Grid(list, () => load(true));
+        else table.grid?.stop();
+    } catch (error) {
+        toast(explain(error), { failure: true });
+        if (table.cards) return setCards(false);
+    }
     draw();
 }
 
@@ -218,7 +237,7 @@ function setCards(cards) {
  * @param {Sorting['key']} key
  * @param {boolean} [down]
  */
-function sort(key, down = list.sorting.key === key ? !list.sorting.down : key === "at" || key === "size") {
+function sort(key, down = list.sorting.key === key ? !list.sorting.down : key !== "name") {
     list.sort({ key, down });
     sorter.value = `${key} ${down ? "down" : "up"}`;
     preference("sort", sorter.value || `${key} ${down ? "down" : "up"}`);
@@ -299,6 +318,7 @@ function show() {
     view.trash &&= rights.has("remove");
     places.arrive();
     list.clear();
+    table.grid?.begin();
     list.find("");
     finder.value = view.find;
     table.folder = view.folder;

@@ -4,7 +4,7 @@
  * elements.
  */
 
-import { h, icon, shown } from "./dom.js";
+import { h, icon, shown, style } from "./dom.js";
 import { duration, rate, size } from "./format.js";
 import { totals } from "./row.js";
 import { word } from "./words-upload.js";
@@ -85,8 +85,7 @@ export class Panel {
             this.notices,
             this.list,
         );
-        const style = new URL("./upload.css", import.meta.url).pathname;
-        document.head.append(h("link", { rel: "stylesheet", href: style }));
+        style("upload.css").catch(() => {});
     }
 
     /** Draws soon: not in a frame, because a hidden page gets none, and its end is announced all the same. */

@@ -160,12 +160,25 @@ export async function* lines(response, signal) {
     }
 }
 
+/** When a picture was taken, on the clock of its place, or else when the file was modified, on ours.
+ * @param {unknown} taken - as the file says it
+ * @param {number} at
+ */
+function clock(taken, at) {
+    const text = typeof taken === "string" ? taken.slice(0, 19) : "";
+    const time = text.length < 19 ? NaN : Date.parse(`${text}Z`);
+    // Engines disagree about 30 February.
+    if (time && new Date(time).toISOString().startsWith(text)) return time;
+    return Number.isNaN(at) ? -Infinity : at - new Date(at).getTimezoneOffset() * 60_000;
+}
+
 /** Adds what the page derives from an entry.
  * @param {any} entry
  * @returns {Entry}
  */
 export function entryOf(entry) {
     const name = entry.path.slice(entry.path.lastIndexOf("/") + 1);
+    const at = Date.parse(entry.modified);
     return {
         path: entry.path,
         type: entry.type,
@@ -175,7 +188,9 @@ export function entryOf(entry) {
         digest: entry.digest ?? null,
         name,
         lower: name.toLowerCase(),
-        at: Date.parse(entry.modified),
+        at,
+        picture: entry.picture ?? null,
+        taken: clock(entry.picture?.taken, at),
     };
 }
 

@@ -17,6 +17,18 @@ import { say } from "./words.js";
 /** @typedef {ReturnType<typeof makeRow>} Row */
 
 /**
+ * Places of rows in one column or of tiles in several: `range` tells which are between two heights, `step` to which one
+ * a key leads.
+ * @typedef {object} Layout
+ * @property {number} columns
+ * @property {number} tall - height of a row
+ * @property {number} height - of all
+ * @property {(above: number, below: number) => [number, number]} range
+ * @property {(index: number) => {column: number, top: number}} place
+ * @property {(index: number, key: string, page: number) => number | undefined} step
+ */
+
+/**
  * @typedef {object} Handlers
  * @property {(entry: Entry, event: Event) => void} open - may prevent the default of a link
  * @property {(command: 'rename' | 'remove' | 'selected') => void} command
@@ -24,14 +36,28 @@ import { say } from "./words.js";
  * @property {(key: 'name' | 'size' | 'at') => void} sort
  */
 
-/** Pictures up to this size are shown themselves in cards, and so many are fetched at once: uploads need connections. */
-const largestPicture = 2 << 20;
-const picturesAtOnce = 2;
+/** @param {number} count @param {number} width @returns {Layout} */
+function lines(count, width) {
+    const tall = width < 600 ? 64 : 48;
+    return {
+        columns: 1,
+        tall,
+        height: count * tall,
+        range: (above, below) => [Math.max(0, Math.floor(above / tall)), Math.min(count, Math.ceil(below / tall))],
+        place: (index) => ({ column: 0, top: index * tall }),
+        step(index, key, page) {
+            const lines = Math.max(1, Math.floor(page / tall));
+            /** @type {Record<string, number>} */
+            const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: lines, PageUp: -lines, Home: -count, End: count };
+            return key in steps ? index + steps[key] : undefined;
+        },
+    };
+}
 
 function makeRow() {
     const check = h("input", { type: "checkbox", tabindex: -1 });
     const drawing = icon("file");
-    const picture = h("img", { alt: "", decoding: "async", hidden: true });
+    const face = h("span", { class: "face" }, drawing);
     const name = h("bdi");
     const where = h("span", { class: "where" });
     const link = h("a", { tabindex: -1 }, name);
@@ -43,7 +69,7 @@ function makeRow() {
         "div",
         { class: "entry", role: "row" },
         h("span", { role: "gridcell", class: "check" }, h("label", {}, check)),
-        h("span", { role: "gridcell", class: "label" }, h("span", { class: "face" }, drawing, picture), link, where),
+        h("span", { role: "gridcell", class: "label" }, face, link, where),
         h("span", { role: "gridcell", class: "size" }, amount, ask),
         h("span", { role: "gridcell", class: "time" }, when),
         h("span", { role: "gridcell", class: "get" }, download),
@@ -52,7 +78,7 @@ function makeRow() {
         root,
         check,
         drawing,
-        picture,
+        face,
         name,
         where,
         link,
@@ -66,6 +92,8 @@ function makeRow() {
 
 export class Table {
     cards = false;
+    /** Makes tiles of the rows. It is loaded when it is first needed. @type {import('./grid.js').Grid | undefined} */
+    grid;
     /** Folder of the list: hits of a search below it show where they are. */
     folder = "";
     #body = h("div", { class: "entries", role: "rowgroup" });
@@ -76,18 +104,11 @@ export class Table {
     #indexes = new WeakMap();
     /** @type {Row[]} */
     #spare = [];
-    #columns = 1;
-    #height = 48;
+    #layout = lines(0, 0);
     #active = 0;
     #frame = 0;
     /** Whether more than the scroll position has changed since the last drawing. */
     #stale = true;
-    /** Rows whose picture is on its way. @type {Set<Row>} */
-    #loading = new Set();
-    /** Pictures that the browser could not show. @type {WeakSet<Entry>} */
-    #unshown = new WeakSet();
-    /** @type {number | undefined} */
-    #pictures;
 
     /**
      * @param {import('./list.js').List} list
@@ -155,7 +176,7 @@ export class Table {
 
     /** Height of all rows, so that a scroll position can be restored as soon as it is there. */
     get height() {
-        return Math.ceil(this.list.rows.length / this.#columns) * this.#height;
+        return this.#measured().height;
     }
 
     /** Focuses an entry and scrolls it into view.
@@ -164,9 +185,10 @@ export class Table {
     focus(index) {
         index = Math.max(0, Math.min(index, this.list.rows.length - 1));
         this.#activate(index);
-        const top = this.#body.getBoundingClientRect().top + Math.floor(index / this.#columns) * this.#height;
+        const layout = this.#measured();
+        const top = this.#body.getBoundingClientRect().top + layout.place(index).top;
         // What the bars at the top and bottom cover does not count as visible.
-        const [above, below] = [160, innerHeight - this.#height - 104];
+        const [above, below] = [160, innerHeight - layout.tall - 104];
         if (top < above) scrollBy(0, top - above);
         else if (top > below) scrollBy(0, top - below);
         this.#draw();
@@ -190,27 +212,24 @@ export class Table {
         this.#live.get(index)?.root.setAttribute("tabindex", "0");
     }
 
-    #measure() {
+    #measured() {
+        if (!this.#stale) return this.#layout;
+        const { length } = this.list.rows;
+        // A hidden element has no width.
+        this.element.hidden = !length;
         const width = this.#body.clientWidth;
-        if (this.cards) {
-            this.#columns = Math.max(2, Math.floor(width / (width < 600 ? 120 : 184)));
-            this.#height = Math.round(width / this.#columns) + 46;
-        } else {
-            this.#columns = 1;
-            this.#height = width < 600 ? 64 : 48;
-        }
+        return this.#layout = this.cards && this.grid ? this.grid.arrange(width) : lines(length, width);
     }
 
     #draw() {
         const { rows } = this.list;
-        // A hidden element has no width.
-        this.element.hidden = !rows.length;
-        this.#measure();
+        const grid = this.cards ? this.grid : undefined;
+        if (this.cards && !grid) return;
+        const layout = this.#measured();
+        const margin = layout.tall * 4;
         this.#active = Math.max(0, Math.min(this.#active, rows.length - 1));
         const above = -this.#body.getBoundingClientRect().top;
-        const margin = this.#height * 4;
-        const first = Math.max(0, Math.floor((above - margin) / this.#height) * this.#columns);
-        const last = Math.min(rows.length, Math.ceil((above + innerHeight + margin) / this.#height) * this.#columns);
+        const [first, last] = layout.range(above - margin, above + innerHeight + margin);
         const focused = this.#indexOf(document.activeElement);
         const gone = [...this.#live].filter(([index]) =>
             index >= rows.length || (index !== focused && (index < first || index >= last))
@@ -227,45 +246,22 @@ export class Table {
         if (focused >= 0 && focused < rows.length && (focused < first || focused >= last)) {
             focused < first ? wanted.unshift(focused) : wanted.push(focused);
         }
+        const headings = this.grid?.headings(grid ? first : 0, grid ? last : 0);
         // Rows that stay are in order already, so only others move, and a screen reader finds all in order.
         let next = this.#body.firstChild;
         for (const index of wanted) {
-            const row = this.#live.get(index) ?? this.#spare.pop() ?? this.#makeRow();
+            const row = this.#live.get(index) ?? this.#spare.pop() ?? makeRow();
             if (this.#stale || this.#live.get(index) !== row) this.#fill(row, rows[index], index);
-            if (row.root === next) next = next.nextSibling;
-            else this.#body.insertBefore(row.root, next);
+            for (const node of [headings?.get(index), row.root]) {
+                if (!node) continue;
+                if (node === next) next = next.nextSibling;
+                else this.#body.insertBefore(node, next);
+            }
         }
         if (jump) { for (const row of this.#spare) row.root.remove(); }
         if (this.#stale) this.#drawFrame();
         this.#stale = false;
-        clearTimeout(this.#pictures);
-        // Pictures are fetched when the scrolling rests, so that those in between do not take the connections.
-        if (this.cards) this.#pictures = setTimeout(() => this.#loadPictures(), 120);
-    }
-
-    #makeRow() {
-        const row = makeRow();
-        /** @param {boolean} good */
-        const ended = (good) => {
-            row.picture.hidden = !good;
-            if (!good && row.entry) this.#unshown.add(row.entry);
-            this.#loading.delete(row);
-            this.#loadPictures();
-        };
-        row.picture.onload = () => ended(true);
-        row.picture.onerror = () => ended(false);
-        return row;
-    }
-
-    #loadPictures() {
-        for (const row of this.cards ? this.#live.values() : []) {
-            const { entry, picture } = row;
-            if (this.#loading.size >= picturesAtOnce) return;
-            const small = entry?.kind === "picture" && entry.size && entry.size <= largestPicture;
-            if (!small || picture.src || this.#unshown.has(entry)) continue;
-            this.#loading.add(row);
-            picture.src = row.link.href;
-        }
+        grid?.drawn(this.#live.values(), above, innerHeight);
     }
 
     /** Draws what does not depend on the scroll position. */
@@ -287,11 +283,11 @@ export class Table {
         this.#live.set(index, row);
         this.#indexes.set(row.root, index);
         const { style } = row.root;
-        style.transform = `translate(${((index % this.#columns) * 100)}%, ${
-            Math.floor(index / this.#columns) * this.#height
-        }px)`;
-        style.width = `${100 / this.#columns}%`;
-        style.height = `${this.#height}px`;
+        const { columns, tall } = this.#layout;
+        const { column, top } = this.#layout.place(index);
+        style.transform = `translate(${column * 100}%, ${top}px)`;
+        style.width = `${100 / columns}%`;
+        style.height = `${tall}px`;
         row.root.setAttribute("aria-rowindex", String(index + 2));
         row.root.setAttribute("tabindex", index === this.#active ? "0" : "-1");
         const selected = this.list.selection.has(entry.path);
@@ -299,6 +295,7 @@ export class Table {
         row.check.checked = selected;
         if (row.entry !== entry) this.#describe(row, entry);
         if (entry.type === "directory") this.#showTotal(row, entry);
+        if (this.cards) this.grid?.dress(row, entry, top);
     }
 
     /** @param {Row} row @param {Entry} entry */
@@ -307,9 +304,6 @@ export class Table {
         const name = shown(entry.name);
         row.entry = entry;
         setIcon(row.drawing, kindOf(entry));
-        row.picture.hidden = true;
-        row.picture.removeAttribute("src");
-        this.#loading.delete(row);
         row.name.textContent = name;
         row.link.href = address(entry.path, folder);
         row.link.title = name;
@@ -375,19 +369,7 @@ export class Table {
         const index = this.#indexOf(event.target);
         const inside = !(/** @type {Element} */ (event.target).classList.contains("entry"));
         if (index < 0 || event.altKey) return;
-        const page = Math.max(1, Math.floor((innerHeight - 200) / this.#height)) * this.#columns;
-        /** @type {Record<string, number | undefined>} */
-        const steps = {
-            ArrowDown: index + this.#columns,
-            ArrowUp: index - this.#columns,
-            ArrowRight: this.cards ? index + 1 : undefined,
-            ArrowLeft: this.cards ? index - 1 : undefined,
-            PageDown: index + page,
-            PageUp: index - page,
-            Home: 0,
-            End: this.list.rows.length - 1,
-        };
-        const to = steps[event.key];
+        const to = this.#layout.step(index, event.key, innerHeight - 200);
         if (to !== undefined) {
             if (event.shiftKey) {
                 if (!this.list.selection.size) this.list.select(index, { on: true });

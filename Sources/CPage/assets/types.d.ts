@@ -12,6 +12,10 @@ export interface Entry {
     lower: string;
     /** Milliseconds since 1970, or NaN. */
     at: number;
+    /** What the server has read in a picture, as it says it; `pictureOf` makes sense of it. */
+    picture: unknown;
+    /** Milliseconds since 1970 on the clock where a picture was taken, or else the file modified; -Infinity if neither is known. */
+    taken: number;
     /** Size of all files below a folder, once it has been asked for. */
     total?: { files: number; folders: number; size: number } | "counting";
 }
@@ -37,7 +41,7 @@ export interface Changed {
 }
 
 export interface Sorting {
-    key: "name" | "size" | "at" | "kind";
+    key: "name" | "size" | "at" | "taken" | "kind";
     down: boolean;
 }
 

@@ -128,6 +128,8 @@ export default {
     "sort.name.up": "Name, A bis Z",
     "sort.size.down": "Größte zuerst",
     "sort.size.up": "Kleinste zuerst",
+    "sort.taken.down": "Aufnahme, neueste zuerst",
+    "sort.taken.up": "Aufnahme, älteste zuerst",
     "stop": "Anhalten",
     "stopped.one": "Angehalten, {n} gefunden",
     "stopped.other": "Angehalten, {n} gefunden",

@@ -127,6 +127,8 @@ export default {
     "sort.name.up": "Name, A to Z",
     "sort.size.down": "Largest first",
     "sort.size.up": "Smallest first",
+    "sort.taken.down": "Date taken, newest first",
+    "sort.taken.up": "Date taken, oldest first",
     "stop": "Stop",
     "stopped.one": "Stopped, {n} found",
     "stopped.other": "Stopped, {n} found",

@@ -109,6 +109,8 @@ export default {
     "sort.name.up": "名称升序",
     "sort.size.down": "最大在前",
     "sort.size.up": "最小在前",
+    "sort.taken.down": "拍摄时间，最新在前",
+    "sort.taken.up": "拍摄时间，最早在前",
     "stop": "停止",
     "stopped.other": "已停止，找到 {n} 项",
     "theme": "外观",

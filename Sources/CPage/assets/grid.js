@@ -1,0 +1,294 @@
+// @ts-check
+/**
+ * Tiles with thumbnails, as which the table shows its rows: their places, the headings of days, and whose picture is
+ * fetched. Selection, focus and keys stay with the table.
+ */
+
+import { h, style } from "./dom.js";
+import { drawingURL, faceOf, pictureOf } from "./pictures.js";
+import { dayName, headingHeight, Tiles } from "./tiles.js";
+import { Readings, Turns } from "./turns.js";
+import { word } from "./words-look.js";
+
+/** @typedef {import('./types.d.ts').Entry} Entry */
+/** @typedef {import('./table.js').Row} Row */
+
+/**
+ * @typedef {object} Tile
+ * @property {HTMLElement} place - the element that has the icon, and gets the picture
+ * @property {Entry | null} entry
+ * @property {import('./pictures.js').Face | null} face
+ * @property {number} top
+ * @property {boolean} isShown
+ * @property {HTMLImageElement | null} image
+ * @property {HTMLCanvasElement | null} frame - of a video
+ * @property {(() => void) | null} stop - ends the loading of a video or a drawing
+ */
+
+await style("look.css");
+
+/** Uploads need connections too: a browser has six. */
+const picturesAtOnce = 4, videosAtOnce = 2;
+/** Milliseconds for which the scrolling has to rest before pictures are fetched. */
+const rest = 120;
+/** Milliseconds after which a video is taken for one that cannot be shown. */
+const patience = 15_000;
+/** Width of the frame of a video, in pixels. */
+const frameWidth = 320;
+
+export class Grid {
+    #layout = new Tiles([], 0, false);
+    /** @type {Map<Row, Tile>} */
+    #tiles = new Map();
+    /** Tiles in the document. @type {Tile[]} */
+    #live = [];
+    /** Tiles whose picture is wanted, by its address. @type {Map<string, Tile>} */
+    #wanted = new Map();
+    /** Headings in the document by the index of the first tile below. @type {Map<number, HTMLElement>} */
+    #headings = new Map();
+    #above = 0;
+    #screen = 0;
+    /** @type {number | undefined} */
+    #timer;
+
+    /**
+     * @param {import('./list.js').List} list
+     * @param {() => void} reread - lists the folder again, without a word
+     */
+    constructor(list, reread) {
+        this.list = list;
+        const later = (/** @type {() => void} */ act, /** @type {number} */ time) => void setTimeout(act, time);
+        const begin = (/** @type {string} */ url) => this.#load(url);
+        const drop = (/** @type {string} */ url) => this.#drop(url);
+        this.pictures = new Turns(picturesAtOnce, { begin, drop, ask, later });
+        // A video that has not come says no reason, and is not asked for again.
+        const video = () => Promise.resolve({ status: 404, wait: 0 });
+        this.videos = new Turns(videosAtOnce, { begin, drop, ask: video, later });
+        this.readings = new Readings(reread, later);
+    }
+
+    /** Another folder begins. */
+    begin() {
+        this.readings.reset();
+    }
+
+    /** The table shows rows again. */
+    stop() {
+        this.readings.reset();
+        clearTimeout(this.#timer);
+        this.#live = [];
+        this.pictures.want([]);
+        this.videos.want([]);
+        for (const tile of this.#tiles.values()) this.#clear(tile);
+    }
+
+    /** The places of all tiles. @param {number} width */
+    arrange(width) {
+        return this.#layout = new Tiles(this.list.rows, width, this.list.sorting.key === "taken");
+    }
+
+    /** The headings above tiles from one index to before another; others leave the document.
+     * @param {number} first
+     * @param {number} last
+     */
+    headings(first, last) {
+        const { sections } = this.#layout;
+        const wanted = new Map(
+            sections.filter(({ from, day }) => day !== null && from >= first && from < last)
+                .map((section) => [section.from, section]),
+        );
+        for (const [index, element] of this.#headings) {
+            if (wanted.has(index)) continue;
+            element.remove();
+            this.#headings.delete(index);
+        }
+        for (const [index, { top, day }] of wanted) {
+            const element = this.#headings.get(index) ??
+                h("div", { role: "row", class: "day" }, h("span", { role: "rowheader" }));
+            const name = dayName(day ?? 0) || word("undated");
+            if (element.textContent !== name) /** @type {Element} */ (element.firstChild).textContent = name;
+            element.style.transform = `translateY(${top}px)`;
+            element.style.height = `${headingHeight}px`;
+            this.#headings.set(index, element);
+        }
+        return this.#headings;
+    }
+
+    /** Gives a row the face of its entry. A picture that is the same stays, so that a list that is read again does not flicker.
+     * @param {Row} row
+     * @param {Entry} entry
+     * @param {number} top
+     */
+    dress(row, entry, top) {
+        let tile = this.#tiles.get(row);
+        if (!tile) {
+            const place = row.face;
+            tile = { place, entry, face: null, top, isShown: false, image: null, frame: null, stop: null };
+            this.#tiles.set(row, tile);
+        }
+        tile.top = top;
+        if (tile.entry === entry && tile.face) return;
+        const face = faceOf(entry);
+        tile.entry = entry;
+        if (face && face.url === tile.face?.url) return;
+        this.#clear(tile);
+        tile.face = face;
+        tile.place.style.backgroundColor = pictureOf(entry)?.colour ?? "";
+    }
+
+    /** The table has drawn, or was scrolled.
+     * @param {Iterable<Row>} rows - in the document
+     * @param {number} above - height that is scrolled away
+     * @param {number} screen - height of the window
+     */
+    drawn(rows, above, screen) {
+        this.#live = [...rows].flatMap((row) => this.#tiles.get(row) ?? []);
+        this.#above = above;
+        this.#screen = screen;
+        this.#plan();
+    }
+
+    #plan() {
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(() => this.#want(), rest);
+    }
+
+    /** Asks for the pictures that are on the screen, and for those around it when all these are there. */
+    #want() {
+        const isVisible = (/** @type {Tile} */ { top }) =>
+            top + this.#layout.tall > this.#above && top < this.#above + this.#screen;
+        const open = this.#live.filter(({ face, isShown }) =>
+            face && !isShown && !this.pictures.isMissing(face.url) && !this.videos.isMissing(face.url)
+        );
+        this.#wanted = new Map(open.map((tile) => [tile.face?.url ?? "", tile]));
+        const visible = open.filter(isVisible);
+        const isVideo = (/** @type {Tile} */ { face }) => face?.by === "video";
+        const urls = (/** @type {Tile[]} */ tiles) => tiles.map(({ face }) => face?.url ?? "");
+        const pictures = visible.filter((tile) => !isVideo(tile));
+        this.pictures.want(urls(pictures.length ? pictures : open.filter((tile) => !isVideo(tile))));
+        this.videos.want(urls(visible.filter(isVideo)));
+        const isNew = (/** @type {Tile} */ { face, entry, isShown }) =>
+            isShown && face?.by === "scaled" && entry?.picture == null;
+        // The server knows the dates of pictures that it has scaled.
+        if (this.list.sorting.key === "taken" && this.#live.some(isNew)) this.readings.need();
+    }
+
+    /** @param {string} url */
+    #load(url) {
+        const tile = /** @type {Tile} */ (this.#wanted.get(url));
+        if (tile.face?.by === "video") return this.#loadFrame(tile, url);
+        if (tile.face?.by === "drawing") return this.#loadDrawing(tile, url);
+        this.#showImage(tile, url, url);
+    }
+
+    /** @param {Tile} tile @param {string} url @param {string} source */
+    #showImage(tile, url, source) {
+        const image = tile.image ??= h("img", { alt: "", decoding: "async", draggable: "false", hidden: true });
+        tile.place.append(image);
+        image.onload = () => {
+            this.#shown(tile);
+            this.pictures.shown(url);
+        };
+        image.onerror = () => this.pictures.failed(url);
+        image.src = source;
+    }
+
+    /** @param {Tile} tile */
+    #shown(tile) {
+        tile.isShown = true;
+        for (const one of [tile.image, tile.frame]) if (one) one.hidden = false;
+        // It would shine through.
+        tile.place.style.backgroundColor = "";
+        this.#plan();
+    }
+
+    /** The server sends drawings without a type that browsers show.
+     * @param {Tile} tile
+     * @param {string} url
+     */
+    async #loadDrawing(tile, url) {
+        const stop = new AbortController();
+        tile.stop = () => stop.abort();
+        try {
+            const source = await drawingURL(url, stop.signal);
+            if (stop.signal.aborted) return URL.revokeObjectURL(source);
+            tile.stop = () => URL.revokeObjectURL(source);
+            this.#showImage(tile, url, source);
+        } catch {
+            if (!stop.signal.aborted) this.pictures.failed(url);
+        }
+    }
+
+    /** Keeps one frame of a video and lets the video go, because a paused one holds a connection.
+     * @param {Tile} tile
+     * @param {string} url
+     */
+    #loadFrame(tile, url) {
+        const video = h("video", { preload: "metadata", playsinline: true });
+        video.muted = true;
+        const stop = tile.stop = () => {
+            clearTimeout(timer);
+            video.onloadeddata = video.onseeked = video.onerror = null;
+            video.removeAttribute("src");
+            video.load();
+        };
+        const fail = () => {
+            stop();
+            this.videos.failed(url);
+        };
+        const timer = setTimeout(fail, patience);
+        const draw = () => {
+            if (video.seeking) return;
+            if (!video.videoWidth) return fail();
+            const frame = tile.frame ??= h("canvas", { hidden: true });
+            frame.width = frameWidth;
+            frame.height = Math.max(1, Math.round(frameWidth * video.videoHeight / video.videoWidth));
+            frame.getContext("2d")?.drawImage(video, 0, 0, frame.width, frame.height);
+            tile.place.append(frame);
+            stop();
+            this.#shown(tile);
+            this.videos.shown(url);
+        };
+        video.onloadeddata = video.onseeked = draw;
+        video.onerror = fail;
+        video.src = url;
+    }
+
+    /** @param {string} url */
+    #drop(url) {
+        for (const tile of this.#tiles.values()) if (tile.face?.url === url && !tile.isShown) this.#unload(tile);
+    }
+
+    /** @param {Tile} tile */
+    #clear(tile) {
+        this.#unload(tile);
+        tile.face = null;
+        tile.place.style.backgroundColor = "";
+    }
+
+    /** @param {Tile} tile */
+    #unload(tile) {
+        tile.isShown = false;
+        tile.stop?.();
+        tile.stop = null;
+        if (tile.image) {
+            tile.image.onload = tile.image.onerror = null;
+            tile.image.removeAttribute("src");
+            tile.image.hidden = true;
+        }
+        if (tile.frame) tile.frame.hidden = true;
+    }
+}
+
+/** Why a picture did not load: images do not tell.
+ * @param {string} url
+ */
+async function ask(url) {
+    try {
+        const { status, headers, body } = await fetch(url);
+        body?.cancel().catch(() => {});
+        return { status, wait: Number(headers.get("Retry-After")) || 0 };
+    } catch {
+        return { status: 0, wait: 0 };
+    }
+}
