@@ -11,6 +11,10 @@ static const uint8_t batch_js[] = {
 #embed "assets/batch.js"
 };
 
+static const uint8_t details_js[] = {
+#embed "assets/details.js"
+};
+
 static const uint8_t dialog_js[] = {
 #embed "assets/dialog.js"
 };
@@ -95,6 +99,10 @@ static const uint8_t shell_js[] = {
 #embed "assets/shell.js"
 };
 
+static const uint8_t stage_js[] = {
+#embed "assets/stage.js"
+};
+
 static const uint8_t store_js[] = {
 #embed "assets/store.js"
 };
@@ -131,6 +139,10 @@ static const uint8_t upload_js[] = {
 #embed "assets/upload.js"
 };
 
+static const uint8_t viewer_js[] = {
+#embed "assets/viewer.js"
+};
+
 static const uint8_t walk_js[] = {
 #embed "assets/walk.js"
 };
@@ -159,12 +171,17 @@ static const uint8_t words_js[] = {
 #embed "assets/words.js"
 };
 
+static const uint8_t zoom_js[] = {
+#embed "assets/zoom.js"
+};
+
 #define CPAGE_FILE(name, bytes) {name, bytes, sizeof(bytes)}
 
 // A test compares this list with the folder `assets`.
 static const struct cpage_file files[] = {
     CPAGE_FILE("actions.js", actions_js),
     CPAGE_FILE("batch.js", batch_js),
+    CPAGE_FILE("details.js", details_js),
     CPAGE_FILE("dialog.js", dialog_js),
     CPAGE_FILE("digest.js", digest_js),
     CPAGE_FILE("dom.js", dom_js),
@@ -186,6 +203,7 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("sending.js", sending_js),
     CPAGE_FILE("server.js", server_js),
     CPAGE_FILE("shell.js", shell_js),
+    CPAGE_FILE("stage.js", stage_js),
     CPAGE_FILE("store.js", store_js),
     CPAGE_FILE("table.js", table_js),
     CPAGE_FILE("tiles.js", tiles_js),
@@ -195,6 +213,7 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("tus.js", tus_js),
     CPAGE_FILE("upload.css", upload_css),
     CPAGE_FILE("upload.js", upload_js),
+    CPAGE_FILE("viewer.js", viewer_js),
     CPAGE_FILE("walk.js", walk_js),
     CPAGE_FILE("words-de.js", words_de_js),
     CPAGE_FILE("words-en.js", words_en_js),
@@ -202,6 +221,7 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("words-upload.js", words_upload_js),
     CPAGE_FILE("words-zh.js", words_zh_js),
     CPAGE_FILE("words.js", words_js),
+    CPAGE_FILE("zoom.js", zoom_js),
 };
 
 size_t cpage_count(void) { return sizeof(files) / sizeof(files[0]); }

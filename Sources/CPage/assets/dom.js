@@ -36,8 +36,8 @@ export function style(name) {
     });
 }
 
-/** Strokes of 24 by 24 units. @type {Record<string, string>} */
-const strokes = {
+/** Strokes of 24 by 24 units; parts of the page that are loaded later add theirs. @type {Record<string, string>} */
+export const strokes = {
     folder:
         "M3 6.5a1.5 1.5 0 0 1 1.5-1.5H9l2 2.5h8.5A1.5 1.5 0 0 1 21 9v9a1.5 1.5 0 0 1-1.5 1.5h-15A1.5 1.5 0 0 1 3 18z",
     file: "M6 3h8l4 4v14H6zM14 3v4h4",
@@ -60,6 +60,7 @@ const strokes = {
     newFolder: "M3 6h6l2 2h10v11H3zM12 11v5M9.5 13.5h5",
     user: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 20c1-4 4-5 8-5s7 1 8 5",
     up: "M12 19V6M6 11l6-6 6 6",
+    info: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 11v5.5M12 7.5h.01",
     home: "M4 11l8-7 8 7v9h-5v-6H9v6H4z",
 };
 

@@ -48,6 +48,7 @@ export class Grid {
     #headings = new Map();
     #above = 0;
     #screen = 0;
+    #isHeld = false;
     /** @type {number | undefined} */
     #timer;
 
@@ -70,6 +71,17 @@ export class Grid {
     /** Another folder begins. */
     begin() {
         this.readings.reset();
+        this.#isHeld = false;
+    }
+
+    /** Leaves the connections to the viewer, or goes on.
+     * @param {boolean} on
+     */
+    hold(on) {
+        this.#isHeld = on;
+        if (!on) return this.#plan();
+        this.pictures.want([]);
+        this.videos.want([]);
     }
 
     /** The table shows rows again. */
@@ -155,6 +167,7 @@ export class Grid {
 
     /** Asks for the pictures that are on the screen, and for those around it when all these are there. */
     #want() {
+        if (this.#isHeld) return;
         const isVisible = (/** @type {Tile} */ { top }) =>
             top + this.#layout.tall > this.#above && top < this.#above + this.#screen;
         const open = this.#live.filter(({ face, isShown }) =>

@@ -8,7 +8,7 @@ import { size } from "./format.js";
 import { List } from "./list.js";
 import { follow } from "./live.js";
 import { address, below, entries, entryOf, explain, Failure, join, parentOf, request } from "./server.js";
-import { Places, viewOf } from "./places.js";
+import { hashOf, Places, viewOf } from "./places.js";
 import { account, crumbs, preference, rights, tool } from "./shell.js";
 import { Table } from "./table.js";
 import { trashView } from "./trash.js";
@@ -26,6 +26,8 @@ let visit = new AbortController();
 let listing = false;
 
 const [first, direction] = preference("sort").split(" ");
+/** Shows files. It is loaded when it is first needed. @type {import('./viewer.js').Viewer | undefined} */
+let viewer;
 const list = new List({ key: /** @type {Sorting['key']} */ (first || "name"), down: direction === "down" });
 const table = new Table(list, { open, command, total, sort: (key) => sort(key) });
 table.cards = preference("cards") === "yes";
@@ -149,6 +151,7 @@ function draw() {
     showCounts();
     showChosen();
     showNotice();
+    viewer?.update();
 }
 
 function showCounts() {
@@ -166,7 +169,7 @@ function showCounts() {
     if (listing && view.find) {
         counts.append(h("button", { type: "button", class: "plain", onclick: () => visit.abort() }, say("stop")));
     }
-    places.restore(table.height, !listing);
+    places.restore(table, !listing);
 }
 
 /** Says why the list is empty, once that is certain. */
@@ -202,6 +205,7 @@ function showChosen() {
             icon("download"),
             h("span", {}, say("download")),
         ),
+        one?.type === "file" && tool("info", say("details"), () => command("details")),
         move && one && tool("rename", say("rename"), () => command("rename")),
         move && tool("move", say("moveDots"), () => actions.transfer("move", list.selected())),
         rights.has("write") && tool("copy", say("copyDots"), () => actions.transfer("copy", list.selected())),
@@ -226,6 +230,7 @@ async function setCards(cards) {
     try {
         if (cards) table.grid ??= new (await import("./grid.js")).Grid(list, () => load(true));
         else table.grid?.stop();
+        table.grid?.hold(Boolean(view.file));
     } catch (error) {
         toast(explain(error), { failure: true });
         if (table.cards) return setCards(false);
@@ -246,24 +251,49 @@ function sort(key, down = list.sorting.key === key ? !list.sorting.down : key !=
 
 /* Commands of the table. */
 
-/** Opens an entry: a folder here, a file in a new tab, as its link says. A viewer of contents begins here.
+/** Opens an entry in this page. Its link also takes it to other tabs.
  * @param {Entry} entry
  * @param {Event} event
  */
 function open(entry, event) {
-    const link = /** @type {Element} */ (event.target).closest("a");
-    if (entry.type === "directory") {
-        event.preventDefault();
-        places.go(address(entry.path, true));
-    } else if (!link) {
-        globalThis.open(address(entry.path), "_blank", "noopener");
+    event.preventDefault();
+    if (entry.type === "directory") places.go(address(entry.path, true));
+    else lookAt(entry);
+}
+
+/** @param {Entry} entry */
+function lookAt(entry) {
+    places.look(hashOf(view.find, below(entry.path, view.folder)));
+}
+
+/** Shows the file that the address names, or ends that.
+ * @param {boolean} [details] - whether to show them too
+ */
+async function showFile(details = false) {
+    if (!view.file && !viewer) return;
+    table.grid?.hold(Boolean(view.file));
+    try {
+        const { Viewer } = await import("./viewer.js");
+        viewer ??= new Viewer(list, {
+            go: lookAt,
+            leave: () => places.leave(hashOf(view.find)),
+            left: (index) => list.rows.length && table.focus(index),
+        });
+        viewer.show(view.file && join(view.folder, view.file), details);
+    } catch (error) {
+        toast(explain(error), { failure: true });
     }
 }
 
-/** @param {'rename' | 'remove' | 'selected'} what */
+/** @param {'rename' | 'remove' | 'details' | 'selected'} what */
 async function command(what) {
     if (what === "selected") return draw();
     const entries = list.selection.size ? list.selected() : table.active ? [table.active] : [];
+    if (what === "details") {
+        const file = entries.find((entry) => entry.type === "file");
+        if (file) lookAt(file);
+        return showFile(Boolean(file));
+    }
     if (what === "rename" && entries.length === 1 && rights.has("write") && rights.has("remove")) {
         await actions.rename(entries[0]);
     }
@@ -311,14 +341,22 @@ function searchBelow() {
 
 /** Shows what the address asks for. */
 function show() {
+    const next = viewOf(location);
+    const isSame = /** @type {const} */ (["folder", "find", "trash"]).every((key) => next[key] === view[key]);
+    // The list stays when only what is looked at is another one.
+    if (isSame && next.file !== view.file) {
+        view = next;
+        return showFile();
+    }
     visit.abort();
     visit = new AbortController();
     const left = content.contains(document.activeElement) ? view.folder : undefined;
-    view = viewOf(location);
+    view = next;
     view.trash &&= rights.has("remove");
     places.arrive();
     list.clear();
     table.grid?.begin();
+    viewer?.show("");
     list.find("");
     finder.value = view.find;
     table.folder = view.folder;
@@ -374,7 +412,9 @@ async function load(quiet = false) {
     if (signal !== visit.signal) return;
     listing = false;
     draw();
-    if (!quiet) announce(counts.textContent ?? "");
+    if (quiet) return;
+    announce(counts.textContent ?? "");
+    if (!problem.hasChildNodes()) showFile();
 }
 
 /** Says why the list could not be read, with what can be done about it.

@@ -1,7 +1,7 @@
 // @ts-check
 /** Addresses of the page: what they ask for, how to move between them without leaving the page, and where each was scrolled. */
 
-/** A folder, a search below it, or the trash.
+/** A folder, a search below it, a file of them that is looked at, or the trash.
  * @param {{pathname: string, hash: string}} address
  */
 export function viewOf({ pathname, hash }) {
@@ -11,8 +11,17 @@ export function viewOf({ pathname, hash }) {
     } catch {
         // An address that is not UTF-8 names no folder; the server says so when it is listed.
     }
-    const find = hash.startsWith("#find=") ? new URLSearchParams(hash.slice(1)).get("find") ?? "" : "";
-    return { folder, find, trash: hash === "#trash" };
+    const asked = new URLSearchParams(hash.slice(1));
+    return { folder, find: asked.get("find") ?? "", file: asked.get("view") ?? "", trash: hash === "#trash" };
+}
+
+/** The end of the address of a search, and of a file that is looked at.
+ * @param {string} find
+ * @param {string} [file] - its path below the folder
+ */
+export function hashOf(find, file = "") {
+    const asked = Object.entries({ find, view: file }).filter(([, value]) => value);
+    return asked.length ? `#${asked.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&")}` : "";
 }
 
 /**
@@ -33,7 +42,7 @@ export class Places {
     constructor(show) {
         this.#show = show;
         history.scrollRestoration = "manual";
-        history.replaceState({ number: this.#number }, "");
+        history.replaceState({ ...history.state, number: this.#number }, "");
         // The history takes no more changes while the page is left, so a reload finds the positions in the session.
         try {
             this.#positions = new Map(JSON.parse(sessionStorage.getItem("transfer.positions") ?? "[]"));
@@ -81,18 +90,36 @@ export class Places {
         this.#show();
     }
 
+    /** Names the file that is looked at, without leaving the place. Going back from the first one ends it.
+     * @param {string} hash
+     */
+    look(hash) {
+        const looks = Boolean(history.state?.looks) || !viewOf(location).file;
+        const change = viewOf(location).file ? "replaceState" : "pushState";
+        history[change]({ number: this.#number, looks }, "", location.pathname + hash);
+        this.#show();
+    }
+
+    /** Ends looking at a file. @param {string} hash */
+    leave(hash) {
+        if (history.state?.looks) return history.back();
+        // The page began with the file.
+        history.replaceState({ number: this.#number }, "", location.pathname + hash);
+        this.#show();
+    }
+
     arrive() {
         this.#wanted = this.#positions.get(this.#number) ?? 0;
         scrollTo(0, 0);
     }
 
     /** Scrolls to where the view was, once it is high enough or complete.
-     * @param {number} height
+     * @param {{height: number}} table
      * @param {boolean} complete
      */
-    restore(height, complete) {
+    restore(table, complete) {
         const wanted = this.#wanted;
-        if (!wanted || (!complete && height < wanted + innerHeight)) return;
+        if (!wanted || (!complete && table.height < wanted + innerHeight)) return;
         this.#wanted = 0;
         // The table gets its height in the same frame, before.
         requestAnimationFrame(() => scrollTo(0, wanted));

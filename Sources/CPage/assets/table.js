@@ -31,7 +31,7 @@ import { say } from "./words.js";
 /**
  * @typedef {object} Handlers
  * @property {(entry: Entry, event: Event) => void} open - may prevent the default of a link
- * @property {(command: 'rename' | 'remove' | 'selected') => void} command
+ * @property {(command: 'rename' | 'remove' | 'details' | 'selected') => void} command
  * @property {(entry: Entry) => void} total - the size of a folder is asked for
  * @property {(key: 'name' | 'size' | 'at') => void} sort
  */
@@ -392,6 +392,8 @@ export class Table {
             this.handlers.command("rename");
         } else if (event.key === "Delete") {
             this.handlers.command("remove");
+        } else if (event.key === "i" && !event.ctrlKey && !event.metaKey) {
+            this.handlers.command("details");
         } else return;
         event.preventDefault();
     }

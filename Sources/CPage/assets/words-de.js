@@ -29,6 +29,7 @@ export default {
     "copyTo.one": "Den Eintrag kopieren nach",
     "copyTo.other": "{n} Einträge kopieren nach",
     "counting": "Wird berechnet…",
+    "details": "Details",
     "download": "Herunterladen",
     "downloadOne": "{name} herunterladen",
     "empty": "Dieser Ordner ist leer.",

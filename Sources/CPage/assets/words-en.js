@@ -29,6 +29,7 @@ export default {
     "copyTo.one": "Copy the entry to",
     "copyTo.other": "Copy {n} entries to",
     "counting": "Adding up…",
+    "details": "Details",
     "download": "Download",
     "downloadOne": "Download {name}",
     "empty": "This folder is empty.",

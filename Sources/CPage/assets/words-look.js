@@ -1,11 +1,76 @@
 // @ts-check
-/** The words of the grid. */
+/** The words of the grid and the viewer. */
 
 import { define, say } from "./words.js";
 
 /** English, simplified Chinese, German. Chinese has no form for one. @type {Record<string, string[]>} */
 const table = {
     undated: ["Without a date", "无日期", "Ohne Datum"],
+    previous: ["Previous", "上一个", "Zurück"],
+    next: ["Next", "下一个", "Weiter"],
+    zoomIn: ["Enlarge", "放大", "Vergrößern"],
+    zoomOut: ["Reduce", "缩小", "Verkleinern"],
+    details: ["Details", "详细信息", "Details"],
+    download: ["Download", "下载", "Herunterladen"],
+    close: ["Close", "关闭", "Schließen"],
+    place: ["{n} of {all}", "{n}/{all}", "{n} von {all}"],
+    loading: ["Loading…", "正在加载…", "Wird geladen…"],
+    gone: [
+        "This file is not there any more: it was moved or removed, perhaps by another client.",
+        "此文件已不存在：可能已被其他客户端移动或删除。",
+        "Diese Datei ist nicht mehr da: sie wurde verschoben oder entfernt, vielleicht von einem anderen Client.",
+    ],
+    "unshown.picture": [
+        "This browser cannot show this picture. Download it to look at it.",
+        "此浏览器无法显示这张图片。请下载后查看。",
+        "Dieser Browser kann das Bild nicht zeigen. Lade es herunter, um es anzusehen.",
+    ],
+    "unshown.large": [
+        "This picture is too large to show here. Download it to look at it.",
+        "图片太大，无法在此显示。请下载后查看。",
+        "Das Bild ist zu groß, um es hier zu zeigen. Lade es herunter, um es anzusehen.",
+    ],
+    "unshown.media": [
+        "This browser cannot play this file. Download it to play it.",
+        "此浏览器无法播放此文件。请下载后播放。",
+        "Dieser Browser kann die Datei nicht abspielen. Lade sie herunter, um sie abzuspielen.",
+    ],
+    "unshown.text": [
+        "This file has no text that can be shown.",
+        "此文件没有可显示的文本。",
+        "Diese Datei hat keinen Text, der sich zeigen lässt.",
+    ],
+    "unshown.other": [
+        "There is no preview of this kind of file.",
+        "此类文件无法预览。",
+        "Für diese Art von Datei gibt es keine Vorschau.",
+    ],
+    pdf: ["Open the PDF in its own tab", "在新标签页中打开 PDF", "PDF in eigenem Tab öffnen"],
+    part: [
+        "The beginning of the file: {size} of {all}.",
+        "文件开头部分：{size}，总共 {all}。",
+        "Der Anfang der Datei: {size} von {all}.",
+    ],
+    "fact.path": ["Path", "路径", "Pfad"],
+    "fact.size": ["Size", "大小", "Größe"],
+    "fact.modified": ["Modified", "修改时间", "Geändert"],
+    "fact.stored": ["Stored", "存储时间", "Gespeichert"],
+    "fact.sender": ["Sent by", "发送者", "Gesendet von"],
+    "fact.pixels": ["Pixels", "像素", "Pixel"],
+    "fact.taken": ["Date taken", "拍摄时间", "Aufgenommen"],
+    "fact.camera": ["Camera", "相机", "Kamera"],
+    "fact.location": ["Place", "地点", "Ort"],
+    "fact.digest": ["Digest", "摘要", "Prüfsumme"],
+    "fact.receipt": ["Receipt", "回执", "Quittung"],
+    located: [
+        "The file says where it was taken.",
+        "文件包含拍摄地点。",
+        "Die Datei verrät, wo sie aufgenommen wurde.",
+    ],
+    sizeAndBytes: ["{size} ({n} bytes)", "{size}（{n} 字节）", "{size} ({n} Bytes)"],
+    zoned: ["{time} ({zone})", "{time}（{zone}）", "{time} ({zone})"],
+    zoneUnknown: ["time zone unknown", "时区未知", "Zeitzone unbekannt"],
+    loadReceipt: ["Download the receipt", "下载回执", "Quittung herunterladen"],
 };
 
 /** @param {number} at */
@@ -15,5 +80,5 @@ const words = (at) =>
     );
 define({ en: words(0), zh: words(1), de: words(2) });
 
-/** The text of a key of the grid. @param {string} key @param {Record<string, string | number>} [values] */
+/** The text of a key of the grid and the viewer. @param {string} key @param {Record<string, string | number>} [values] */
 export const word = (key, values) => say(`look.${key}`, values);

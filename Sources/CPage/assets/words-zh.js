@@ -24,6 +24,7 @@ export default {
     "copyDots": "复制…",
     "copyTo.other": "将 {n} 项复制到",
     "counting": "正在统计…",
+    "details": "详细信息",
     "download": "下载",
     "downloadOne": "下载 {name}",
     "empty": "此文件夹为空。",

@@ -7,7 +7,7 @@ from typing import ClassVar
 from web.peers.browsers import Browser, Chromium, Firefox
 from web.peers.case import PeerCase
 # Keys (WebDriver, section 17.4.2).
-_ENTER, _DELETE, _F2 = "\ue007", "\ue017", "\ue032"
+_ENTER, _DELETE, _F2, _RIGHT = "\ue007", "\ue017", "\ue032", "\ue014"
 
 # Makes files as a user drops them. Their content follows from their names and sizes.
 _DROP = """
@@ -185,6 +185,24 @@ class Cases:
             self.until("%#", without="deep.txt")
             self.assert_quiet()
 
+        def test_files_are_looked_at(self) -> None:
+            for name in ("a.txt", "b.txt"):
+                self.ask("PUT", f"/look/{name}", {}, f"content of {name}".encode())
+            self.open("look/")
+            self.until("a.txt", "b.txt")
+            self.press(_ENTER)
+            self.until("content of a.txt")
+            self.browser.type(self.browser.find("dialog .stage"), _RIGHT)
+            self.until("content of b.txt", without="content of a.txt")
+            self.browser.type(self.browser.find("dialog .stage"), "i")
+            self.until("Digest", "xxh128:", "Sent by")
+            self.assertEqual(self.browser.run("return location.hash"), "#view=b.txt")
+            self.browser.run("history.back()")
+            self.until("b.txt", without="content of")
+            focused = self.browser.run("return document.activeElement.textContent")
+            self.assertIn("b.txt", focused)
+            self.assert_quiet()
+
         def test_what_is_pushed_appears(self) -> None:
             self.ask("PUT", "/live/one.txt", {}, b"1")
             self.open("live/")
@@ -232,7 +250,7 @@ class WriteOnlyTests(Cases.PageCase):
     # The other walks need to read.
     test_many_small_files = test_names_are_changed_by_keys = test_what_is_pushed_appears = None  # type: ignore[assignment]
     test_folders_are_walked_without_leaving_the_page = test_it_goes_on_with_the_next_server = None  # type: ignore[assignment]
-    test_an_error_is_a_page = None  # type: ignore[assignment]
+    test_an_error_is_a_page = test_files_are_looked_at = None  # type: ignore[assignment]
 
     def test_dropped_files_are_checked(self) -> None:
         self.ask("PUT", "/secret.txt", {}, b"secret")
