@@ -288,6 +288,8 @@ extension ServerTests {
                     let found = try client.ask(.get, "/" + name)
                     #expect(found["x-content-type-options"] == "nosniff")
                     #expect(found["content-security-policy"]?.hasPrefix("sandbox;") ?? false)
+                    // The page shows files in a frame; pages of other sites must not.
+                    #expect(found["x-frame-options"] == "SAMEORIGIN")
                     #expect(!(found["content-type"] ?? "html").contains("html"))
                     #expect(!(found["content-type"] ?? "svg").contains("svg"))
                 }

@@ -102,8 +102,14 @@ enum HTTPAnswers {
     /// section 3.2.5). Other clients have sent the stored files, so those must not become pages of this server.
     private static let guarding: [(String, String)] = [
         ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "same-origin"),
-        ("Cross-Origin-Resource-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
     ]
+
+    /// The pages that may show an answer in a frame: none, unless the answer says otherwise.
+    private static let framing = "X-Frame-Options"
+
+    /// For stored files, which the page shows in a frame. They are in a sandbox.
+    static let framedByPage = (framing, "SAMEORIGIN")
 
     /// Policies that forbid to fetch, run or send anything: for pages of this server, and for stored files.
     static let noActiveContent =
@@ -125,6 +131,7 @@ enum HTTPAnswers {
         head.append("Date", HTTPDate.now.text)
         for (name, value) in fields { head.append(name, value) }
         for (name, value) in guarding { head.append(name, value) }
+        if !fields.contains(where: { $0.0.hasSameBytes(as: framing) }) { head.append(framing, "DENY") }
         if let length { head.append(length: length) }
         if isLast { head.append("Connection", "close") }
         // Values that a field cannot have, such as names with line ends, are never passed here: see `ContentDisposition`.

@@ -34,7 +34,7 @@ struct DetailsHandler: HTTPHandler {
         let id = upload.map { context.caller.outer($0.id).description }
         // Without a key or token, the sender is known by its address only, which is not for other clients.
         let sender = upload?.client == nil ? nil : upload?.sender
-        let receipt = upload?.receipt == nil ? nil : id.map { "/\(RelativePath.reservedName)/receipt/\($0)" }
+        let receipt = id.map { "/\(RelativePath.reservedName)/receipt/\($0)" }
         return [
             "schema": .string(Self.schema), "path": .string(entry.path), "size": .integer(entry.size),
             "modified": .string(entry.modified.exact), "stored": entry.stored.map { .string($0.exact) } ?? .null,

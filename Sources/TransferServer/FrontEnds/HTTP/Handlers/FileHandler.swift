@@ -100,7 +100,7 @@ struct FileHandler: HTTPHandler {
             ("ETag", current.tag?.text ?? "\"\""), ("Last-Modified", min(current.modified ?? now, now).text),
             ("Accept-Ranges", "bytes"), ("Cache-Control", "private, no-cache"),
             ("Vary", "Cookie, Authorization"),
-            ("Content-Security-Policy", HTTPAnswers.sandbox),
+            ("Content-Security-Policy", HTTPAnswers.sandbox), HTTPAnswers.framedByPage,
             ("Content-Disposition", ContentDisposition.inline(name ?? "")),
         ]
     }
