@@ -78,12 +78,22 @@ import TransferTestSupport
         #expect((1...20).contains(runs))
     }
 
-    @Test(arguments: [
-        [UInt8](), [0, 0, 0, 200] + [UInt8](repeating: 0x7B, count: 50), Array("<html>".utf8),
-        [UInt8](repeating: 0xFF, count: 600_000),
-    ])
-    func aDecoderThatAnswersNonsenseHasFailed(_ answer: [UInt8]) async throws {
-        let fixture = try Fixture { try Decoders.helper(reporting: answer, in: $0) }
+    /// Bytes in place of a report.
+    enum Nonsense: CaseIterable {
+        case nothing, tooLong, markup, noise
+
+        var bytes: [UInt8] {
+            switch self {
+            case .nothing: []
+            case .tooLong: [0, 0, 0, 200] + [UInt8](repeating: 0x7B, count: 50)
+            case .markup: Array("<html>".utf8)
+            case .noise: [UInt8](repeating: 0xFF, count: PictureReport.mostBytes)
+            }
+        }
+    }
+
+    @Test(arguments: Nonsense.allCases) func aDecoderThatAnswersNonsenseHasFailed(_ answer: Nonsense) async throws {
+        let fixture = try Fixture { try Decoders.helper(reporting: answer.bytes, in: $0) }
         let picture = try fixture.picture()
         let ticket = try fixture.gallery.order(picture, .large, for: 1)
         #expect(await Self.outcome(ticket) == .report(PictureReport(refusal: .failed)))
@@ -120,11 +130,10 @@ import TransferTestSupport
     }
 
     @Test func whenTheHelperEndsAllOrdersDo() async throws {
-        let ends = try DescriptorChannel.pair()
-        let other = Locked<DescriptorChannel?>(ends.1)
-        let fixture = try Fixture { _ in ends.0 }
+        var ends: (own: DescriptorChannel, other: DescriptorChannel)? = try DescriptorChannel.pair()
+        let fixture = try Fixture { _ in ends?.own }
         let ticket = try fixture.gallery.order(try fixture.picture(), .small, for: 1)
-        other.withLock { $0 = nil }
+        ends = nil
         guard case .unavailable? = await Self.outcome(ticket) else {
             Issue.record("the order has no end")
             return

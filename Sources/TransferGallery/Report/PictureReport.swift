@@ -109,9 +109,31 @@ extension PictureReport {
     }
 
     private static func isThumbnail(_ file: [UInt8], side: Int) -> Bool {
-        guard let facts = file.withUnsafeBytes({ try? PictureFacts(reading: MemorySource($0)) }) else { return false }
-        return facts.format == .webp && !facts.isAnimated && facts.taken == nil && !facts.hasLocation
-            && facts.camera == nil && max(facts.width, facts.height) <= side
+        guard hasOnlyPixels(file), let facts = file.withUnsafeBytes({ try? PictureFacts(reading: MemorySource($0)) })
+        else { return false }
+        return facts.format == .webp && !facts.isAnimated && max(facts.width, facts.height) <= side
+    }
+
+    /// Chunks that a thumbnail may have (RFC 9649, section 2.5): no metadata but the colour profile.
+    private static let chunks = ["VP8X", "ICCP", "ALPH", "VP8 ", "VP8L"]
+
+    /// Whether the file is a container of such chunks, and ends where they do.
+    private static func hasOnlyPixels(_ file: [UInt8]) -> Bool {
+        let (head, end) = (12, file.count)
+        guard end > head, size(in: file, at: 4) == end - 8 else { return false }
+        var offset = head
+        while offset + 8 <= end {
+            guard chunks.contains(where: { file[offset..<offset + 4].elementsEqual($0.utf8) }) else { return false }
+            // Chunks have even lengths.
+            let size = size(in: file, at: offset + 4)
+            offset += 8 + size + size % 2
+        }
+        return offset == end
+    }
+
+    /// Four bytes, the lowest one first, which have to be in the file.
+    private static func size(in file: [UInt8], at offset: Int) -> Int {
+        (0..<4).reduce(0) { $0 | Int(file[offset + $1]) << ($1 * 8) }
     }
 
     private static func colour(_ node: JSONNode?) -> UInt32? {
