@@ -6,47 +6,16 @@ import shutil
 import subprocess
 import unittest
 from pathlib import Path
-from typing import ClassVar
 
 from web.case import WebCase, made
-from web.peers.browsers import Browser, Chromium, Firefox
-from web.peers.case import PeerCase
+from web.peers.browsers import Chromium, Firefox
+from web.peers.page import BrowserCase, Page, origin
 
 
 class Cases:
     """Hides the base class, so that it is not collected as a test."""
 
-    class BrowserCase(PeerCase):
-        """Tests in a browser that accepts the certificate, as after a comparison of the fingerprint."""
-
-        kind: ClassVar[type[Chromium | Firefox]]
-        browser: ClassVar[Browser]
-
-        @classmethod
-        def setUpClass(cls) -> None:
-            cls.needs = cls.kind.needs
-            super().setUpClass()
-            cls.browser = cls.kind(cls.server.path / "browser", cls.server.environment())
-            cls.addClassCleanup(cls.browser.close)
-            cls.sign_in()
-
-        @classmethod
-        def sign_in(cls) -> None:
-            """Signs in by a link for one browser, whose page has one button."""
-            server = cls.server
-            url = f"https://localhost:{server.web_port}"
-            command = ["access", "pair", "--web", "--dir", str(server.directory), "--name", cls.__name__, "--url", url]
-            link = next(word for word in server.transfer(*command).stdout.decode().split() if word.startswith(url))
-            cls.browser.open(link)
-            cls.browser.click(cls.browser.find("button"))
-
-        @property
-        def url(self) -> str:
-            return f"https://localhost:{self.server.web_port}"
-
-        def open(self, path: str) -> None:
-            self.browser.open(f"{self.url}/{path}")
-
+    class ShownCase(Page, BrowserCase):
         def names(self) -> list[str]:
             found: list[str] = self.browser.run("return [...document.querySelectorAll('tbody a')].map(a => a.textContent)")
             return found
@@ -88,18 +57,18 @@ class Cases:
             picture = b"<svg xmlns='http://www.w3.org/2000/svg'><script>document.title = 'ran'</script></svg>"
             for name, content in (("page.html", page), ("picture.svg", picture), ("page", page)):
                 self.ask("PUT", f"/run/{name}", {}, content)
-                self.browser.visit(f"{self.url}/run/{name}")
+                self.browser.visit(f"{origin(self.server)}/run/{name}")
                 self.assertNotEqual(self.browser.run("return document.title"), "ran")
 
         def test_chinese_readers_read_chinese(self) -> None:
             self.assertIn("\u6587\u4ef6\u5939", self.ask("GET", "/", {"Accept": "text/html", "Accept-Language": "zh-CN"}).content.decode())
 
 
-class ChromiumTests(Cases.BrowserCase):
+class ChromiumTests(Cases.ShownCase):
     kind = Chromium
 
 
-class FirefoxTests(Cases.BrowserCase):
+class FirefoxTests(Cases.ShownCase):
     kind = Firefox
 
 
@@ -135,5 +104,5 @@ class AuthorityTests(WebCase):
         authority = Path(self.server.path, "authority.pem")
         browser = kind(self.place() / "browser", self.server.environment(), authority)
         self.addCleanup(browser.close)
-        browser.open(f"https://localhost:{self.server.web_port}/healthz")
+        browser.open(f"{origin(self.server)}/healthz")
         self.assertEqual(browser.run("return document.body.innerText").strip(), "ok")

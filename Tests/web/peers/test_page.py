@@ -2,118 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from web.peers.browsers import Chromium, Firefox
+from web.peers.page import BrowserCase, Page, dropped
 
-from web.peers.browsers import Browser, Chromium, Firefox
-from web.peers.case import PeerCase
 # Keys (WebDriver, section 17.4.2).
 _ENTER, _DELETE, _F2, _RIGHT = "\ue007", "\ue017", "\ue032", "\ue014"
 
-# Makes files as a user drops them. Their content follows from their names and sizes.
-_DROP = """
-const [files, folder] = arguments;
-const transfer = new DataTransfer();
-for (const [name, size] of files) {
-    const content = new Uint32Array(size / 4);
-    let value = [...name].reduce((sum, letter) => sum * 31 + letter.codePointAt(0) >>> 0, 7);
-    for (let index = 0; index < content.length; index++) content[index] = value = value * 1664525 + 1013904223 >>> 0;
-    transfer.items.add(new File([content], name, {lastModified: 1700000000123}));
-}
-document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, bubbles: true, cancelable: true}));
-"""
-
-# Waits until a condition holds. Every change of the document is a reason to look again.
-_UNTIL = """
-const [condition, ...values] = arguments;
-const conditions = {
-    text: (parts, without) => {
-        const text = document.body.innerText;
-        return parts.every((part) => text.includes(part)) && !(without && text.includes(without));
-    },
-    // The page reuses the elements of rows, in any order.
-    names: (names) => [...document.querySelectorAll('.entry bdi')].map((name) => name.textContent).sort().join('/') === names,
-};
-return new Promise((resolve) => {
-    const look = () => conditions[condition](...values) && end(true);
-    const observer = new MutationObserver(look);
-    const timer = setTimeout(() => end(false), 25_000);
-    const end = (holds) => {
-        observer.disconnect();
-        clearTimeout(timer);
-        resolve(holds);
-    };
-    observer.observe(document, {attributes: true, childList: true, characterData: true, subtree: true});
-    look();
-});
-"""
-
-
-def dropped(name: str, size: int) -> bytes:
-    """The content of a file that `_DROP` makes."""
-    value = 7
-    for letter in name:
-        value = value * 31 + ord(letter) & 0xFFFFFFFF
-    content = bytearray()
-    for _ in range(size // 4):
-        value = value * 1664525 + 1013904223 & 0xFFFFFFFF
-        content += value.to_bytes(4, "little")
-    return bytes(content)
 
 class Cases:
     """Hides the base class, so that it is not collected as a test."""
 
-    class PageCase(PeerCase):
-        kind: ClassVar[type[Chromium | Firefox]]
-        browser: ClassVar[Browser]
-
-        @classmethod
-        def setUpClass(cls) -> None:
-            cls.needs = cls.kind.needs
-            super().setUpClass()
-            cls.browser = cls.kind(cls.server.path / "browser", cls.server.environment())
-            cls.addClassCleanup(cls.browser.close)
-            cls.sign_in("--allow-remove")
-
-        @classmethod
-        def sign_in(cls, *rights: str) -> None:
-            server = cls.server
-            url = f"https://localhost:{server.web_port}"
-            command = ["access", "pair", "--web", "--dir", str(server.directory), "--name", "ann", "--url", url, *rights]
-            link = next(word for word in server.transfer(*command).stdout.decode().split() if word.startswith(url))
-            cls.browser.open(link)
-            cls.browser.click(cls.browser.find("button"))
+    class PageCase(Page, BrowserCase):
+        rights = ("--allow-remove",)
 
         def setUp(self) -> None:
             # The errors of an earlier test are not those of this one.
             self.browser.complaints()
-
-        def open(self, path: str) -> None:
-            self.browser.open(f"https://localhost:{self.server.web_port}/{path}")
-
-        @property
-        def text(self) -> str:
-            return str(self.browser.run("return document.body.innerText"))
-
-        def holds(self, condition: str, *values: object) -> bool:
-            # A browser ends a script after 30 seconds.
-            return any(self.browser.run(_UNTIL, condition, *values) for _ in range(3))
-
-        def until(self, *parts: str, without: str = "") -> None:
-            """Waits until the page shows all of these texts."""
-            if not self.holds("text", list(parts), without):
-                raise AssertionError(f"the page does not show {parts}, but:\n{self.text[:2000]}")
-
-        def until_names(self, *names: str) -> None:
-            """Waits until the list has exactly these names, which are sorted."""
-            if not self.holds("names", "/".join(names)):
-                raise AssertionError(f"the page does not list {names}, but:\n{self.text[:2000]}")
-
-        def drop(self, *files: tuple[str, int]) -> None:
-            self.browser.run(_DROP, [list(file) for file in files])
-
-        def press(self, keys: str) -> None:
-            """Presses keys in the row that has the focus, or would get it."""
-            self.browser.type(self.browser.find(".entry[tabindex='0']"), keys)
 
         def assert_quiet(self) -> None:
             """The console has no errors, and each use of something that the policy forbids is an error."""
@@ -242,10 +146,7 @@ class WriteOnlyTests(Cases.PageCase):
     """A sign-in that may only send."""
 
     kind = Chromium
-
-    @classmethod
-    def sign_in(cls, *rights: str) -> None:
-        super().sign_in("--write-only")
+    rights = ("--write-only",)
 
     # The other walks need to read.
     test_many_small_files = test_names_are_changed_by_keys = test_what_is_pushed_appears = None  # type: ignore[assignment]
