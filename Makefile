@@ -17,7 +17,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help bootstrap build run test test-http test-tsan simulate torture attack fuzz bench bench-micro install install-service uninstall
-.PHONY: deb test-deb mutants simulate-holes proofs
+.PHONY: screenshots deb test-deb mutants simulate-holes proofs
 .PHONY: format lint clean
 
 help: ## list these targets
@@ -41,6 +41,10 @@ test: ## run all tests
 test-http: build ## try HTTP with clients, proxies and a browser that others wrote; TESTS to choose
 	@scripts/bootstrap.sh --http
 	scripts/test-http.sh $(TESTS)
+
+# VIEWS="list trash" takes only these.
+screenshots: build ## take pictures of each view of the page with Chromium, into .build/screenshots; VIEWS to choose
+	TRANSFER_BINARY=$${TRANSFER_BINARY:-$(CURDIR)/$(binary)} PYTHONPATH=Tests python3 -m web.screenshots .build/screenshots $(VIEWS)
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
 	TRANSFER_SUITES_AT_ONCE=1 TRANSFER_ATTACK=light TRANSFER_WIRE_AT_ONCE=3 TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan

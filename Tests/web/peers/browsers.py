@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
@@ -62,9 +63,10 @@ def trust(authority: Path, database: Path) -> None:
 
 
 class _Program:
-    """A program that chooses its port itself, and prints it when it listens."""
+    """A program that chooses the number of its port itself."""
 
     def __init__(self, command: list[str], sentence: bytes, directory: Path, environment: dict[str, str]) -> None:
+        """`sentence` matches what the program prints when it listens, with the number."""
         self._process = subprocess.Popen(
             command,
             env=environment | {"HOME": str(directory)},
@@ -75,20 +77,24 @@ class _Program:
         )
         assert self._process.stdout is not None
         self._pipe = self._process.stdout
-        self.port = self._told_port(sentence)
+        self.number = self._told(sentence)
         # Later output is ignored, but must not fill the pipe.
         self._reader = threading.Thread(target=self._pipe.read)
         self._reader.start()
 
-    def _told_port(self, sentence: bytes) -> int:
+    def _told(self, sentence: bytes) -> int:
+        """The number that the program prints."""
         said = b""
         while select.select([self._pipe], [], [], PATIENCE)[0] and (more := os.read(self._pipe.fileno(), 1 << 12)):
             said += more
-            if found := re.search(sentence + rb" (\d+)", said):
+            if found := re.search(sentence, said):
                 return int(found[1])
+        raise self._silent(said)
+
+    def _silent(self, said: bytes) -> AssertionError:
         self._process.kill()
         self._process.communicate()
-        raise AssertionError(f"{self._process.args!r} does not listen: {said.decode(errors='replace')}")
+        return AssertionError(f"{self._process.args!r} does not listen: {said.decode(errors='replace')}")
 
     def end(self, asks: bool = True) -> None:
         if asks:
@@ -98,33 +104,21 @@ class _Program:
         self._pipe.close()
 
 
-class Chromium(Browser):
-    """Chromium, controlled by its driver over HTTP."""
+class _Driven(Browser):
+    """A browser that is controlled by its driver over HTTP."""
 
-    needs = ("chromium", "chromedriver")
+    _driver: _Program | None = None
+    _session = ""
 
-    def __init__(self, directory: Path, environment: dict[str, str], authority: Path | None = None) -> None:
-        """With an authority, the browser accepts no other certificates."""
-        directory.mkdir()
-        if authority:
-            trust(authority, directory / ".pki" / "nssdb")
-        self._session = ""
-        self._driver = _Program(["chromedriver", "--port=0"], b"successfully on port", directory, environment)
-        arguments = ["--headless=new", f"--user-data-dir={directory / 'profile'}", "--lang=en", "--disable-gpu"]
-        # The sandbox does not work for root.
-        arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
-        chosen: dict[str, Any] = {
-            "acceptInsecureCerts": authority is None,
-            "goog:loggingPrefs": {"browser": "ALL"},
-            "goog:chromeOptions": {"args": arguments, "prefs": {"intl.accept_languages": "en"}},
-        }
-        made = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": chosen}})
+    def _begin(self, wanted: dict[str, Any]) -> None:
+        made = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self._session = f"/session/{made['sessionId']}"
 
     def close(self) -> None:
         if self._session:
             self._ask("DELETE", self._session)
-        self._driver.end()
+        if self._driver:
+            self._driver.end()
 
     def open(self, url: str) -> None:
         self._ask("POST", f"{self._session}/url", {"url": url})
@@ -142,11 +136,9 @@ class Chromium(Browser):
     def click(self, element: str) -> None:
         self._ask("POST", f"{self._session}/element/{element}/click", {})
 
-    def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self._ask("POST", f"{self._session}/se/log", {"type": "browser"})]
-
     def _ask(self, method: str, path: str, content: object = None) -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", self._driver.port, timeout=PATIENCE)
+        assert self._driver is not None
+        connection = http.client.HTTPConnection("127.0.0.1", self._driver.number, timeout=PATIENCE)
         try:
             connection.request(method, path, None if content is None else json.dumps(content))
             found = json.loads(connection.getresponse().read())["value"]
@@ -155,6 +147,59 @@ class Chromium(Browser):
         if isinstance(found, dict) and "error" in found:
             raise AssertionError(f"{path}: {found['error']}: {found['message'][:500]}")
         return found
+
+
+class Chromium(_Driven):
+    """Chromium, which can also take the look of other devices."""
+
+    needs = ("chromium", "chromedriver")
+
+    def __init__(self, directory: Path, environment: dict[str, str], authority: Path | None = None) -> None:
+        """With an authority, the browser accepts no other certificates."""
+        directory.mkdir()
+        if authority:
+            trust(authority, directory / ".pki" / "nssdb")
+        self._driver = _Program(["chromedriver", "--port=0"], rb"successfully on port (\d+)", directory, environment)
+        arguments = ["--headless=new", f"--user-data-dir={directory / 'profile'}", "--lang=en", "--disable-gpu"]
+        # The sandbox does not work for root.
+        arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
+        chosen: dict[str, Any] = {
+            "acceptInsecureCerts": authority is None,
+            "goog:loggingPrefs": {"browser": "ALL"},
+            "goog:chromeOptions": {"args": arguments, "prefs": {"intl.accept_languages": "en"}},
+        }
+        try:
+            self._begin(chosen)
+        except BaseException:
+            self.close()
+            raise
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self._ask("POST", f"{self._session}/se/log", {"type": "browser"})]
+
+    def command(self, name: str, **parameters: object) -> Any:
+        """Gives a command of the DevTools protocol."""
+        return self._ask("POST", f"{self._session}/goog/cdp/execute", {"cmd": name, "params": parameters})
+
+    def take_look(self, width: int, height: int, is_dark: bool, is_phone: bool = False) -> None:
+        """Shows pages as on a screen of this size in CSS pixels, light or dark. A phone has two pixels for each, and
+        fingers."""
+        self.command(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=2 if is_phone else 1, mobile=is_phone)
+        self.command("Emulation.setTouchEmulationEnabled", enabled=is_phone)
+        features = [{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}]
+        features.append({"name": "prefers-reduced-motion", "value": "reduce"})
+        self.command("Emulation.setEmulatedMedia", features=features)
+
+    def speak(self, language: str) -> None:
+        """Requests pages in a language from now on."""
+        agent = self.run("return navigator.userAgent")
+        self.command("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=language)
+
+    def picture(self) -> bytes:
+        """What the window shows, as PNG."""
+        return base64.b64decode(self.command("Page.captureScreenshot", format="png")["data"])
 
 
 class Firefox(Browser):
@@ -184,8 +229,8 @@ class Firefox(Browser):
         command.append("--remote-allow-system-access")
         self._said = 0
         self._number = 0
-        self._program = _Program(command, b"Listening on port", directory, environment)
-        self._socket = socket.create_connection(("127.0.0.1", self._program.port), PATIENCE)
+        self._program = _Program(command, rb"Listening on port (\d+)", directory, environment)
+        self._socket = socket.create_connection(("127.0.0.1", self._program.number), PATIENCE)
         self._heard = self._socket.makefile("rb")
         self._hear()
         self._ask("WebDriver:NewSession", acceptInsecureCerts=authority is None)
