@@ -10,15 +10,19 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly environment=.build/http-venv
 readonly packages=(tuspy aiotus resumable-upload)
+# It has the script of axe, and depends on a driver of browsers that is not needed.
+readonly packages_alone=(axe-playwright-python)
 
 export TRANSFER_BINARY=${TRANSFER_BINARY:-.build/release/transfer}
 export PATH="$PATH:/usr/sbin"
 
 if [[ ! -x $environment/bin/python ]]; then python3 -m venv "$environment"; fi
-for package in "${packages[@]}"; do
-    "$environment/bin/pip" install --quiet --disable-pip-version-check "$package" ||
-        echo "The package $package cannot be installed: the tests with it are left out."
-done
+install() {
+    "$environment/bin/pip" install --quiet --disable-pip-version-check "$@" ||
+        echo "The package ${*: -1} cannot be installed: the tests with it are left out."
+}
+for package in "${packages[@]}"; do install "$package"; done
+for package in "${packages_alone[@]}"; do install --no-deps "$package"; done
 
 if (($# == 0)); then
     "$environment/bin/python" -m unittest discover --verbose -s Tests/web/tests -t Tests
