@@ -47,7 +47,7 @@ struct ListingPage {
 
     /// The page for a client that may not read: without a table.
     func withoutEntries(_ path: String) -> [UInt8] {
-        Array((head(path) + "<p>\(words.onlySend)</p>\n</body>\n</html>\n").utf8)
+        Array((head(path) + "<p>\(words.onlySend)</p>\n</main>\n</body>\n</html>\n").utf8)
     }
 
     func opening(_ path: String) -> String { head(path) + table }
@@ -68,10 +68,13 @@ struct ListingPage {
             th, td { text-align: left; padding: .25rem .5rem; overflow-wrap: anywhere }
             .n { text-align: right; white-space: nowrap }
             tr:nth-child(even) { background: #8881 }
-            :root { color-scheme: light dark }
+            @media (max-width: 40rem) { .n { white-space: normal } }
+            input { max-width: 100% }
+            :root { color-scheme: light dark; background: Canvas }
             </style>
             </head>
             <body>
+            <main>
             <h1>\(title)</h1>
             \(signOut)\(above)\(maySend ? form : "")
             """
@@ -125,7 +128,7 @@ struct ListingPage {
     }
 
     func ending(_ count: Int) -> String {
-        "</tbody>\n</table>\n" + (count == 0 ? "<p>\(words.empty)</p>\n" : "") + "</body>\n</html>\n"
+        "</tbody>\n</table>\n" + (count == 0 ? "<p>\(words.empty)</p>\n" : "") + "</main>\n</body>\n</html>\n"
     }
 }
 

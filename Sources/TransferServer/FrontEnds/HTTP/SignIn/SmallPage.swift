@@ -37,7 +37,7 @@ struct SmallPage {
             body { font: 1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem }
             button { font: inherit; padding: .75rem 1.5rem }
             p { overflow-wrap: anywhere }
-            :root { color-scheme: light dark }
+            :root { color-scheme: light dark; background: Canvas }
             </style>
             </head>
             <body>
