@@ -94,7 +94,7 @@ const table = {
         "已全部发送，服务器正在存储",
         "Alles gesendet, der Server speichert",
     ],
-    "state.checked": ["Stored as {path}, checked", "已存储为 {path}，已校验", "Gespeichert als {path}, geprüft"],
+    "state.checked": ["Checked, stored as {path}", "已校验，存储为 {path}", "Geprüft, gespeichert als {path}"],
     "state.stored": [
         "Stored as {path}, not checked: the server has named no digest to compare",
         "已存储为 {path}，未校验：服务器没有给出可比较的摘要",

@@ -29,10 +29,10 @@ class Cases:
             self.until("taken.bin")
             files = (("small \u4f60 & <b>.txt", 1000), ("large.bin", 9 << 20), ("taken.bin", 2000))
             self.drop(*files)
-            self.until("checked", "Keep both")
+            self.until("Checked", "Keep both")
             self.browser.run("[...document.querySelectorAll('button')].find(one => one.textContent === 'Keep both').click()")
             self.until("3 of 3 stored", "taken-1.bin")
-            self.assertEqual(self.text.count(", checked"), 3)
+            self.assertEqual(self.text.count("Checked, stored as"), 3)
             for name, size in files:
                 stored = "taken-1.bin" if name == "taken.bin" else name
                 self.assert_stored(f"up/{stored}", dropped(name, size))
@@ -132,7 +132,7 @@ class Cases:
             self.server.kill()
             self.server.start()
             self.until("3 of 3 stored")
-            self.assertEqual(self.text.count(", checked"), 3)
+            self.assertEqual(self.text.count("Checked, stored as"), 3)
             for name, size in files:
                 self.assert_stored(f"next/{name}", dropped(name, size))
 
@@ -158,7 +158,7 @@ class WriteOnlyTests(Cases.PageCase):
         self.open("")
         self.until("Send files")
         self.drop(("a.bin", 5 << 20))
-        self.until("1 of 1 stored", ", checked")
+        self.until("1 of 1 stored", "Checked, stored as")
         self.assertNotIn("secret", self.text)
         self.assert_stored("a.bin", dropped("a.bin", 5 << 20))
         self.assert_quiet()
