@@ -5,7 +5,7 @@
 # comfortable. If one of them cannot be installed, the script prints a line about it.
 #
 #   scripts/bootstrap.sh           installs missing software on Debian and its derivatives; elsewhere prints what to install
-#   scripts/bootstrap.sh --tests   also installs the shells, man(1), mkfs.xfs(8), lowntfs-3g(8) and age(1), which some tests run
+#   scripts/bootstrap.sh --tests   also installs the shells, man(1), mkfs.xfs(8), lowntfs-3g(8), age(1) and Chromium, which some tests run
 #   scripts/bootstrap.sh --http    also installs the clients, proxies and browsers with which HTTP is tested
 #   scripts/bootstrap.sh --check   installs nothing and prints what is missing; exits with 1 if required software is missing
 set -euo pipefail
@@ -139,10 +139,11 @@ describe_unneeded() {
         zsh | fish) echo "$1, for the tests of its completions" ;;
         man) echo "man(1), for the tests of the manual pages" ;;
         age) echo "age(1) and age-keygen(1), without which the tests of sealed files fail" ;;
-        curl | wget | nginx | haproxy | rclone | slowhttptest | chromium) echo "$1, for the tests of HTTP" ;;
+        curl | wget | nginx | haproxy | rclone | slowhttptest) echo "$1, for the tests of HTTP" ;;
+        chromium) echo "Chromium, for the tests of the page for browsers" ;;
         firefox_esr) echo "Firefox, for the tests of HTTP" ;;
         certutil) echo "certutil, for the tests of HTTP with browsers that know an authority" ;;
-        chromedriver) echo "chromedriver, for the tests of HTTP with a browser" ;;
+        chromedriver) echo "chromedriver, for the tests of the page for browsers" ;;
         ntfs) echo "lowntfs-3g(8), for torture, as root, on a file system that ignores case" ;;
         xfs) echo "mkfs.xfs(8), for the tests, as root, of failing disks and power cuts" ;;
     esac
@@ -292,7 +293,7 @@ check_only=false
 test_programs=()
 case ${1:-} in
     "") ;;
-    --tests) test_programs=(zsh fish man age xfs ntfs) ;;
+    --tests) test_programs=(zsh fish man age xfs ntfs chromium chromedriver) ;;
     --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver firefox_esr certutil) ;;
     --check) check_only=true ;;
     -h | --help)

@@ -114,6 +114,9 @@ if [[ $has_python ]]; then
 elif (($# == 0)); then
     echo "python3 is not there; the tests of the benchmarks, of the mutants, of the proofs, of the dialects and of HTTP, and the short torture, were not run."
 fi
+if [[ $has_python ]] && ! { command -v chromium && command -v chromedriver; } >/dev/null; then
+    echo "chromium and chromedriver are not both there; the walk through the page was not run."
+fi
 # In one process, the tests with a running server run one after the other, so two processes share them.
 over_http='^TransferServerTests\.ServerTests/[A-Za-z]*HTTP'
 begin_swift TransferServerTests:http --filter "$over_http"

@@ -131,6 +131,10 @@ class BrowserCase(PeerCase):
     def setUpClass(cls) -> None:
         cls.needs = cls.kind.needs
         super().setUpClass()
-        cls.browser = cls.kind(cls.server.path / "browser", cls.server.environment())
+        cls.browser = cls.begin_browser()
         cls.addClassCleanup(cls.browser.close)
         sign_in(cls.browser, cls.server, *cls.rights)
+
+    @classmethod
+    def begin_browser(cls) -> Browser:
+        return cls.kind(cls.server.path / "browser", cls.server.environment())
