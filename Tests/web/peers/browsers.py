@@ -63,7 +63,7 @@ def trust(authority: Path, database: Path) -> None:
 
 
 class _Program:
-    """A program that chooses the number of its port itself."""
+    """A program that chooses a port, and prints it when it listens."""
 
     def __init__(self, command: list[str], sentence: bytes, directory: Path, environment: dict[str, str]) -> None:
         """`sentence` matches what the program prints when it listens, with the number."""
