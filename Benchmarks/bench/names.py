@@ -11,6 +11,8 @@ TRANSFER = "transfer, plaintext"
 TRANSFER_TLS = "transfer, TLS"
 TRANSFER_ZLIB = "transfer, plaintext --compress zlib"
 TRANSFER_NONE = "transfer, plaintext --compress none"
+TRANSFER_PAGE = "transfer, page"
+COPYPARTY = "copyparty, page"
 
 FIRST_PUSH = "first push"
 PUSH_AGAIN = "the same again"

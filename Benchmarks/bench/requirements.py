@@ -194,4 +194,10 @@ REQUIREMENTS = [
         Requirement(f"Far link {link}: speed against the fastest other, where that is least", _least_lead(link), 1)
         for link in ("lossy", "mobile", "moon")
     ),
+    Requirement("First row of 5,000 entries in Chromium", _figure("page-open"), 300, "ms", is_upper=True),
+    Requirement(
+        "10,000 small files from Chromium: speed against copyparty", _speed("page-small", names.TRANSFER_PAGE, names.COPYPARTY), 3
+    ),
+    Requirement("1 GiB from Chromium: speed against copyparty", _speed("page-big", names.TRANSFER_PAGE, names.COPYPARTY), 1),
+    Requirement("20,000 files dropped: heap of the page", _figure("page-drop.heap"), 150, "MiB", is_upper=True),
 ]

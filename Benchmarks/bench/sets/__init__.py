@@ -10,6 +10,7 @@ from .file_sizes import sizes
 from .in_memory import big, photos, small, text
 from .memory_use import memory
 from .on_disk import disk_big, disk_small
+from .pages import page_big, page_drop, page_open, page_small
 from .single_file import single
 from .slow_network import network
 from .trees import trees, trees_million
@@ -30,9 +31,13 @@ SETS: dict[str, Callable[[Bench], None]] = {
     "trees": trees,
     "trees-million": trees_million,
     **FAR_SETS,
+    "page-open": page_open,
+    "page-small": page_small,
+    "page-big": page_big,
+    "page-drop": page_drop,
 }
 
-ON_REQUEST = ["trees-million"]
-"""Sets that need so much time or space that they run only if they are named."""
+ON_REQUEST = ["trees-million", "page-open", "page-small", "page-big", "page-drop"]
+"""Sets that need a browser, or so much time or space that they run only if they are named."""
 
 __all__ = ["ON_REQUEST", "SETS", "Skipped"]
