@@ -120,6 +120,8 @@ lacks_slowhttptest() { ! command -v slowhttptest >/dev/null; }
 lacks_chromium() { ! command -v chromium >/dev/null; }
 lacks_chromedriver() { ! command -v chromedriver >/dev/null; }
 lacks_firefox_esr() { ! command -v firefox-esr >/dev/null; }
+lacks_webkit() { ! command -v WebKitWebDriver >/dev/null; }
+lacks_xvfb() { ! command -v Xvfb >/dev/null; }
 lacks_certutil() { ! command -v certutil >/dev/null; }
 
 # Sets `unneeded` to the names of the optional software that is missing.
@@ -143,6 +145,8 @@ describe_unneeded() {
         chromium) echo "Chromium, for the tests of the page for browsers" ;;
         firefox_esr) echo "Firefox, for the tests of HTTP" ;;
         certutil) echo "certutil, for the tests of HTTP with browsers that know an authority" ;;
+        webkit) echo "WebKitWebDriver with MiniBrowser of WebKitGTK, for the tests of HTTP with a browser that is like Safari" ;;
+        xvfb) echo "Xvfb, for the tests of HTTP with WebKit" ;;
         chromedriver) echo "chromedriver, for the tests of the page for browsers" ;;
         ntfs) echo "lowntfs-3g(8), for torture, as root, on a file system that ignores case" ;;
         xfs) echo "mkfs.xfs(8), for the tests, as root, of failing disks and power cuts" ;;
@@ -158,6 +162,8 @@ unneeded_package() {
         curl | wget | nginx | haproxy | rclone | slowhttptest | chromium) echo "$1" ;;
         chromedriver) echo chromium-driver ;;
         firefox_esr) echo firefox-esr ;;
+        webkit) echo webkit2gtk-driver ;;
+        xvfb) echo xvfb ;;
         certutil) echo libnss3-tools ;;
         man) echo man-db ;;
         ntfs) echo ntfs-3g ;;
@@ -294,7 +300,7 @@ test_programs=()
 case ${1:-} in
     "") ;;
     --tests) test_programs=(zsh fish man age xfs ntfs chromium chromedriver) ;;
-    --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver firefox_esr certutil) ;;
+    --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver firefox_esr webkit xvfb certutil) ;;
     --check) check_only=true ;;
     -h | --help)
         usage

@@ -26,6 +26,8 @@ class WebServer(Server):
         self.arguments += ["--http-plain", f"unix:{self.socket}", "--trusted-proxy", "unix"]
         self.certificate = self.path / "nas.pem"
         self.listening = ""
+        # Port of a proxy through which browsers reach the server, or 0.
+        self.front_port = 0
 
     def start(self) -> None:
         """Starts the server. The first start also makes the token and fetches the certificate."""

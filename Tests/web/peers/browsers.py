@@ -11,6 +11,7 @@ import select
 import socket
 import subprocess
 import threading
+import unittest
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from web.wire import PATIENCE
 
 # The name of a reference to an element (WebDriver, section 12.2).
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+# Seconds after which to look again whether a program listens that does not say so.
+_LOOKING = 0.05
 
 
 class Browser(ABC):
@@ -63,10 +67,10 @@ def trust(authority: Path, database: Path) -> None:
 
 
 class _Program:
-    """A program that chooses a port, and prints it when it listens."""
+    """A program that chooses the number of a port or display."""
 
     def __init__(self, command: list[str], sentence: bytes, directory: Path, environment: dict[str, str]) -> None:
-        """`sentence` matches what the program prints when it listens, with the number."""
+        """`sentence` matches what the program prints when it listens, with the number; it is empty if it prints nothing."""
         self._process = subprocess.Popen(
             command,
             env=environment | {"HOME": str(directory)},
@@ -77,7 +81,7 @@ class _Program:
         )
         assert self._process.stdout is not None
         self._pipe = self._process.stdout
-        self.number = self._told(sentence)
+        self.number = self._told(sentence) if sentence else self._seen()
         # Later output is ignored, but must not fill the pipe.
         self._reader = threading.Thread(target=self._pipe.read)
         self._reader.start()
@@ -91,6 +95,16 @@ class _Program:
                 return int(found[1])
         raise self._silent(said)
 
+    def _seen(self) -> int:
+        """The port on which the program listens without printing it."""
+        for _ in range(int(PATIENCE / _LOOKING)):
+            if port := _listening(self._process.pid):
+                return port
+            # The pipe becomes readable when the program ends.
+            if select.select([self._pipe], [], [], _LOOKING)[0] and not os.read(self._pipe.fileno(), 1 << 12):
+                break
+        raise self._silent(b"")
+
     def _silent(self, said: bytes) -> AssertionError:
         self._process.kill()
         self._process.communicate()
@@ -102,6 +116,16 @@ class _Program:
         self._process.wait(PATIENCE)
         self._reader.join(PATIENCE)
         self._pipe.close()
+
+
+def _listening(process: int) -> int:
+    """The port on which a process listens on this machine, or 0."""
+    opened = {os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir()}
+    for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in opened:
+            return int(fields[1].partition(":")[2], 16)
+    return 0
 
 
 class _Driven(Browser):
@@ -200,6 +224,39 @@ class Chromium(_Driven):
     def picture(self) -> bytes:
         """What the window shows, as PNG."""
         return base64.b64decode(self.command("Page.captureScreenshot", format="png")["data"])
+
+
+class WebKit(_Driven):
+    """WebKitGTK's MiniBrowser, the nearest to Safari that there is on Linux, on a display without a screen."""
+
+    needs = ("WebKitWebDriver", "Xvfb", "nginx")
+
+    def __init__(self, directory: Path, environment: dict[str, str]) -> None:
+        directory.mkdir()
+        # MiniBrowser is not on the path, but in the folder of the libraries.
+        browsers = sorted(Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser"))
+        if not browsers:
+            raise unittest.SkipTest("MiniBrowser is not there")
+        screen = ["Xvfb", "-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp"]
+        self._display = _Program(screen, rb"(\d+)\n", directory, environment)
+        try:
+            shown = environment | {"DISPLAY": f":{self._display.number}", "LANGUAGE": "en", "LANG": "en_US.UTF-8"}
+            self._driver = _Program(["WebKitWebDriver", "--port=0"], b"", directory, shown)
+            options = {"binary": str(browsers[-1]), "args": ["--automation"]}
+            self._begin({"acceptInsecureCerts": True, "webkitgtk:browserOptions": options})
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._display.end()
+
+    def complaints(self) -> list[str]:
+        # The driver does not tell what the console shows.
+        return []
 
 
 class Firefox(Browser):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from web.peers.browsers import Browser, Chromium, Firefox
+from web.peers.browsers import Browser, Chromium, Firefox, WebKit
 from web.peers.case import PeerCase
+from web.peers.proxy import Proxy
 from web.server import WebServer
 
 # Makes files as a user drops them. Their content follows from their names and sizes.
@@ -50,8 +51,25 @@ return new Promise((resolve) => {
 
 def sign_in(browser: Browser, server: WebServer, *rights: str, name: str = "ann") -> None:
     """Signs a browser in by a link for one browser, whose page has one button."""
-    browser.open(link(server, *rights, name=name))
+    address = link(server, *rights, name=name)
+    browser.open(address)
     browser.click(browser.find("button"))
+    # WebKit's driver does not wait for the page to which a button leads, and takes its end for that of the next page.
+    while not _is(browser, "location.href !== arguments[0] && document.readyState === 'complete'", address):
+        pass
+    browser.open(f"{origin(server)}/healthz")
+    while not _is(browser, "location.pathname === '/healthz' && document.readyState === 'complete'"):
+        pass
+
+
+def _is(browser: Browser, condition: str, *values: object) -> bool:
+    try:
+        return bool(browser.run(f"return {condition}", *values))
+    except AssertionError as error:
+        # The page was left while it was asked.
+        if "no such frame" not in str(error):
+            raise
+        return False
 
 
 def link(server: WebServer, *rights: str, name: str = "ann") -> str:
@@ -63,7 +81,7 @@ def link(server: WebServer, *rights: str, name: str = "ann") -> str:
 
 def origin(server: WebServer) -> str:
     """The address under which browsers know a server."""
-    return f"https://localhost:{server.web_port}"
+    return f"https://localhost:{server.front_port or server.web_port}"
 
 
 class Page:
@@ -100,6 +118,8 @@ class Page:
 
     def drop(self, *files: tuple[str, int]) -> None:
         """Drops files, each with a name and a size that is a multiple of four."""
+        # What takes them is loaded behind the list.
+        self.until_there(".uploads")
         self.browser.run(_DROP, [list(file) for file in files])
 
     def press(self, keys: str) -> None:
@@ -122,7 +142,7 @@ def dropped(name: str, size: int) -> bytes:
 class BrowserCase(PeerCase):
     """Tests in a browser that is signed in, and that accepts the certificate, as after a comparison of the fingerprint."""
 
-    kind: ClassVar[type[Chromium | Firefox]]
+    kind: ClassVar[type[Chromium | Firefox | WebKit]]
     # Rights of the browser, as options of `transfer access pair`.
     rights: ClassVar[tuple[str, ...]] = ()
     browser: ClassVar[Browser]
@@ -131,6 +151,11 @@ class BrowserCase(PeerCase):
     def setUpClass(cls) -> None:
         cls.needs = cls.kind.needs
         super().setUpClass()
+        if cls.kind is WebKit:
+            # Under its driver, it waits for ever where a server asks for a certificate of the client, as this one does.
+            proxy = Proxy(cls.server, "nginx", buffers=False)
+            cls.addClassCleanup(proxy.close)
+            cls.server.front_port = proxy.port
         cls.browser = cls.begin_browser()
         cls.addClassCleanup(cls.browser.close)
         sign_in(cls.browser, cls.server, *cls.rights)
