@@ -120,7 +120,8 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferPorts", "TransferStore",
-                "TransferCatalog", "TransferMail", "TransferLedger", "TransferGallery", "TransferPictures", "CLinux", "CPage",
+                "TransferCatalog", "TransferMail", "TransferLedger", "TransferGallery", "TransferPictures", "CLinux",
+                "CPage",
             ]),
         library(
             "TransferClient",

@@ -34,9 +34,9 @@ BOUNDS = [
     ("README.md", ["README.md"], 900),
     ("the guide", ["docs/guide/*.md"], 9_900),
     ("the reference", ["docs/reference/*.md"], 23_000),
-    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 16_900),
+    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 17_100),
     ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 7_200),
-    ("docs", ["docs/**/*.md"], 56_900),
+    ("docs", ["docs/**/*.md"], 57_000),
 ]
 
 # A doc comment of so few words says no more than the name below it.

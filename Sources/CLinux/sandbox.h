@@ -41,7 +41,7 @@ static inline int clinux_forbid_calls(void) {
         CLINUX_ALLOW(SYS_clock_gettime),
         CLINUX_ALLOW(SYS_exit),
         CLINUX_ALLOW(SYS_exit_group),
-        // The runtime wakes threads that could wait for a variable, although there are none.
+        // The runtime wakes threads that could wait for a variable, although it has one thread.
         CLINUX_ALLOW(SYS_futex),
         CLINUX_ALLOW(SYS_getrandom),
         CLINUX_ALLOW(SYS_madvise),

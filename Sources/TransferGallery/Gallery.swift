@@ -37,7 +37,7 @@ package final class Gallery: Sendable {
     /// What waits for the thread.
     struct Waiting {
         var queue = OrderQueue<ThumbnailOrder>()
-        /// Orders without an outcome.
+        /// Orders whose outcome is not known yet.
         var open: [ThumbnailOrder.Subject: ThumbnailOrder] = [:]
         var isThreadRunning = false
         var isClosed = false
@@ -50,10 +50,10 @@ package final class Gallery: Sendable {
     /// To the helper; nil if it could not be started or has ended.
     let channel: Locked<DescriptorChannel?>
     let background: (any Background)?
-    /// Wakes the thread.
+    /// Wakes the thread when it waits for work.
     let bell: WakeUp
 
-    /// - Parameter channel: to a helper; nil if there is none. Then only what is in the cache can be seen.
+    /// - Parameter channel: to a helper; nil if it could not be started. Then only what is in the cache can be seen.
     package init(
         _ settings: Settings, helper channel: DescriptorChannel?, background: (any Background)? = nil
     ) throws(SystemError) {
@@ -144,7 +144,7 @@ package final class Gallery: Sendable {
         channel.withLock { $0 = nil }
     }
 
-    /// Settles all open orders.
+    /// Gives all open orders an outcome that says why they cannot be done.
     func stop(_ reason: String) {
         let orders = waiting.withLock { waiting in
             defer { (waiting.open, waiting.queue, waiting.isThreadRunning) = ([:], OrderQueue(), false) }

@@ -2,7 +2,7 @@ package import TransferModel
 
 /// Identifies the content of a file, so that what was found out about it is found again.
 ///
-/// The digest counts only if nobody can make another content with it; thumbnails then survive every change of a file's names and
+/// The digest counts only if no client can make other content with it; thumbnails then survive every change of a file's names and
 /// copies. Otherwise a client could get the thumbnail of a file that it may not read, by storing one with the same digest, so the
 /// version counts, which a change of names changes.
 package struct PictureKey: Hashable, Sendable {
@@ -23,10 +23,10 @@ package struct PictureKey: Hashable, Sendable {
     }
 }
 
-/// The sizes of thumbnails.
+/// The longer sides that thumbnails have, in pixels.
 package enum ThumbnailSide: Int, Sendable, CaseIterable {
-    /// For grids.
+    /// For a tile of a grid, also on screens with two pixels for one.
     case small = 320
-    /// For a screen.
+    /// For a picture that fills a screen.
     case large = 1280
 }

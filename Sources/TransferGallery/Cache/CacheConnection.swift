@@ -208,7 +208,7 @@ final class CacheConnection: @unchecked Sendable {
         }
     }
 
-    /// Bytes of all thumbnails.
+    /// Bytes that the files of all thumbnails have together.
     func bytes() throws(RecordsError) -> Int64 {
         if let counted { return counted }
         defer { sum.reset() }

@@ -71,7 +71,7 @@ package final class PictureCache: Sendable {
     /// Days since 1970, in which the use of rows is counted.
     private var today: Int64 { clock() / 86_400 }
 
-    /// A thumbnail; nil if there is none.
+    /// A thumbnail; nil if it is not kept.
     package func thumbnail(_ key: PictureKey, _ side: ThumbnailSide) -> [UInt8]? {
         use { (connection) throws(RecordsError) in try connection.thumbnail(key, side, today: today) }
     }
@@ -105,7 +105,7 @@ package final class PictureCache: Sendable {
         }
     }
 
-    /// Bytes of all thumbnails.
+    /// Bytes that the files of all thumbnails have together.
     package var bytes: Int64 { use { (connection) throws(RecordsError) in try connection.bytes() } ?? 0 }
 }
 

@@ -14,7 +14,7 @@ struct PictureDecoder {
     /// Bytes of memory that a picture may take besides its file: a progressive JPEG of 100 million pixels needs 300 MB.
     private static let memory = 512 << 20
 
-    /// Bytes of the file.
+    /// Bytes that the file has.
     let size: Int
 
     /// Side of the thumbnail in pixels; nil if only the headers are wanted.

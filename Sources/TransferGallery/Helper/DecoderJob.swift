@@ -8,7 +8,7 @@ import TransferSystem
 ///          ◄───────────────── DecoderEnd ─────────────────
 /// ```
 struct DecoderJob: Equatable, Sendable {
-    /// Bytes of a message.
+    /// Bytes that a message has.
     static let length = 16
 
     /// Chosen by the server, which has no other running job with it.
@@ -51,7 +51,7 @@ struct DecoderEnd: Equatable, Sendable {
         case unavailable
     }
 
-    /// Bytes of a message.
+    /// Bytes that a message has.
     static let length = 5
 
     let number: UInt32

@@ -14,7 +14,7 @@ package enum PictureRefusal: Int, Sendable, CaseIterable {
     /// The decoder was killed: it used too much memory or time, or it did what it may not do.
     case failed
 
-    /// A sentence for people.
+    /// The reason as a sentence for people.
     package var message: String {
         switch self {
         case .notPicture: "The file is not a picture."
@@ -56,7 +56,7 @@ package struct PictureReport: Equatable, Sendable {
 }
 
 /// The form in which a decoder hands over its report: a number of bytes (4, network byte order), as many bytes of JSON, and the same
-/// for the thumbnail's file, which has no bytes if there is none.
+/// for the thumbnail's file, which has no bytes if none was made.
 extension PictureReport {
     /// Most bytes of the JSON, which has some hundred.
     private static let mostJSON = 8 << 10

@@ -50,7 +50,7 @@ package struct PictureSummary: Equatable, Sendable {
 
 /// Reading back what a decoder has written, which may have been taken over by a picture.
 extension PictureSummary {
-    /// - Returns: nil if a member is missing, has another type, or is out of its range.
+    /// - Returns: nil if a member is missing, has another type, or is out of range.
     init?(untrusted node: JSONNode) {
         guard case .string(let name)? = node["format"], let format = PictureFormat(name: name),
             let width = Self.integer(node["width"], in: Self.sides),
