@@ -83,6 +83,10 @@ static const uint8_t queue_js[] = {
 #embed "assets/queue.js"
 };
 
+static const uint8_t readings_js[] = {
+#embed "assets/readings.js"
+};
+
 static const uint8_t row_js[] = {
 #embed "assets/row.js"
 };
@@ -199,6 +203,7 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("pictures.js", pictures_js),
     CPAGE_FILE("places.js", places_js),
     CPAGE_FILE("queue.js", queue_js),
+    CPAGE_FILE("readings.js", readings_js),
     CPAGE_FILE("row.js", row_js),
     CPAGE_FILE("sending.js", sending_js),
     CPAGE_FILE("server.js", server_js),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { comparison, kindOf, List, merge } from "../../Sources/CPage/assets/list.js";
+import { comparison, kindOf, List, merge, needsPictures } from "../../Sources/CPage/assets/list.js";
 import { entryOf } from "../../Sources/CPage/assets/server.js";
 
 const file = (path, values = {}) =>
@@ -134,4 +134,26 @@ test("the kind comes from the server, or else from the name", () => {
     assert.equal(kindOf(file("a.mp4.txt", { kind: "text" })), "text");
     assert.equal(kindOf(folder("a.mp4")), "folder");
     assert.equal(kindOf(file("a")), "file");
+});
+
+test("a list tells what pictures say only where the order needs it", () => {
+    const here = { find: "", file: "" };
+    const needs = (key, view, cards) => needsPictures({ key, down: true }, { ...here, ...view }, cards);
+    assert.equal(needs("taken", {}, true), true);
+    assert.equal(needs("taken", {}, false), false);
+    // The viewer goes through the list in its order.
+    assert.equal(needs("taken", { file: "a.jpg" }, false), true);
+    for (const key of ["name", "at", "size", "kind"]) assert.equal(needs(key, { file: "a.jpg" }, true), false, key);
+    // A search looks at no pictures.
+    assert.equal(needs("taken", { find: "a" }, true), false);
+});
+
+test("a list lacks descriptions as long as the server may find some", () => {
+    const lacks = (...entries) => listOf(entries).isUndescribed;
+    for (const name of ["a.jpg", "a.JFIF", "a.jpe", "a.heic", "a.AVIF", "a.mov", "a.m4v"]) {
+        assert.equal(lacks(file(name), file("b.jpg", { picture: {} })), true, name);
+    }
+    for (const name of ["a.txt", "a.svg", "jpg", "a.webm", "a.jpg.zip"]) assert.equal(lacks(file(name)), false, name);
+    assert.equal(lacks(folder("a.jpg"), file("b.jpg", { picture: {} })), false);
+    assert.equal(lacks(), false);
 });

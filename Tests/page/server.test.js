@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { address, below, entries, etag, explain, Failure, request, send } from "../../Sources/CPage/assets/server.js";
+import {
+    address,
+    below,
+    entries,
+    etag,
+    explain,
+    Failure,
+    listAddress,
+    request,
+    send,
+} from "../../Sources/CPage/assets/server.js";
 
 /** Answers each request with the next of the given answers, which may be errors. */
 function answering(...answers) {
@@ -83,6 +93,13 @@ test("paths become addresses segment by segment", () => {
         '"sha256-tree-4m-00ff"',
     );
     assert.equal(etag({ digest: null }), undefined);
+});
+
+test("the address of a list asks for pictures only if they are wanted, and a search never", () => {
+    assert.equal(listAddress({ folder: "", find: "" }, false), "/");
+    assert.equal(listAddress({ folder: "", find: "" }, true), "/?pictures");
+    assert.equal(listAddress({ folder: "a b", find: "" }, true), "/a%20b/?pictures");
+    assert.equal(listAddress({ folder: "a", find: "b&c" }, true), "/a/?find=b%26c");
 });
 
 test("lines are read whole, wherever the network cuts them", async () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Readings, Turns } from "../../Sources/CPage/assets/turns.js";
+import { Readings } from "../../Sources/CPage/assets/readings.js";
+import { Turns } from "../../Sources/CPage/assets/turns.js";
 
 /** Turns whose work is written down, and whose pauses end when the test says so. */
 function turnsOf(atOnce = 4) {

@@ -7,7 +7,7 @@
 import { h, style } from "./dom.js";
 import { drawingURL, faceOf, pictureOf } from "./pictures.js";
 import { dayName, headingHeight, Tiles } from "./tiles.js";
-import { Readings, Turns } from "./turns.js";
+import { Turns } from "./turns.js";
 import { word } from "./words-look.js";
 
 /** @typedef {import('./types.d.ts').Entry} Entry */
@@ -52,11 +52,8 @@ export class Grid {
     /** @type {number | undefined} */
     #timer;
 
-    /**
-     * @param {import('./list.js').List} list
-     * @param {() => void} reread - lists the folder again, without a word
-     */
-    constructor(list, reread) {
+    /** @param {import('./list.js').List} list */
+    constructor(list) {
         this.list = list;
         const later = (/** @type {() => void} */ act, /** @type {number} */ time) => void setTimeout(act, time);
         const begin = (/** @type {string} */ url) => this.#load(url);
@@ -65,12 +62,10 @@ export class Grid {
         // A video that has not come says no reason, and is not asked for again.
         const video = () => Promise.resolve({ status: 404, wait: 0 });
         this.videos = new Turns(videosAtOnce, { begin, drop, ask: video, later });
-        this.readings = new Readings(reread, later);
     }
 
     /** Another folder begins. */
     begin() {
-        this.readings.reset();
         this.#isHeld = false;
     }
 
@@ -86,7 +81,6 @@ export class Grid {
 
     /** The table shows rows again. */
     stop() {
-        this.readings.reset();
         clearTimeout(this.#timer);
         this.#live = [];
         this.pictures.want([]);
@@ -180,10 +174,6 @@ export class Grid {
         const pictures = visible.filter((tile) => !isVideo(tile));
         this.pictures.want(urls(pictures.length ? pictures : open.filter((tile) => !isVideo(tile))));
         this.videos.want(urls(visible.filter(isVideo)));
-        const isNew = (/** @type {Tile} */ { face, entry, isShown }) =>
-            isShown && face?.by === "scaled" && entry?.picture == null;
-        // The server knows the dates of pictures that it has scaled.
-        if (this.list.sorting.key === "taken" && this.#live.some(isNew)) this.readings.need();
     }
 
     /** @param {string} url */

@@ -32,6 +32,18 @@ const names = {
     audio: /\.(mp3|m4a|ogg|opus|wav|flac)$/,
 };
 
+/** Names of files in which the server looks for what they say about themselves. */
+const described = /\.(jpe?g|jpe|jfif|png|webp|gif|hei[cf]|avif|mp4|mov|m4v)$/;
+
+/** Whether a list must tell what pictures say: that costs the server work, and only an order by the date taken needs it.
+ * @param {Sorting} sorting
+ * @param {{find: string, file: string}} view
+ * @param {boolean} cards
+ */
+export function needsPictures({ key }, { find, file }, cards) {
+    return key === "taken" && !find && (cards || file !== "");
+}
+
 /** The kind that the icon shows. The server calls most contents `file`, so the name has to tell.
  * @param {Entry} entry
  */
@@ -112,6 +124,13 @@ export class List {
 
     get size() {
         return this.#sorted.length;
+    }
+
+    /** Whether the server has not told yet what some picture says. */
+    get isUndescribed() {
+        return this.#sorted.some(({ type, lower, picture }) =>
+            picture == null && type === "file" && described.test(lower)
+        );
     }
 
     /** @param {string} path */

@@ -5,10 +5,11 @@ import { Actions } from "./actions.js";
 import { announce, messages, toast } from "./dialog.js";
 import { h, icon, shown } from "./dom.js";
 import { size } from "./format.js";
-import { List } from "./list.js";
+import { List, needsPictures } from "./list.js";
 import { follow } from "./live.js";
-import { address, below, entries, entryOf, explain, Failure, join, parentOf, request } from "./server.js";
 import { hashOf, Places, viewOf } from "./places.js";
+import { Readings } from "./readings.js";
+import { address, below, entries, entryOf, explain, Failure, join, listAddress, parentOf, request } from "./server.js";
 import { account, crumbs, preference, rights, tool } from "./shell.js";
 import { Table } from "./table.js";
 import { trashView } from "./trash.js";
@@ -24,6 +25,8 @@ let view = viewOf(location);
 /** Ends the requests of the view that is left. */
 let visit = new AbortController();
 let listing = false;
+/** Whether the server was asked to look at the pictures of this folder. */
+let learns = false;
 
 const [first, direction] = preference("sort").split(" ");
 /** Shows files. It is loaded when it is first needed. @type {import('./viewer.js').Viewer | undefined} */
@@ -41,6 +44,7 @@ const actions = new Actions({
     reload: () => load(true),
 });
 const places = new Places(show);
+const readings = new Readings(() => load(true), (act, time) => void setTimeout(act, time));
 
 /* The shell. */
 
@@ -228,7 +232,7 @@ async function setCards(cards) {
     look.replaceChildren(icon(cards ? "list" : "grid"), h("span", { class: "quiet" }, words));
     look.title = words;
     try {
-        if (cards) table.grid ??= new (await import("./grid.js")).Grid(list, () => load(true));
+        if (cards) table.grid ??= new (await import("./grid.js")).Grid(list);
         else table.grid?.stop();
         table.grid?.hold(Boolean(view.file));
     } catch (error) {
@@ -236,6 +240,7 @@ async function setCards(cards) {
         if (table.cards) return setCards(false);
     }
     draw();
+    learn();
 }
 
 /** Sorts by a key; the key that is in force changes its direction.
@@ -247,6 +252,7 @@ function sort(key, down = list.sorting.key === key ? !list.sorting.down : key !=
     sorter.value = `${key} ${down ? "down" : "up"}`;
     preference("sort", sorter.value || `${key} ${down ? "down" : "up"}`);
     draw();
+    learn();
 }
 
 /* Commands of the table. */
@@ -280,6 +286,7 @@ async function showFile(details = false) {
             left: (index) => list.rows.length && table.focus(index),
         });
         viewer.show(view.file && join(view.folder, view.file), details);
+        learn();
     } catch (error) {
         toast(explain(error), { failure: true });
     }
@@ -355,6 +362,8 @@ function show() {
     view.trash &&= rights.has("remove");
     places.arrive();
     list.clear();
+    learns = false;
+    readings.reset();
     table.grid?.begin();
     viewer?.show("");
     list.find("");
@@ -393,8 +402,9 @@ function show() {
 async function load(quiet = false) {
     if (view.trash || !rights.has("read") || (quiet && (listing || view.find))) return;
     const { signal } = visit;
-    const { find, folder } = view;
-    const url = address(folder, true) + (find ? `?find=${encodeURIComponent(find)}` : "");
+    const pictures = needsPictures(list.sorting, view, table.cards);
+    const url = listAddress(view, pictures);
+    learns ||= pictures;
     listing = !quiet;
     problem.replaceChildren();
     try {
@@ -412,9 +422,17 @@ async function load(quiet = false) {
     if (signal !== visit.signal) return;
     listing = false;
     draw();
+    if (!problem.hasChildNodes()) learn();
     if (quiet) return;
     announce(counts.textContent ?? "");
     if (!problem.hasChildNodes()) showFile();
+}
+
+/** Reads the list again while its order lacks dates: at once if the server has not been asked for them, else with pauses. */
+function learn() {
+    if (listing || !list.size || !needsPictures(list.sorting, view, table.cards)) return;
+    if (!learns) load(true);
+    else if (list.isUndescribed) readings.need();
 }
 
 /** Says why the list could not be read, with what can be done about it.
@@ -491,6 +509,7 @@ function committed({ storedPath, size, digest, kind }) {
         recent.push(...here);
         arrived = [];
         draw();
+        learn();
     }, 200);
 }
 

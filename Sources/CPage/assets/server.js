@@ -88,6 +88,15 @@ export function address(path, folder = false) {
     return `/${segments.join("/")}${folder && path ? "/" : ""}`;
 }
 
+/** The address of the list of a folder, or of what is found below it.
+ * @param {{folder: string, find: string}} view
+ * @param {boolean} pictures - whether the server shall look at pictures that it does not know
+ */
+export function listAddress({ folder, find }, pictures) {
+    const query = find ? `?find=${encodeURIComponent(find)}` : pictures ? "?pictures" : "";
+    return address(folder, true) + query;
+}
+
 /** The entity tag of a file, or undefined if the server knows no digest.
  * @param {Entry} entry
  */
