@@ -39,6 +39,12 @@ test("details say what is known, and nothing of what is not", () => {
     assert.deepEqual(factsOf({ size: "5", modified: 7, picture: "x", digest: {}, sender: [] }), []);
 });
 
+test("details say in words that a picture is cut off or damaged", () => {
+    const decoded = (value) => Object.fromEntries(factsOf({ picture: { decoded: value } })).decoded;
+    assert.equal(decoded(false), "No: the picture is cut off or damaged.");
+    for (const value of [true, null, undefined, "false", 0]) assert.equal(decoded(value), undefined, String(value));
+});
+
 test("a receipt is one of this server", () => {
     assert.equal(receiptOf("/.transfer/receipt/0af-x_1"), "/.transfer/receipt/0af-x_1");
     for (

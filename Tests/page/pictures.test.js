@@ -3,6 +3,8 @@ import { test } from "node:test";
 
 import {
     faceOf,
+    isDamaged,
+    isUntried,
     originalOf,
     pictureOf,
     showing,
@@ -83,6 +85,20 @@ test("what a picture says is taken with care", () => {
     assert.equal(pictureOf({ picture: { colour: "#A1b2c3", offset: -90 } }).colour, "#A1b2c3");
     assert.equal(pictureOf({ picture: { offset: -90 } }).offset, -90);
     for (const odd of [null, undefined, "x", 5]) assert.equal(pictureOf({ picture: odd }), null);
+});
+
+test("a picture is damaged only if the server says so, and untried until it says anything", () => {
+    const cases = [[false, true, false], [true, false, false], [null, false, true], ["false", false, true]];
+    for (const [decoded, damaged, untried] of cases) {
+        const entry = file("a.jpg", { picture: { decoded } });
+        assert.equal(pictureOf(entry).decoded, typeof decoded === "boolean" ? decoded : null);
+        assert.equal(isDamaged(entry), damaged, String(decoded));
+        assert.equal(isUntried(entry), untried, String(decoded));
+    }
+    assert.equal(isDamaged(file("a.jpg")), false);
+    assert.equal(isUntried(file("a.jpg")), true);
+    // The server does not decode these.
+    for (const name of ["a.heic", "a.mov", "a.txt"]) assert.equal(isUntried(file(name)), false, name);
 });
 
 test("the name tells how a file is shown, and then its kind", () => {

@@ -44,12 +44,26 @@ export function factsOf(details) {
         ["sender", text(details.sender)],
         ["stored", when(details.stored)],
         ["pixels", pixels],
+        ["decoded", picture?.decoded === false ? word("undecoded") : ""],
         ["taken", picture ? takenAt(picture) : ""],
         ["camera", picture ? text(picture.camera) : ""],
         ["location", picture?.location ? word("located") : ""],
         ["digest", text(details.digest)],
     ];
     return facts.filter(([, value]) => value);
+}
+
+/** Everything that the server knows about a file.
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @returns {Promise<Record<string, unknown>>}
+ */
+export async function detailsOf(path, signal) {
+    const answer = await request(`/.transfer/details${address(path)}`, {
+        headers: { Accept: "application/json" },
+        signal,
+    });
+    return answer.json();
 }
 
 /** The address of a receipt, or '' if the answer names none of this server.
@@ -96,15 +110,21 @@ export class Details {
     /** @param {Entry} entry @param {AbortSignal} signal */
     async #load(entry, signal) {
         try {
-            const headers = { Accept: "application/json" };
-            const answer = await request(`/.transfer/details${address(entry.path)}`, { headers, signal });
-            const details = await answer.json();
-            if (!signal.aborted) this.#fill({ ...entry, ...details });
+            const details = await detailsOf(entry.path, signal);
+            if (!signal.aborted) this.take(entry, details);
         } catch (error) {
             // What the list knows stays.
             const isGone = error instanceof Failure && error.status === 404;
             if (!signal.aborted && !isGone) this.#problem.textContent = explain(error);
         }
+    }
+
+    /** Shows details of a file, if it is still the one that is shown.
+     * @param {Entry} entry
+     * @param {Record<string, unknown>} details
+     */
+    take(entry, details) {
+        if (this.#entry?.path === entry.path) this.#fill({ ...entry, ...details });
     }
 
     /** @param {Record<string, unknown>} details */

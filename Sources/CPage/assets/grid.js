@@ -4,8 +4,8 @@
  * fetched. Selection, focus and keys stay with the table.
  */
 
-import { h, style } from "./dom.js";
-import { drawingURL, faceOf, pictureOf } from "./pictures.js";
+import { h, shown, style } from "./dom.js";
+import { drawingURL, faceOf, isDamaged, pictureOf } from "./pictures.js";
 import { dayName, headingHeight, Tiles } from "./tiles.js";
 import { Turns } from "./turns.js";
 import { word } from "./words-look.js";
@@ -133,6 +133,11 @@ export class Grid {
             this.#tiles.set(row, tile);
         }
         tile.top = top;
+        if (isDamaged(entry)) {
+            const words = word("damagedName", { name: shown(entry.name) });
+            row.link.title = row.face.title = words;
+            row.link.setAttribute("aria-label", words);
+        }
         if (tile.entry === entry && tile.face) return;
         const face = faceOf(entry);
         tile.entry = entry;

@@ -16,6 +16,7 @@ import { address } from "./server.js";
  * @property {string} camera
  * @property {boolean} location - whether the file says where the picture was taken
  * @property {boolean} animated
+ * @property {boolean | null} decoded - false if the picture is cut off or damaged, null if it was not tried
  * @property {string} colour - '#rrggbb' or ''
  */
 
@@ -117,7 +118,7 @@ const line = (value) => typeof value === "string" ? value.slice(0, 200) : "";
  */
 export function pictureOf({ picture }) {
     if (typeof picture !== "object" || !picture) return null;
-    const { format, width, height, taken, offset, camera, location, animated, colour } =
+    const { format, width, height, taken, offset, camera, location, animated, decoded, colour } =
         /** @type {Record<string, unknown>} */ (picture);
     return {
         format: line(format),
@@ -128,8 +129,23 @@ export function pictureOf({ picture }) {
         camera: line(camera),
         location: location === true,
         animated: animated === true,
+        decoded: typeof decoded === "boolean" ? decoded : null,
         colour: /^#[0-9a-f]{6}$/i.test(line(colour)) ? line(colour) : "",
     };
+}
+
+/** Whether the server has found that a picture is cut off or damaged.
+ * @param {{picture?: unknown}} entry
+ */
+export function isDamaged(entry) {
+    return pictureOf(entry)?.decoded === false;
+}
+
+/** Whether the server decodes such a picture, and it is not known here whether all of it could be decoded.
+ * @param {Entry} entry
+ */
+export function isUntried(entry) {
+    return thumbnail(entry, small) !== "" && pictureOf(entry)?.decoded == null;
 }
 
 /** An address of a drawing for `img`, in which nothing of it can run; the caller revokes it.

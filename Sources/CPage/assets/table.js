@@ -307,6 +307,9 @@ export class Table {
         row.name.textContent = name;
         row.link.href = address(entry.path, folder);
         row.link.title = name;
+        // The grid has more to say of some.
+        row.face.title = "";
+        row.link.removeAttribute("aria-label");
         // A file opens in its own tab, so that uploads of this one go on.
         row.link.target = folder ? "" : "_blank";
         const parent = below(entry.path, this.folder).slice(0, -entry.name.length - 1);

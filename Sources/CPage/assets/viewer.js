@@ -4,11 +4,11 @@
  * it. Call `show` with each path that the address names, with '' to close, and `update` when the list has changed.
  */
 
-import { Details } from "./details.js";
+import { Details, detailsOf } from "./details.js";
 import { h, icon, setIcon, shown, strokes, style } from "./dom.js";
 import { size } from "./format.js";
 import { kindOf } from "./list.js";
-import { large, showing, thumbnail } from "./pictures.js";
+import { isDamaged, isUntried, large, showing, thumbnail } from "./pictures.js";
 import { address, explain, request } from "./server.js";
 import { Stage } from "./stage.js";
 import { word } from "./words-look.js";
@@ -63,12 +63,16 @@ export class Viewer {
         shown: () => {
             this.#body.removeAttribute("aria-busy");
             this.#loadAhead();
+            this.#judge();
         },
         failed: (key) => this.#refuse(key),
     });
     #name = h("bdi");
     #place = h("span", { class: "dim" });
     #spoken = h("p", { class: "quiet", role: "status" });
+    #damage = h("p", { class: "damage", role: "status" });
+    /** Whether the server was asked about the picture since it has scaled it. */
+    #isAsked = false;
     #alert = h("p", { class: "gone", role: "alert" });
     #body = h("div", { class: "stage", tabindex: -1, autofocus: true });
     #zooms = [
@@ -113,6 +117,7 @@ export class Viewer {
             h("div", { class: "show" }, this.#body, this.#previous, this.#next),
             this.#details.element,
         ),
+        this.#damage,
         this.#alert,
         this.#spoken,
     );
@@ -166,6 +171,7 @@ export class Viewer {
         if (entry && !before) this.#spoken.textContent = `${shown(entry.name)}, ${this.#place.textContent}`;
         // A list that is read again has new entries for the same content.
         if (entry && (!before || tag(before) !== tag(entry))) this.#fill(entry);
+        if (entry && isDamaged(entry)) this.#damage.textContent = word("damaged");
     }
 
     #begin() {
@@ -177,6 +183,24 @@ export class Viewer {
         this.#body.replaceChildren();
         this.#body.removeAttribute("aria-busy");
         for (const zoom of this.#zooms) zoom.hidden = true;
+        this.#damage.textContent = "";
+        this.#isAsked = false;
+    }
+
+    /** Asks whether all of a picture could be decoded, if the list does not say it: the server knows it now. */
+    async #judge() {
+        const entry = this.#entry;
+        if (!entry || this.#isAsked || !isUntried(entry)) return;
+        this.#isAsked = true;
+        const { signal } = this.#visit;
+        try {
+            const details = await detailsOf(entry.path, signal);
+            if (signal.aborted) return;
+            if (details.digest === entry.digest && isDamaged(details)) this.#damage.textContent = word("damaged");
+            this.#details.take(entry, details);
+        } catch {
+            // The picture is shown all the same.
+        }
     }
 
     /** @param {Entry} entry */

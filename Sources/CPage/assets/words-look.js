@@ -20,6 +20,16 @@ const table = {
         "此文件已不存在：可能已被其他客户端移动或删除。",
         "Diese Datei ist nicht mehr da: sie wurde verschoben oder entfernt, vielleicht von einem anderen Client.",
     ],
+    damaged: [
+        "This picture is cut off or damaged. What could be decoded is shown.",
+        "此图片不完整或已损坏。显示的是能够解码的部分。",
+        "Dieses Bild ist abgeschnitten oder beschädigt. Gezeigt wird, was sich decodieren ließ.",
+    ],
+    damagedName: [
+        "{name}, cut off or damaged",
+        "{name}，不完整或已损坏",
+        "{name}, abgeschnitten oder beschädigt",
+    ],
     "unshown.picture": [
         "This browser cannot show this picture. Download it to look at it.",
         "此浏览器无法显示这张图片。请下载后查看。",
@@ -57,11 +67,17 @@ const table = {
     "fact.stored": ["Stored", "存储时间", "Gespeichert"],
     "fact.sender": ["Sent by", "发送者", "Gesendet von"],
     "fact.pixels": ["Pixels", "像素", "Pixel"],
+    "fact.decoded": ["All of it could be decoded", "可完整解码", "Vollständig decodierbar"],
     "fact.taken": ["Date taken", "拍摄时间", "Aufgenommen"],
     "fact.camera": ["Camera", "相机", "Kamera"],
     "fact.location": ["Place", "地点", "Ort"],
     "fact.digest": ["Digest", "摘要", "Prüfsumme"],
     "fact.receipt": ["Receipt", "回执", "Quittung"],
+    undecoded: [
+        "No: the picture is cut off or damaged.",
+        "否：图片不完整或已损坏。",
+        "Nein: das Bild ist abgeschnitten oder beschädigt.",
+    ],
     located: [
         "The file says where it was taken.",
         "文件包含拍摄地点。",
