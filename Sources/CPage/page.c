@@ -31,6 +31,10 @@ static const uint8_t format_js[] = {
 #embed "assets/format.js"
 };
 
+static const uint8_t glance_js[] = {
+#embed "assets/glance.js"
+};
+
 static const uint8_t grid_js[] = {
 #embed "assets/grid.js"
 };
@@ -190,6 +194,7 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("digest.js", digest_js),
     CPAGE_FILE("dom.js", dom_js),
     CPAGE_FILE("format.js", format_js),
+    CPAGE_FILE("glance.js", glance_js),
     CPAGE_FILE("grid.js", grid_js),
     CPAGE_FILE("hash-worker.js", hash_worker_js),
     CPAGE_FILE("icon.svg", icon_svg),

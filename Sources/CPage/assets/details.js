@@ -3,8 +3,8 @@
 
 import { h, shown } from "./dom.js";
 import { count, size, time } from "./format.js";
-import { pictureOf } from "./pictures.js";
-import { address, explain, Failure, request } from "./server.js";
+import { detailsOf, pictureOf } from "./pictures.js";
+import { explain, Failure } from "./server.js";
 import { language } from "./words.js";
 import { word } from "./words-look.js";
 
@@ -51,19 +51,6 @@ export function factsOf(details) {
         ["digest", text(details.digest)],
     ];
     return facts.filter(([, value]) => value);
-}
-
-/** Everything that the server knows about a file.
- * @param {string} path
- * @param {AbortSignal} signal
- * @returns {Promise<Record<string, unknown>>}
- */
-export async function detailsOf(path, signal) {
-    const answer = await request(`/.transfer/details${address(path)}`, {
-        headers: { Accept: "application/json" },
-        signal,
-    });
-    return answer.json();
 }
 
 /** The address of a receipt, or '' if the answer names none of this server.

@@ -5,13 +5,15 @@
  */
 
 import { h, icon, shown, style } from "./dom.js";
-import { duration, rate, size } from "./format.js";
+import { count, duration, rate, size } from "./format.js";
 import { totals } from "./row.js";
+import { entryOf } from "./server.js";
+import { dayName } from "./tiles.js";
 import { word } from "./words-upload.js";
 
 /**
  * @typedef {import("./row.js").Row} Row
- * @typedef {{element: HTMLElement, show: (row: Row, at: number, all: number) => void}} Line
+ * @typedef {{element: HTMLElement, show: (row: Row, at: number, all: number) => void, end: () => void}} Line
  */
 
 /** Pixels of a row, as in the style sheet. */
@@ -31,9 +33,12 @@ export class Panel {
     #onlyFailed = false;
     #wasBusy = false;
     #failed = 0;
+    #damaged = 0;
     #announced = 0;
     /** @type {Map<number, Line>} */
     #lines = new Map();
+    /** Rows on the screen. @type {Row[]} */
+    visible = [];
 
     /**
      * @param {import("./queue.js").Queue} queue
@@ -118,6 +123,7 @@ export class Panel {
         this.#tell(all);
         this.#drawTotals(all);
         this.#drawNotices(all);
+        this.visible = [];
         if (!this.#isFolded) this.#drawRows(this.#onlyFailed ? rows.filter(isFailed) : rows);
     }
 
@@ -151,6 +157,7 @@ export class Panel {
         /** @type {[string, number, [string, () => void][]][]} */
         const notices = [
             ["wrong", all.wrong, []],
+            ["damaged", all.damaged, []],
             ["signedOut", Number(queue.isSignedOut), [["goOn", () => queue.goOn()]]],
             ["conflict", all.conflict, [
                 ["keepBoth", () => queue.decide("keep-both")],
@@ -179,13 +186,16 @@ export class Panel {
     /** @param {Row[]} rows */
     #drawRows(rows) {
         this.space.style.height = `${rows.length * HEIGHT}px`;
-        const first = Math.max(0, Math.floor(this.list.scrollTop / HEIGHT) - MARGIN);
-        const last = Math.ceil((this.list.scrollTop + this.list.clientHeight) / HEIGHT) + MARGIN;
+        const { scrollTop, clientHeight } = this.list;
+        const [above, below] = [Math.floor(scrollTop / HEIGHT), Math.ceil((scrollTop + clientHeight) / HEIGHT)];
+        this.visible = rows.slice(above, below);
+        const [first, last] = [Math.max(0, above - MARGIN), below + MARGIN];
         const visible = rows.slice(first, last);
         const ids = new Set(visible.map(({ id }) => id));
-        for (const [id, { element }] of this.#lines) {
+        for (const [id, { element, end }] of this.#lines) {
             if (ids.has(id)) continue;
             element.remove();
+            end();
             this.#lines.delete(id);
         }
         for (const [at, row] of visible.entries()) {
@@ -201,19 +211,27 @@ export class Panel {
 
     /** @returns {Line} */
     #line() {
+        const face = h("img", { class: "face", alt: "", hidden: true });
         const name = h("bdi", { class: "name" });
         const words = h("span", { class: "state" });
         const actions = h("span", { class: "actions" });
         const bar = progressBar("");
-        const element = h("div", { class: "row", role: "listitem" }, name, bar.element, words, actions);
+        const element = h("div", { class: "row", role: "listitem" }, face, name, bar.element, words, actions);
         let drawn = "";
+        const end = () => {
+            if (face.src) URL.revokeObjectURL(face.src);
+            face.removeAttribute("src");
+        };
         return {
             element,
+            end,
             show: (row, at, all) => {
                 element.style.transform = `translateY(${at * HEIGHT}px)`;
                 element.setAttribute("aria-posinset", String(at + 1));
                 element.setAttribute("aria-setsize", String(all));
-                element.dataset.state = row.state;
+                element.dataset.state = row.isDamaged ? "damaged" : row.state;
+                if (row.image && !face.src) face.src = URL.createObjectURL(row.image);
+                face.hidden = !row.image;
                 const label = shown(row.path);
                 text(name, label);
                 name.title = shown(row.full);
@@ -272,20 +290,31 @@ export class Panel {
         if (this.#wasBusy && !isBusy && !all.paused && all.files) {
             const failed = all.failed ? ` ${word("failed", { n: all.failed })}.` : "";
             this.#page.announce(word("end", { finished: all.finished, checked: all.checked }) + failed);
+        } else if (all.damaged > this.#damaged) {
+            this.#page.announce(word("damaged", { n: all.damaged }));
         } else if (all.failed > this.#failed && Date.now() - this.#announced > ANNOUNCE) {
             this.#announced = Date.now();
             this.#page.announce(word("failed", { n: all.failed }));
         }
         this.#wasBusy = isBusy;
         this.#failed = all.failed;
+        this.#damaged = all.damaged;
     }
 }
 
 /** @param {Row} row */
 const isFailed = ({ state }) => state === "failed" || state === "wrong";
 
+/** Pixels of a picture, and the date taken. @param {Row["picture"]} picture */
+function seen(picture) {
+    if (!picture?.width || !picture.height) return "";
+    const pixels = `${count(picture.width)} × ${count(picture.height)}`;
+    const date = dayName(Math.floor(entryOf({ path: "", picture }).taken / 86_400_000));
+    return date ? word("taken", { pixels, date }) : pixels;
+}
+
 /** What is known of a row, as a sentence. @param {Row} row */
-function describe(row) {
+export function describe(row) {
     const { state, note, stored, digest, theirs } = row;
     const values = { path: shown(stored), ours: digest ?? "", theirs: theirs ?? "", ...note?.values };
     if (state === "sending") {
@@ -294,8 +323,12 @@ function describe(row) {
             : "";
         return word("bytes", { sent: size(row.sent), size: size(row.size) }) + left;
     }
-    if (note?.key === "notDurable") return `${word(`state.${state}`, values)} ${word("note.notDurable")}`;
-    return word(note ? `note.${note.key}` : `state.${state}`, values);
+    if (!note || note.key === "notDurable") {
+        const sentence = word(`state.${row.isDamaged ? "damaged" : state}`, values);
+        const more = row.isDamaged ? "" : seen(row.picture);
+        return `${sentence}${more && ` · ${more}`}${note ? ` ${word("note.notDurable")}` : ""}`;
+    }
+    return word(`note.${note.key}`, values);
 }
 
 /** @param {string} key @param {() => void} onclick @param {Record<string, string | number>} [values] */

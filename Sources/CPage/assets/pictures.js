@@ -1,7 +1,7 @@
 // @ts-check
 /** What can be shown of an entry, and by which address. Nothing here touches the page. */
 
-import { address } from "./server.js";
+import { address, request } from "./server.js";
 
 /** @typedef {import('./types.d.ts').Entry} Entry */
 
@@ -146,6 +146,19 @@ export function isDamaged(entry) {
  */
 export function isUntried(entry) {
     return thumbnail(entry, small) !== "" && pictureOf(entry)?.decoded == null;
+}
+
+/** Everything that the server knows about a file.
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @returns {Promise<Record<string, unknown>>}
+ */
+export async function detailsOf(path, signal) {
+    const answer = await request(`/.transfer/details${address(path)}`, {
+        headers: { Accept: "application/json" },
+        signal,
+    });
+    return answer.json();
 }
 
 /** An address of a drawing for `img`, in which nothing of it can run; the caller revokes it.

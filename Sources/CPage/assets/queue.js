@@ -191,6 +191,11 @@ export class Queue {
         return !this.isPaused && !this.isSignedOut && this.rows.some((row) => !row.isSettled);
     }
 
+    /** Whether nothing is being sent or prepared, and nothing is held back. */
+    get isIdle() {
+        return !this.isPaused && !this.isSignedOut && this.rows.every((row) => row.isSettled && !row.isActive);
+    }
+
     /** Measures rates. @param {number} seconds since the last call */
     tick(seconds) {
         let moved = 0;

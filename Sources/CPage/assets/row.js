@@ -47,6 +47,10 @@ export class Row {
     /** The digest that the server has acknowledged. @type {string | null} */
     theirs = null;
     stored = "";
+    /** What the server has read in the stored picture. @type {import("./pictures.js").Picture | null} */
+    picture = null;
+    /** The thumbnail of the stored picture. @type {Blob | null} */
+    image = null;
     uploadID = "";
     policy = "keep-both";
     /** The digest of the stored content that the user has decided to replace, if it is known. @type {string | null} */
@@ -98,6 +102,11 @@ export class Row {
         return finished.has(this.state);
     }
 
+    /** Whether it is stored, and its picture cut off or damaged. */
+    get isDamaged() {
+        return this.state === "checked" && this.picture?.decoded === false;
+    }
+
     /** Whether work on the row may go on. */
     get isWanted() {
         return !this.isGone && this.state !== "paused";
@@ -115,18 +124,20 @@ export function totals(rows) {
         checked: 0,
         failed: 0,
         wrong: 0,
+        damaged: 0,
         conflict: 0,
         likely: 0,
         paused: 0,
         open: 0,
     };
-    for (const { state, size, sent, isFinished, isSettled } of rows) {
+    for (const { state, size, sent, isFinished, isSettled, isDamaged } of rows) {
         all.files++;
         if (
             state === "checked" || state === "wrong" || state === "conflict" || state === "likely" || state === "paused"
         ) all[state]++;
         if (state === "failed" || state === "wrong") all.failed++;
         if (isFinished) all.finished++;
+        if (isDamaged) all.damaged++;
         if (!isSettled) all.open++;
         if (state === "same" || state === "likely" || state === "skipped" || state === "choose") continue;
         // The size of a file that has not been opened is not known, so the sum is a lower bound.

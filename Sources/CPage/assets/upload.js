@@ -6,6 +6,7 @@
 
 import { joined, parted } from "./digest.js";
 import { h, icon } from "./dom.js";
+import { Glance } from "./glance.js";
 import { Panel } from "./panel.js";
 import { Queue } from "./queue.js";
 import { Row } from "./row.js";
@@ -45,7 +46,10 @@ export function startUploads({ folder, rights, announce, onStored }) {
     const queue = new Queue({
         send,
         later: (f, milliseconds) => setTimeout(f, milliseconds),
-        changed: () => panel.changed(),
+        changed: () => {
+            panel.changed();
+            glance.changed();
+        },
         onStored,
         keep: (row) => keep(row),
         forget,
@@ -53,6 +57,8 @@ export function startUploads({ folder, rights, announce, onStored }) {
         mayRead,
     });
     let held = 0;
+    /** Additions under way. */
+    let adding = 0;
     const panel = new Panel(queue, {
         announce,
         isPhone,
@@ -60,19 +66,37 @@ export function startUploads({ folder, rights, announce, onStored }) {
         choose: (row) => pick({}, (files) => chosenAgain(row, files)),
     });
 
+    const glance = new Glance({
+        mayRead,
+        isFree: () => !adding && queue.isIdle,
+        visible: () => panel.visible,
+        rows: () => queue.rows,
+        changed: () => panel.changed(),
+        later: (f, milliseconds) => setTimeout(f, milliseconds),
+    });
+
+    /** Keeps the server from being asked about pictures while something is added. @param {() => Promise<void>} work */
+    async function whileAdding(work) {
+        adding++;
+        await work().finally(() => adding--);
+        glance.changed();
+    }
+
     /** Begins uploads. @param {Given[]} items @param {string} [to] folder */
-    async function add(
+    function add(
         items,
         to = folder(),
         batch = /** @type {{policy: string, isAgain?: boolean}} */ ({ policy: "" }),
     ) {
-        if (!mayWrite) return;
-        for (let at = 0; at < items.length; at += CHUNK) {
-            if (at) await queue.breathe();
-            const rows = queue.add(items.slice(at, at + CHUNK).map(itemOf), to, batch);
-            for (const row of rows) if (row.source?.handle && records.size < KEPT) keep(row);
-            if (isPhone) await secure(rows);
-        }
+        return whileAdding(async () => {
+            if (!mayWrite) return;
+            for (let at = 0; at < items.length; at += CHUNK) {
+                if (at) await queue.breathe();
+                const rows = queue.add(items.slice(at, at + CHUNK).map(itemOf), to, batch);
+                for (const row of rows) if (row.source?.handle && records.size < KEPT) keep(row);
+                if (isPhone) await secure(rows);
+            }
+        });
     }
 
     /** @param {Row} row @param {boolean} [isCopied] */
@@ -230,7 +254,9 @@ export function startUploads({ folder, rights, announce, onStored }) {
     /** @param {DataTransfer} transfer @param {string} to folder */
     async function addDrop(transfer, to) {
         const batch = { policy: "" };
-        for await (const items of fromDrop(transfer)) await add(items, to, batch);
+        await whileAdding(async () => {
+            for await (const items of fromDrop(transfer)) await add(items, to, batch);
+        });
     }
 
     addEventListener("paste", (event) => {

@@ -4,11 +4,11 @@
  * it. Call `show` with each path that the address names, with '' to close, and `update` when the list has changed.
  */
 
-import { Details, detailsOf } from "./details.js";
+import { Details } from "./details.js";
 import { h, icon, setIcon, shown, strokes, style } from "./dom.js";
 import { size } from "./format.js";
 import { kindOf } from "./list.js";
-import { isDamaged, isUntried, large, showing, thumbnail } from "./pictures.js";
+import { detailsOf, isDamaged, isUntried, large, showing, thumbnail } from "./pictures.js";
 import { address, explain, request } from "./server.js";
 import { Stage } from "./stage.js";
 import { word } from "./words-look.js";

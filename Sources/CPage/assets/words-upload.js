@@ -43,6 +43,16 @@ const table = {
         "{n} 个文件在服务器上的内容与此页面读取的不同：请保留文件并重新发送。",
         "Der Server hat von {n} Dateien anderen Inhalt, als diese Seite gelesen hat: behalte sie und sende sie erneut.",
     ],
+    "damaged.one": [
+        "1 stored picture is cut off or damaged: look at the original before you remove it.",
+        "",
+        "1 gespeichertes Bild ist abgeschnitten oder beschädigt: sieh dir das Original an, bevor du es entfernst.",
+    ],
+    "damaged.other": [
+        "{n} stored pictures are cut off or damaged: look at the originals before you remove them.",
+        "{n} 张已存储的图片不完整或已损坏：删除原件之前请先查看。",
+        "{n} gespeicherte Bilder sind abgeschnitten oder beschädigt: sieh dir die Originale an, bevor du sie entfernst.",
+    ],
     signedOut: [
         "Your session is over. Sign in again in another tab, then go on here: the list stays.",
         "会话已结束。请在另一个标签页重新登录，然后在这里继续：列表会保留。",
@@ -100,6 +110,12 @@ const table = {
         "已存储为 {path}，未校验：服务器没有给出可比较的摘要",
         "Gespeichert als {path}, nicht geprüft: der Server nennt keine vergleichbare Prüfsumme",
     ],
+    "state.damaged": [
+        "Stored and checked, but the picture is cut off or damaged: look at the original before you remove it.",
+        "已存储并校验，但图片不完整或已损坏：删除原件之前请先查看。",
+        "Gespeichert und geprüft, aber das Bild ist abgeschnitten oder beschädigt: sieh dir das Original an, bevor du es entfernst.",
+    ],
+    taken: ["{pixels}, taken {date}", "{pixels}，拍摄于 {date}", "{pixels}, aufgenommen am {date}"],
     "state.made": ["Folder made", "文件夹已创建", "Ordner angelegt"],
     "state.same": [
         "Was stored already, with the same content",
