@@ -130,3 +130,24 @@ test("50,000 pictures have their places within a moment", () => {
     assert.ok(performance.now() - began < 2000);
     assert.equal(layout.step(0, "End", 800), 49_999);
 });
+
+test("the heading of a day stays at the upper edge until the next one pushes it away", () => {
+    const rows = byDate([
+        folder("f"),
+        file("a.jpg", "2026-03-02T10:00:00"),
+        file("b.jpg", "2026-03-01T10:00:00"),
+    ]);
+    const layout = tiles(rows);
+    const [first, second, third] = layout.sections;
+    assert.equal(first.day, null);
+    // Folders have no heading, and one that is on the screen itself is not shown twice.
+    for (const height of [-5, 0, first.top + 1, second.top]) assert.equal(layout.pinned(height), null, String(height));
+    assert.deepEqual(layout.pinned(second.top + 1), { day: second.day, shift: 0 });
+    assert.deepEqual(layout.pinned(third.top - headingHeight), { day: second.day, shift: 0 });
+    assert.deepEqual(layout.pinned(third.top - 10), { day: second.day, shift: 10 - headingHeight });
+    assert.equal(layout.pinned(third.top), null);
+    assert.equal(layout.pinned(third.top + 1).day, third.day);
+    assert.equal(layout.pinned(layout.height), null);
+    assert.equal(tiles([]).pinned(10), null);
+    assert.equal(tiles(rows, false).pinned(10), null);
+});

@@ -46,6 +46,8 @@ export class Grid {
     #wanted = new Map();
     /** Headings in the document by the index of the first tile below. @type {Map<number, HTMLElement>} */
     #headings = new Map();
+    /** The heading of the day at the upper edge. Those of the layout leave the screen, and say it to screen readers. */
+    #pin = h("div", { class: "pin", "aria-hidden": "true", hidden: true }, h("div", { class: "day" }));
     #above = 0;
     #screen = 0;
     #isHeld = false;
@@ -82,6 +84,7 @@ export class Grid {
     /** The table shows rows again. */
     stop() {
         clearTimeout(this.#timer);
+        this.#pin.remove();
         this.#live = [];
         this.pictures.want([]);
         this.videos.want([]);
@@ -90,7 +93,16 @@ export class Grid {
 
     /** The places of all tiles. @param {number} width */
     arrange(width) {
-        return this.#layout = new Tiles(this.list.rows, width, this.list.sorting.key === "taken");
+        return this.#layout = new Tiles(this.list.rows, width, this.#isByDay);
+    }
+
+    /** Height at the upper edge that the heading of a day may cover. */
+    get covered() {
+        return this.#isByDay ? headingHeight : 0;
+    }
+
+    get #isByDay() {
+        return this.list.sorting.key === "taken";
     }
 
     /** The headings above tiles from one index to before another; others leave the document.
@@ -111,7 +123,7 @@ export class Grid {
         for (const [index, { top, day }] of wanted) {
             const element = this.#headings.get(index) ??
                 h("div", { role: "row", class: "day" }, h("span", { role: "rowheader" }));
-            const name = dayName(day ?? 0) || word("undated");
+            const name = heading(day ?? 0);
             if (element.textContent !== name) /** @type {Element} */ (element.firstChild).textContent = name;
             element.style.transform = `translateY(${top}px)`;
             element.style.height = `${headingHeight}px`;
@@ -156,7 +168,21 @@ export class Grid {
         this.#live = [...rows].flatMap((row) => this.#tiles.get(row) ?? []);
         this.#above = above;
         this.#screen = screen;
+        this.#drawPin();
         this.#plan();
+    }
+
+    #drawPin() {
+        if (!this.#pin.isConnected) this.#live[0]?.place.closest(".entries")?.before(this.#pin);
+        // Without a box it has no place.
+        this.#pin.hidden = !this.#isByDay;
+        const found = this.#isByDay && this.#layout.pinned(this.#pin.getBoundingClientRect().top + this.#above);
+        const element = /** @type {HTMLElement} */ (this.#pin.firstChild);
+        element.hidden = !found;
+        if (!found) return;
+        const name = heading(found.day);
+        if (element.textContent !== name) element.textContent = name;
+        element.style.transform = `translateY(${found.shift}px)`;
     }
 
     #plan() {
@@ -287,6 +313,9 @@ export class Grid {
         if (tile.frame) tile.frame.hidden = true;
     }
 }
+
+/** @param {number} day */
+const heading = (day) => dayName(day) || word("undated");
 
 /** Why a picture did not load: images do not tell.
  * @param {string} url

@@ -188,7 +188,7 @@ export class Table {
         const layout = this.#measured();
         const top = this.#body.getBoundingClientRect().top + layout.place(index).top;
         // What the bars at the top and bottom cover does not count as visible.
-        const [above, below] = [160, innerHeight - layout.tall - 104];
+        const [above, below] = [160 + (this.cards ? this.grid?.covered ?? 0 : 0), innerHeight - layout.tall - 104];
         if (top < above) scrollBy(0, top - above);
         else if (top > below) scrollBy(0, top - below);
         this.#draw();

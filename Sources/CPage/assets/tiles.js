@@ -116,6 +116,18 @@ export class Tiles {
         return [Math.min(from, first.to), Math.max(Math.min(from, first.to), Math.min(to, last.to))];
     }
 
+    /** The day whose heading is scrolled away at a height while its tiles are not, and how far the next heading pushes it.
+     * @param {number} height
+     * @returns {{day: number, shift: number} | null}
+     */
+    pinned(height) {
+        const number = this.#find("top", height);
+        const { top, day } = this.sections[number] ?? { top: 0, day: null };
+        if (day === null || height <= top || height >= this.height) return null;
+        const end = this.sections[number + 1]?.top ?? this.height;
+        return { day, shift: Math.min(0, end - headingHeight - height) };
+    }
+
     /** The tile that a key leads to, or undefined for another key.
      * @param {number} index
      * @param {string} key
