@@ -208,14 +208,14 @@ test("a row says nothing of other content under its name", async () => {
 test("a row tells pixels and date taken, or that the picture is cut off, and stays checked", () => {
     const plain = (values, more = {}) =>
         describe(stored("a.jpg", { picture: { ...picture, ...values }, ...more })).replace(/[\u00A0\u202F]/g, " ");
-    const fine = "Stored as a.jpg, checked · 4,032 × 3,024, taken January 31, 2026";
+    const fine = "Checked, stored as a.jpg · 4,032 × 3,024, taken January 31, 2026";
     assert.equal(plain({}), fine);
     assert.equal(plain({ decoded: null }), fine);
     for (const taken of ["", "2026", "2026-02-30T10:00:00"]) {
-        assert.equal(plain({ taken }), "Stored as a.jpg, checked · 4,032 × 3,024", taken);
+        assert.equal(plain({ taken }), "Checked, stored as a.jpg · 4,032 × 3,024", taken);
     }
-    assert.equal(plain({ width: 0 }), "Stored as a.jpg, checked");
-    assert.equal(describe(stored("a.jpg")), "Stored as a.jpg, checked");
+    assert.equal(plain({ width: 0 }), "Checked, stored as a.jpg");
+    assert.equal(describe(stored("a.jpg")), "Checked, stored as a.jpg");
     const damaged =
         "Stored and checked, but the picture is cut off or damaged: look at the original before you remove it.";
     assert.equal(plain({ decoded: false }), damaged);
@@ -243,4 +243,15 @@ test("the queue is idle once all is stored, unless the user holds it back", asyn
     assert.equal(queue.isIdle, true);
     queue.isSignedOut = true;
     assert.equal(queue.isIdle, false);
+});
+
+test("a picture of which nothing can be decoded is told, and one without a thumbnail for another reason is not", async () => {
+    const rows = ["bad.jpg", "odd.jpg"].map((name) => stored(name));
+    const details = (decoded) => (what) => what === "thumb" ? 404 : { picture: { ...picture, decoded } };
+    const { glance, pass } = glanceAt(rows, { answers: { "bad.jpg": details(false), "odd.jpg": details(null) } });
+    glance.changed();
+    await pass();
+    assert.equal(rows[0].picture.decoded, false);
+    assert.equal(rows[0].image, null);
+    assert.equal(rows[1].picture ?? null, null);
 });

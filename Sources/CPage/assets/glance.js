@@ -84,17 +84,32 @@ export class Glance {
         const { signal } = this.#stop = new AbortController();
         if (++this.#asked >= most) this.#isOver = true;
         try {
-            const answer = await request(thumbnail(storedIn(row), small), { signal });
-            const image = await answer.blob();
-            this.#refusals = -Infinity;
+            const image = await this.#thumbnail(row, signal);
             const details = await detailsOf(row.stored, signal);
             this.#done.add(row);
+            const picture = pictureOf(details);
             // Another client may have stored other content under this name.
-            if (details.digest !== row.theirs) return;
-            [row.picture, row.image] = [pictureOf(details), image];
+            if (details.digest !== row.theirs || (!image && picture?.decoded !== false)) return;
+            [row.picture, row.image] = [picture, image];
             this.tools.changed();
         } catch (error) {
             if (!signal.aborted) this.#fail(row, error);
+        }
+    }
+
+    /** The thumbnail of a stored picture, or null if the server has none: nothing of it may be decodable.
+     * @param {Row} row
+     * @param {AbortSignal} signal
+     */
+    async #thumbnail(row, signal) {
+        try {
+            const image = await (await request(thumbnail(storedIn(row), small), { signal })).blob();
+            this.#refusals = -Infinity;
+            return image;
+        } catch (error) {
+            if (!(error instanceof Failure) || error.status !== 404) throw error;
+            if (++this.#refusals >= mostRefusals) this.#isOver = true;
+            return null;
         }
     }
 

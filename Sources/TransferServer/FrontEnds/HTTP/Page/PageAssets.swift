@@ -23,7 +23,8 @@ struct PageAssets: Sendable {
     /// The scripts that the page in a language needs for its first folder.
     static func modules(_ language: String) -> [String] {
         let always = [
-            "main", "actions", "dialog", "dom", "format", "list", "live", "places", "readings", "server", "shell", "table",
+            "main", "actions", "dialog", "dom", "format", "list", "live", "places", "readings", "server", "shell",
+            "table",
             "trash", "words", "words-\(language)",
         ]
         return always.map { "\($0).js" }
