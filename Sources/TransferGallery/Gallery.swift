@@ -50,14 +50,19 @@ package final class Gallery: Sendable {
     /// To the helper; nil if it could not be started or has ended.
     let channel: Locked<DescriptorChannel?>
     let background: (any Background)?
+    /// Called when the helper has ended although the gallery is open.
+    let helperEnded: @Sendable () -> Void
     /// Wakes the thread when it waits for work.
     let bell: WakeUp
 
-    /// - Parameter channel: to a helper; nil if it could not be started. Then only what is in the cache can be seen.
+    /// - Parameters:
+    ///   - channel: to a helper; nil if it could not be started. Then only what is in the cache can be seen.
+    ///   - helperEnded: called when the helper has ended although the gallery is open.
     package init(
-        _ settings: Settings, helper channel: DescriptorChannel?, background: (any Background)? = nil
+        _ settings: Settings, helper channel: DescriptorChannel?, background: (any Background)? = nil,
+        helperEnded: @escaping @Sendable () -> Void = {}
     ) throws(SystemError) {
-        (self.settings, self.background) = (settings, background)
+        (self.settings, self.background, self.helperEnded) = (settings, background, helperEnded)
         self.channel = Locked(channel)
         bell = try WakeUp()
         waiting = Locked(Waiting())

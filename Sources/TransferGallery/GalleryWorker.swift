@@ -37,6 +37,7 @@ final class GalleryWorker {
             gallery.bell.take()
             guard takeEnds() else {
                 gallery.channel.withLock { $0 = nil }
+                if !gallery.waiting.withLock({ $0.isClosed }) { gallery.helperEnded() }
                 break
             }
         }

@@ -15,12 +15,14 @@ import TransferTestSupport
         let gallery: Gallery
 
         init(
-            _ helper: (TemporaryDirectory) throws -> DescriptorChannel?, background: (any Gallery.Background)? = nil
+            _ helper: (TemporaryDirectory) throws -> DescriptorChannel?, background: (any Gallery.Background)? = nil,
+            helperEnded: @escaping @Sendable () -> Void = {}
         ) throws {
             folder = try TemporaryDirectory()
             let settings = Gallery.Settings(
                 cachePath: folder.path("thumbs.sqlite"), cacheSize: 1 << 20, decoders: 1)
-            gallery = try Gallery(settings, helper: try helper(folder), background: background)
+            gallery = try Gallery(
+                settings, helper: try helper(folder), background: background, helperEnded: helperEnded)
         }
 
         deinit { gallery.close() }
@@ -131,14 +133,18 @@ import TransferTestSupport
 
     @Test func whenTheHelperEndsAllOrdersDo() async throws {
         var ends: (own: DescriptorChannel, other: DescriptorChannel)? = try DescriptorChannel.pair()
-        let fixture = try Fixture { _ in ends?.own }
+        let told = Told()
+        let fixture = try Fixture({ _ in ends?.own }, helperEnded: { told.isTold.store(true, ordering: .relaxed) })
         let ticket = try fixture.gallery.order(try fixture.picture(), .small, for: 1)
         ends = nil
         guard case .unavailable? = await Self.outcome(ticket) else {
             Issue.record("the order has no end")
             return
         }
+        #expect(told.isTold.load(ordering: .relaxed))
     }
+
+    private final class Told: Sendable { let isTold = Atomic(false) }
 
     @Test func tooManyOrdersOfAClientAreRefused() throws {
         let ends = try DescriptorChannel.pair()

@@ -70,7 +70,9 @@ extension Gallery {
             cacheSize: Int64(min(mostBytes, sizeOfDisk(at: state.path) / 100)), decoders: configuration.decoders)
         let isEager = configuration.thumbnails == .on
         do throws(SystemError) {
-            let gallery = try Gallery(settings, helper: helper, background: isEager ? committed : nil)
+            let gallery = try Gallery(settings, helper: helper, background: isEager ? committed : nil) {
+                log.write([.decodingEnded])
+            }
             if isEager { committed.wakes(gallery) }
             return gallery
         } catch {
@@ -87,6 +89,12 @@ extension Gallery {
 }
 
 extension LogEvent {
+    fileprivate static var decodingEnded: LogEvent {
+        LogEvent(
+            .warning, "decodingEnded",
+            "the process that starts decoders of pictures has ended: there are no new thumbnails until the server is started again")
+    }
+
     fileprivate static func decodingFailed(_ error: SystemError) -> LogEvent {
         LogEvent(
             .warning, "decodingFailed", "no thumbnails can be made: the process for it does not start (\(error))",

@@ -38,21 +38,23 @@ package enum Sandbox {
         try limit(RLIMIT_CPU, limits.seconds, hard: limits.seconds + 1)
         try limit(RLIMIT_FSIZE, limits.output)
         try limit(RLIMIT_CORE, 0)
-        try limit(RLIMIT_NOFILE, 0)
         try system("prctl") { clinux_refuse_privileges() }
-        forbidFiles()
+        // This opens a descriptor for a moment.
+        try forbidFiles()
+        try limit(RLIMIT_NOFILE, 0)
         try system("seccomp") { clinux_forbid_calls() }
     }
 
     /// Forbids all files and sockets by Landlock, in addition to the filter. Not every kernel has it.
-    private static func forbidFiles() {
+    private static func forbidFiles() throws(SystemError) {
         let version = Int(clinux_landlock_version())
         guard version > 0 else { return }
         let rights = LandlockRights(version: version)
-        let rules = clinux_landlock_create(rights.files, rights.network, rights.scopes)
-        guard rules >= 0 else { return }
-        _ = clinux_restrict_self(rules)
-        close(rules)
+        let rules = Descriptor(
+            try system("landlock_create_ruleset") {
+                clinux_landlock_create(rights.files, rights.network, rights.scopes)
+            })
+        try system("landlock_restrict_self") { clinux_restrict_self(rules.number) }
     }
 
     private static func limit(
