@@ -9,8 +9,6 @@ final class GalleryWorker {
         let order: ThumbnailOrder
         /// Memory that the decoder writes its report into.
         let memory: DescriptorChannel.Passed
-        let state: FileState?
-        let isInBackground: Bool
     }
 
     private let gallery: Gallery
@@ -37,7 +35,7 @@ final class GalleryWorker {
             gallery.bell.take()
             guard takeEnds() else {
                 gallery.channel.withLock { $0 = nil }
-                if !gallery.waiting.withLock({ $0.isClosed }) { gallery.helperEnded() }
+                if !gallery.waiting.withLock({ $0.isClosed }) { gallery.warn(.helperEnded) }
                 break
             }
         }
@@ -53,12 +51,13 @@ final class GalleryWorker {
 
     private func startOrders() {
         while running.count < gallery.settings.decoders, let order = nextOrder() {
-            start(order, isInBackground: false)
+            start(order)
         }
-        guard running.isEmpty, let background = gallery.background else { return }
+        // What cannot be kept is not worth finding out.
+        guard running.isEmpty, let background = gallery.background, gallery.keeps else { return }
         while running.isEmpty, let (source, side) = background.next() {
             guard gallery.find(source.key, side) == nil else { continue }
-            start(ThumbnailOrder(source, side), isInBackground: true)
+            start(ThumbnailOrder(source, side))
         }
     }
 
@@ -67,23 +66,22 @@ final class GalleryWorker {
         gallery.waiting.withLock { waiting in
             while let order = waiting.queue.next() {
                 if order.isWanted { return order }
-                waiting.open[order.subject] = nil
             }
             return nil
         }
     }
 
-    private func start(_ order: ThumbnailOrder, isInBackground: Bool) {
+    private func start(_ order: ThumbnailOrder) {
+        order.start()
         let source = order.source
         repeat { number &+= 1 } while running[number] != nil
         do throws(SystemError) {
             let memory = DescriptorChannel.Passed(try fixedMemoryFile(size: PictureReport.mostBytes))
             let job = DecoderJob(number: number, PictureDecoder(size: source.size, side: order.side?.rawValue))
-            let state = FileState(source.file.number)
             try channel.send(job.bytes, [source.file.number, memory.number])
-            running[number] = Running(order: order, memory: memory, state: state, isInBackground: isInBackground)
+            running[number] = Running(order: order, memory: memory)
         } catch {
-            settle(order, .unavailable("The picture cannot be decoded now: \(error.reason)."))
+            order.settle(.unavailable("The picture cannot be decoded now: \(error.reason)."))
         }
     }
 
@@ -107,42 +105,20 @@ final class GalleryWorker {
         let order = job.order
         let report: PictureReport
         switch way {
-        case .unavailable: return settle(order, .unavailable("The picture cannot be decoded now."))
+        case .unavailable, .stopped:
+            if way == .unavailable { gallery.warn(.notStarted) }
+            return order.settle(.unavailable("The picture cannot be decoded now."))
         case .reported:
             let side = order.side?.rawValue
             // A decoder that writes nonsense was taken over by its picture.
             report = PictureReport(untrusted: job.memory.content, side: side) ?? PictureReport(refusal: .failed)
-        case .failed, .stopped: report = PictureReport(refusal: .failed)
+        case .failed: report = PictureReport(refusal: .failed)
         }
         // What a decoder has seen of a file that was changed meanwhile says nothing about the content that the key stands for.
-        if job.state != nil, job.state == FileState(order.source.file.number) {
-            gallery.cache(makes: true)?.add(report, order.source.key, order.side, isLasting: way != .stopped)
-        }
-        settle(order, .report(report))
+        if order.source.isUnchanged { gallery.cache(makes: true)?.add(report, order.source.key, order.side) }
+        order.settle(.report(report))
     }
 
-    private func settle(_ order: ThumbnailOrder, _ outcome: PictureOutcome) {
-        gallery.waiting.withLock { waiting in
-            if waiting.open[order.subject] === order { waiting.open[order.subject] = nil }
-        }
-        order.settle(outcome)
-    }
-}
-
-/// What changes when the content of an open file does.
-private struct FileState: Equatable {
-    private let size: Int
-    private let modified: [Int]
-    private let changed: [Int]
-
-    /// - Returns: nil if the file cannot be examined.
-    init?(_ descriptor: Int32) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return nil }
-        size = Int(status.st_size)
-        modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
-        changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
-    }
 }
 
 extension DescriptorChannel.Passed {

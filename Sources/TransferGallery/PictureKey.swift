@@ -9,9 +9,13 @@ package struct PictureKey: Hashable, Sendable {
     /// A byte for the kind of the key, and the digest or version.
     let bytes: [UInt8]
 
-    package init(_ version: ContentVersion, _ digest: Digest?) {
+    /// - Parameters:
+    ///   - digest: of the content; nil if it is not known.
+    ///   - folder: that the file is in. Those who see it see all of its pictures; others must not learn from how fast a thumbnail comes
+    ///     that they have guessed what is stored elsewhere.
+    package init(_ version: ContentVersion, _ digest: Digest?, in folder: RelativePath?) {
         if let digest, digest.algorithm.function == .sha256 {
-            bytes = [1] + Array(digest.description.utf8)
+            bytes = [1] + Array(digest.description.utf8) + Array((folder?.string ?? "").utf8)
         } else {
             var bytes: [UInt8] = [2]
             bytes.append(bigEndian: version.object)

@@ -8,10 +8,17 @@ package struct StoredPicture: Sendable {
     let file: DescriptorChannel.Passed
     /// Bytes that the file has.
     let size: Int
+    /// The state of the file when its key was found out; nil if it cannot be examined.
+    private let state: FileState?
 
+    /// - Parameter key: of the content that the file has now.
     package init(_ key: PictureKey, _ file: DescriptorChannel.Passed, size: Int) {
         (self.key, self.file, self.size) = (key, file, size)
+        state = FileState(file.number)
     }
+
+    /// Whether the content is still that of the key, as far as the file's times tell.
+    var isUnchanged: Bool { state != nil && state == FileState(file.number) }
 }
 
 /// Something that is wanted of a gallery: a thumbnail, or only what a picture says about itself. Those who want the same share one order.
@@ -25,6 +32,8 @@ final class ThumbnailOrder: Sendable {
 
     private struct State {
         var outcome: PictureOutcome?
+        /// Whether a decoder was started for it.
+        var isStarted = false
         /// Number of tickets that are still held.
         var waiting = 0
         var rings: [Int: @Sendable () -> Void] = [:]
@@ -36,13 +45,13 @@ final class ThumbnailOrder: Sendable {
 
     init(_ source: StoredPicture, _ side: ThumbnailSide?) { (self.source, self.side) = (source, side) }
 
-    var subject: Subject { Subject(key: source.key, side: side) }
-
     /// Nil until it is known.
     var outcome: PictureOutcome? { state.withLock { $0.outcome } }
 
-    /// Whether anyone still wants it.
-    var isWanted: Bool { state.withLock { $0.waiting > 0 } }
+    /// Whether a decoder still has to be started for it.
+    var isWanted: Bool { state.withLock { $0.waiting > 0 && !$0.isStarted && $0.outcome == nil } }
+
+    func start() { state.withLock { $0.isStarted = true } }
 
     func settle(_ outcome: PictureOutcome) {
         let rings = state.withLock { state in
@@ -93,4 +102,20 @@ package final class ThumbnailTicket: Sendable {
     package func watch(_ watcher: Int, _ ring: @escaping @Sendable () -> Void) { order.watch(watcher, ring) }
 
     package func leave(_ watcher: Int) { order.unwatch(watcher) }
+}
+
+/// What changes when the content of an open file does.
+struct FileState: Equatable {
+    private let size: Int
+    private let modified: [Int]
+    private let changed: [Int]
+
+    /// - Returns: nil if the file cannot be examined.
+    init?(_ descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        size = Int(status.st_size)
+        modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+        changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+    }
 }

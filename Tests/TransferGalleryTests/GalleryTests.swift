@@ -16,13 +16,13 @@ import TransferTestSupport
 
         init(
             _ helper: (TemporaryDirectory) throws -> DescriptorChannel?, background: (any Gallery.Background)? = nil,
-            helperEnded: @escaping @Sendable () -> Void = {}
+            report: @escaping @Sendable (Gallery.Problem) -> Void = { _ in }
         ) throws {
             folder = try TemporaryDirectory()
             let settings = Gallery.Settings(
                 cachePath: folder.path("thumbs.sqlite"), cacheSize: 1 << 20, decoders: 1)
             gallery = try Gallery(
-                settings, helper: try helper(folder), background: background, helperEnded: helperEnded)
+                settings, helper: try helper(folder), background: background, report: report)
         }
 
         deinit { gallery.close() }
@@ -35,7 +35,7 @@ import TransferTestSupport
         try #require(writeFile([1, 2, 3], to: path))
         let file = Descriptor(open(path, O_RDONLY | O_CLOEXEC))
         let version = ContentVersion(object: number, revision: 1, touch: 1, size: 3)
-        return StoredPicture(PictureKey(version, nil), .init(file), size: 3)
+        return StoredPicture(PictureKey(version, nil, in: nil), .init(file), size: 3)
     }
 
     private static func outcome(_ ticket: ThumbnailTicket) async -> PictureOutcome? {
@@ -126,6 +126,40 @@ import TransferTestSupport
         #expect(fixture.gallery.find(picture.key, .small) == nil)
     }
 
+    /// The same, while the order waited for its turn.
+    @Test func aFileThatHasChangedIsNotRemembered() async throws {
+        let report = PictureReportTests.complete
+        let fixture = try Fixture { try Decoders.helper(reporting: report.bytes, in: $0) }
+        let picture = try fixture.picture()
+        try #require(writeFile([7, 7, 7, 7], to: fixture.folder.path("picture 1")))
+        let ticket = try fixture.gallery.order(picture, .small, for: 1)
+        #expect(await Self.outcome(ticket) == .report(report))
+        #expect(fixture.gallery.find(picture.key, .small) == nil)
+    }
+
+    /// Those who share an order have it in their own line, however many orders the first one has.
+    @Test func thoseWhoJoinAnOrderHaveTheirOwnTurn() async throws {
+        let fixture = try Fixture { folder in
+            try #require(writeFile(PictureReportTests.complete.bytes, to: folder.path("report")))
+            return try Decoders.helper(
+                script: "readlink /proc/self/fd/0 >> '\(folder.path("order"))'; "
+                    + "cat '\(folder.path("report"))'")
+        }
+        let shared = try fixture.picture(1)
+        var tickets = [try fixture.gallery.order(try fixture.picture(100), .small, for: 1)]
+        tickets.append(try fixture.gallery.order(shared, .small, for: 1))
+        for number in UInt64(2)...9 {
+            tickets.append(try fixture.gallery.order(try fixture.picture(number), .small, for: 1))
+        }
+        tickets.append(try fixture.gallery.order(shared, .small, for: 2))
+        for ticket in tickets { #expect(await Self.outcome(ticket) == .report(PictureReportTests.complete)) }
+        let order = String(decoding: try #require(readFile(fixture.folder.path("order"))), as: UTF8.self)
+            .split(separator: "\n").map { $0.split(separator: " ").last ?? "" }
+        let place = try #require(order.firstIndex(of: "1"))
+        #expect(place < 6, "\(order)")
+        #expect(order.filter { $0 == "1" }.count == 1)
+    }
+
     @Test func withoutAHelperOrdersAreRefused() throws {
         let fixture = try Fixture { _ in nil }
         #expect(throws: Failure.self) { try fixture.gallery.order(try fixture.picture(), .small, for: 1) }
@@ -134,14 +168,15 @@ import TransferTestSupport
     @Test func whenTheHelperEndsAllOrdersDo() async throws {
         var ends: (own: DescriptorChannel, other: DescriptorChannel)? = try DescriptorChannel.pair()
         let told = Told()
-        let fixture = try Fixture({ _ in ends?.own }, helperEnded: { told.isTold.store(true, ordering: .relaxed) })
+        let fixture = try Fixture({ _ in ends?.own }, report: { _ in told.isTold.store(true, ordering: .relaxed) })
         let ticket = try fixture.gallery.order(try fixture.picture(), .small, for: 1)
         ends = nil
         guard case .unavailable? = await Self.outcome(ticket) else {
             Issue.record("the order has no end")
             return
         }
-        #expect(told.isTold.load(ordering: .relaxed))
+        let isTold = told.isTold.load(ordering: .relaxed)
+        #expect(isTold)
     }
 
     private final class Told: Sendable { let isTold = Atomic(false) }

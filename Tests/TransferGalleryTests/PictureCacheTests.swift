@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 import TransferModel
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferGallery
@@ -40,7 +41,7 @@ import TransferTestSupport
         ContentVersion(object: number, revision: 5, touch: touch, size: 100)
     }
 
-    private static func key(_ number: UInt64) -> PictureKey { PictureKey(version(number), nil) }
+    private static func key(_ number: UInt64) -> PictureKey { PictureKey(version(number), nil, in: nil) }
 
     private static func digest(_ function: DigestFunction, _ byte: UInt8) -> Digest {
         let algorithm = DigestAlgorithm.allCases.first { $0.function == function }
@@ -52,7 +53,7 @@ import TransferTestSupport
         let report = PictureReportTests.complete
         fixture.cache.add(report, Self.key(1), .small)
         for _ in 1...2 {
-            #expect(fixture.cache.thumbnail(Self.key(1), .small) == report.thumbnail)
+            #expect(fixture.cache.thumbnail(Self.key(1), .small)?.thumbnail == report.thumbnail)
             #expect(fixture.cache.thumbnail(Self.key(1), .large) == nil)
             #expect(fixture.cache.thumbnail(Self.key(2), .small) == nil)
             let known = try #require(fixture.cache.report(Self.key(1)))
@@ -75,29 +76,52 @@ import TransferTestSupport
 
     @Test func theKeyIsTheDigestOnlyIfItCannotBeForged() {
         let (strong, weak) = (Self.digest(.sha256, 7), Self.digest(.xxh128, 7))
-        #expect(PictureKey(Self.version(1), strong) == PictureKey(Self.version(2, touch: 9), strong))
-        #expect(PictureKey(Self.version(1), weak) != PictureKey(Self.version(2), weak))
-        #expect(PictureKey(Self.version(1), weak) == PictureKey(Self.version(1), nil))
+        func key(_ object: UInt64, touch: Int64 = 1, _ digest: Digest?, in folder: String? = nil) -> PictureKey {
+            PictureKey(
+                Self.version(object, touch: touch), digest, in: folder.flatMap { try? RelativePath($0) })
+        }
+        #expect(key(1, strong) == key(2, touch: 9, strong))
+        // A client that guesses what another folder has must not find the thumbnail ready.
+        #expect(key(1, strong, in: "a") != key(1, strong, in: "b"))
+        #expect(key(1, weak) != key(2, weak))
+        #expect(key(1, weak) == key(1, nil))
         // Another file may have the number of a removed one, and its size and time.
-        #expect(PictureKey(Self.version(1), nil) != PictureKey(Self.version(1, touch: 2), nil))
+        #expect(key(1, nil) != key(1, touch: 2, nil))
     }
 
-    @Test func aBadPictureIsRemembered() throws {
+    @Test func aRefusedPictureIsRemembered() throws {
         let fixture = try Fixture()
-        fixture.cache.add(PictureReport(refusal: .failed), Self.key(1), .small)
-        fixture.clock.pass(100 * 86_400)
+        fixture.cache.add(PictureReport(refusal: .damaged), Self.key(1), .small)
+        fixture.clock.pass(20 * 86_400)
         try fixture.reopen()
-        #expect(fixture.cache.report(Self.key(1))?.refusal == .failed)
+        #expect(fixture.cache.report(Self.key(1))?.refusal == .damaged)
     }
 
-    @Test func aStoppedDecoderIsTriedAgainLater() throws {
+    /// A decoder that was killed is tried again the next day. What is known about the picture stays.
+    @Test func aFailureCountsForADayAndASide() throws {
         let fixture = try Fixture()
-        fixture.cache.add(PictureReport(refusal: .failed), Self.key(1), .small, isLasting: false)
-        #expect(fixture.cache.report(Self.key(1))?.refusal == .failed)
-        fixture.clock.pass(PictureCache.pause - 1)
+        fixture.cache.add(PictureReportTests.complete, Self.key(1), .small)
+        fixture.cache.add(PictureReport(refusal: .failed), Self.key(1), .large)
+        #expect(fixture.cache.thumbnail(Self.key(1), .large)?.refusal == .failed)
+        #expect(fixture.cache.thumbnail(Self.key(1), .small)?.thumbnail != nil)
+        #expect(fixture.cache.report(Self.key(1))?.summary == PictureReportTests.summary)
+        fixture.clock.pass(86_400)
+        #expect(fixture.cache.thumbnail(Self.key(1), .large) == nil)
+        fixture.cache.add(PictureReportTests.complete, Self.key(1), .large)
+        #expect(fixture.cache.thumbnail(Self.key(1), .large)?.thumbnail == PictureReportTests.webP)
+    }
+
+    @Test func whatIsNotSeenIsForgotten() throws {
+        let fixture = try Fixture()
+        for number in UInt64(1)...2 { fixture.cache.add(PictureReportTests.complete, Self.key(number), .small) }
+        fixture.clock.pass(PictureCache.lifetime * 86_400)
+        _ = fixture.cache.thumbnail(Self.key(1), .small)
+        fixture.clock.pass(86_400)
+        fixture.cache.add(PictureReportTests.complete, Self.key(3), .small)
+        #expect(fixture.cache.thumbnail(Self.key(1), .small) != nil)
         #expect(fixture.cache.report(Self.key(1)) != nil)
-        fixture.clock.pass(1)
-        #expect(fixture.cache.report(Self.key(1)) == nil)
+        #expect(fixture.cache.thumbnail(Self.key(2), .small) == nil)
+        #expect(fixture.cache.report(Self.key(2)) == nil)
     }
 
     @Test func whatIsLeastUsedGoesFirst() throws {
@@ -138,7 +162,20 @@ import TransferTestSupport
         try fixture.reopen()
         for number in 0..<500 { _ = fixture.cache.thumbnail(Self.key(UInt64(number)), .small) }
         fixture.cache.add(PictureReportTests.complete, Self.key(7), .small)
-        #expect(fixture.cache.thumbnail(Self.key(7), .small) == PictureReportTests.webP)
+        #expect(fixture.cache.thumbnail(Self.key(7), .small)?.thumbnail == PictureReportTests.webP)
+    }
+
+    @Test func aFullDiskKeepsNothing() throws {
+        let folder = try TemporaryDirectory()
+        let hasRoom = Locked(true)
+        let cache = try #require(
+            PictureCache(
+                path: folder.path("thumbs.sqlite"), mostBytes: 1 << 20, hasRoom: { hasRoom.withLock { $0 } }))
+        cache.add(PictureReportTests.complete, Self.key(1), .small)
+        hasRoom.withLock { $0 = false }
+        cache.add(PictureReportTests.complete, Self.key(2), .small)
+        #expect(cache.thumbnail(Self.key(1), .small) != nil)
+        #expect(cache.thumbnail(Self.key(2), .small) == nil)
     }
 
     @Test func aServerWhosePicturesAreNotLookedAtHasNoCache() throws {

@@ -87,7 +87,9 @@ export class Turns {
         // It may have been dropped, and wanted again, in between.
         if (!this.#running.has(url)) return;
         const tries = (this.#tries.get(url) ?? 0) + 1;
-        if ((status === 503 || status === 0) && tries < mostTries) {
+        // It may be there by now.
+        const isPassing = status === 503 || status === 0 || status < 400;
+        if (isPassing && tries < mostTries) {
             this.#tries.set(url, tries);
             this.#waiting.add(url);
             this.work.later(() => {

@@ -22,7 +22,7 @@ enum CacheSchema {
                     flags INTEGER NOT NULL,
                     colour INTEGER,
                     refusal INTEGER,
-                    again INTEGER
+                    used INTEGER NOT NULL
                 ) WITHOUT ROWID
                 """,
                 """
@@ -30,11 +30,13 @@ enum CacheSchema {
                     number INTEGER PRIMARY KEY,
                     key BLOB NOT NULL,
                     side INTEGER NOT NULL,
+                    maker INTEGER NOT NULL,
                     used INTEGER NOT NULL,
-                    file BLOB NOT NULL,
+                    file BLOB,
                     UNIQUE (key, side)
                 )
                 """,
+                "CREATE INDEX pictures_by_use ON pictures (used)",
                 "CREATE INDEX thumbnails_by_use ON thumbnails (used, number)",
             ]
         ], called: name)
@@ -60,9 +62,13 @@ final class CacheConnection: @unchecked Sendable {
     private let database: Database
     private let findThumbnail: Statement
     private let setUsed: Statement
+    private let setPictureUsed: Statement
     private let findPicture: Statement
     private let putPicture: Statement
     private let putThumbnail: Statement
+    private let deleteFailure: Statement
+    private let forgetThumbnails: Statement
+    private let forgetPictures: Statement
     private let sum: Statement
     private let deleteOldest: Statement
     private let deleteUnseen: Statement
@@ -73,23 +79,29 @@ final class CacheConnection: @unchecked Sendable {
         database = try file.open(cacheSize: Self.cacheSize)
         try CacheSchema.schema.migrate(database)
         findThumbnail = try Statement(
-            "SELECT file, number, used FROM thumbnails WHERE key = ?1 AND side = ?2", in: database)
+            "SELECT file, number, used, maker FROM thumbnails WHERE key = ?1 AND side = ?2", in: database)
         setUsed = try Statement("UPDATE thumbnails SET used = ?2 WHERE number = ?1", in: database)
+        setPictureUsed = try Statement("UPDATE pictures SET used = ?2 WHERE key = ?1", in: database)
         findPicture = try Statement(
             """
-            SELECT format, width, height, taken, zone, camera, flags, colour, refusal, maker, again FROM pictures
+            SELECT format, width, height, taken, zone, camera, flags, colour, refusal, maker FROM pictures
             WHERE key = ?1
             """, in: database)
         putPicture = try Statement(
             """
-            INSERT INTO pictures (key, maker, format, width, height, taken, zone, camera, flags, colour, refusal, again)
+            INSERT INTO pictures (key, maker, format, width, height, taken, zone, camera, flags, colour, refusal, used)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             ON CONFLICT (key) DO UPDATE SET maker = ?2, format = coalesce(?3, format), width = coalesce(?4, width),
             height = coalesce(?5, height), taken = coalesce(?6, taken), zone = coalesce(?7, zone),
-            camera = coalesce(?8, camera), flags = ?9 | (flags & (3 + 12 * ((?9 & 12) = 0))), colour = coalesce(?10, colour), refusal = ?11, again = ?12
+            camera = coalesce(?8, camera), flags = ?9 | (flags & (3 + 12 * ((?9 & 12) = 0))),
+            colour = coalesce(?10, colour), refusal = ?11, used = ?12
             """, in: database)
         putThumbnail = try Statement(
-            "INSERT OR IGNORE INTO thumbnails (key, side, used, file) VALUES (?1, ?2, ?3, ?4)", in: database)
+            "INSERT OR IGNORE INTO thumbnails (key, side, used, file, maker) VALUES (?1, ?2, ?3, ?4, ?5)", in: database)
+        deleteFailure = try Statement(
+            "DELETE FROM thumbnails WHERE key = ?1 AND side = ?2 AND file IS NULL", in: database)
+        forgetThumbnails = try Statement("DELETE FROM thumbnails WHERE used < ?1", in: database)
+        forgetPictures = try Statement("DELETE FROM pictures WHERE used < ?1", in: database)
         sum = try Statement("SELECT total(length(file)) FROM thumbnails", in: database)
         deleteOldest = try Statement(
             """
@@ -100,37 +112,53 @@ final class CacheConnection: @unchecked Sendable {
             "DELETE FROM pictures WHERE key NOT IN (SELECT key FROM thumbnails)", in: database)
     }
 
-    func thumbnail(_ key: PictureKey, _ side: ThumbnailSide, today: Int64) throws(RecordsError) -> [UInt8]? {
-        let found = try key.withBytes { (key) throws(RecordsError) -> (file: [UInt8], number: Int64, used: Int64)? in
-            defer { findThumbnail.reset() }
-            findThumbnail.bind(1, blob: key)
-            findThumbnail.bind(2, Int64(side.rawValue))
-            guard try findThumbnail.next() else { return nil }
-            return (findThumbnail.blob(0), findThumbnail.integer(1), findThumbnail.integer(2))
+    /// A thumbnail, or that its decoder has failed today.
+    ///
+    /// - Parameter side: nil for what is said about the picture.
+    func thumbnail(_ key: PictureKey, _ side: ThumbnailSide?, today: Int64) throws(RecordsError) -> PictureReport? {
+        try key.withBytes { (key) throws(RecordsError) -> PictureReport? in
+            let found = try row(key, side)
+            guard let found else { return nil }
+            guard !found.file.isEmpty else {
+                let counts = found.used == today && found.maker == PictureCache.maker
+                return counts ? PictureReport(refusal: .failed) : nil
+            }
+            if found.used != today {
+                setUsed.bind(1, found.number)
+                setUsed.bind(2, today)
+                try setUsed.run()
+                setPictureUsed.bind(1, blob: key)
+                setPictureUsed.bind(2, today)
+                try setPictureUsed.run()
+            }
+            return PictureReport(thumbnail: found.file)
         }
-        guard let found else { return nil }
-        if found.used != today {
-            setUsed.bind(1, found.number)
-            setUsed.bind(2, today)
-            try setUsed.run()
-        }
-        return found.file
     }
 
-    /// - Parameter now: seconds since 1970.
-    func report(_ key: PictureKey, now: Int64) throws(RecordsError) -> PictureReport? {
+    private func row(
+        _ key: UnsafeRawBufferPointer, _ side: ThumbnailSide?
+    ) throws(RecordsError) -> (file: [UInt8], number: Int64, used: Int64, maker: Int64)? {
+        defer { findThumbnail.reset() }
+        findThumbnail.bind(1, blob: key)
+        findThumbnail.bind(2, Int64(side?.rawValue ?? 0))
+        guard try findThumbnail.next() else { return nil }
+        return (
+            findThumbnail.blob(0), findThumbnail.integer(1), findThumbnail.integer(2), findThumbnail.integer(3)
+        )
+    }
+
+    /// What is known about a picture; nil if it has to be found out.
+    func report(_ key: PictureKey) throws(RecordsError) -> PictureReport? {
         try key.withBytes { (key) throws(RecordsError) -> PictureReport? in
             defer { findPicture.reset() }
             findPicture.bind(1, blob: key)
             guard try findPicture.next() else { return nil }
             var report = PictureReport(
                 summary: summary, refusal: PictureRefusal(rawValue: Int(clamping: findPicture.integer(8))))
-            if report.refusal == .failed || report.refusal == .damaged { report.summary?.isDecoded = false }
-            let mustTryAgain =
-                report.refusal != nil && findPicture.integer(9) != PictureCache.maker
-                || findPicture.optionalInteger(10).map { $0 <= now } ?? false
-            guard !mustTryAgain, report.summary != nil || report.refusal != nil else { return nil }
-            return report
+            if report.refusal == .damaged { report.summary?.isDecoded = false }
+            // Other decoders may not refuse it.
+            if report.refusal != nil, findPicture.integer(9) != PictureCache.maker { return nil }
+            return report.summary != nil || report.refusal != nil ? report : nil
         }
     }
 
@@ -152,27 +180,46 @@ final class CacheConnection: @unchecked Sendable {
         return summary
     }
 
-    /// - Parameters:
-    ///   - again: seconds since 1970 after which the report counts no more; nil if it always counts.
+    /// - Parameter today: the day on which the report is used, in days since 1970.
     func add(
-        _ report: PictureReport, _ key: PictureKey, _ side: ThumbnailSide?, today: Int64, again: Int64?
+        _ report: PictureReport, _ key: PictureKey, _ side: ThumbnailSide?, today: Int64
     ) throws(RecordsError) {
         try key.withBytes { (key) throws(RecordsError) in
-            try put(report, key, again)
-            guard let side, let file = report.thumbnail else { return }
-            let (known, changes) = (try bytes(), database.totalChanges)
-            try file.span.bytes.withUnsafeBytes { (content) throws(RecordsError) in
-                putThumbnail.bind(1, blob: key)
-                putThumbnail.bind(2, Int64(side.rawValue))
-                putThumbnail.bind(3, today)
-                putThumbnail.bind(4, blob: content)
-                try putThumbnail.run()
-            }
-            if database.totalChanges > changes { counted = known + Int64(file.count) }
+            deleteFailure.bind(1, blob: key)
+            deleteFailure.bind(2, Int64(side?.rawValue ?? 0))
+            try deleteFailure.run()
+            // A decoder that was killed says nothing about the picture, which may have a thumbnail of another size.
+            guard report.refusal != .failed else { return try put([], key, side, today) }
+            try put(report, key, today)
+            if let file = report.thumbnail { try put(file, key, side, today) }
         }
     }
 
-    private func put(_ report: PictureReport, _ key: UnsafeRawBufferPointer, _ again: Int64?) throws(RecordsError) {
+    private func put(
+        _ file: [UInt8], _ key: UnsafeRawBufferPointer, _ side: ThumbnailSide?, _ today: Int64
+    ) throws(RecordsError) {
+        let (known, changes) = (try bytes(), database.totalChanges)
+        try file.span.bytes.withUnsafeBytes { (content) throws(RecordsError) in
+            putThumbnail.bind(1, blob: key)
+            putThumbnail.bind(2, Int64(side?.rawValue ?? 0))
+            putThumbnail.bind(3, today)
+            if content.isEmpty { putThumbnail.bind(4, nil as Int64?) } else { putThumbnail.bind(4, blob: content) }
+            putThumbnail.bind(5, PictureCache.maker)
+            try putThumbnail.run()
+        }
+        if database.totalChanges > changes { counted = known + Int64(file.count) }
+    }
+
+    /// Forgets what was not used since a day.
+    func forget(before day: Int64) throws(RecordsError) {
+        counted = nil
+        forgetThumbnails.bind(1, day)
+        try forgetThumbnails.run()
+        forgetPictures.bind(1, day)
+        try forgetPictures.run()
+    }
+
+    private func put(_ report: PictureReport, _ key: UnsafeRawBufferPointer, _ today: Int64) throws(RecordsError) {
         let summary = report.summary
         var flags: Flags = []
         if summary?.hasLocation == true { flags.insert(.location) }
@@ -187,7 +234,7 @@ final class CacheConnection: @unchecked Sendable {
         putPicture.bind(9, flags.rawValue)
         putPicture.bind(10, (summary?.colour).map { Int64($0) })
         putPicture.bind(11, (report.refusal?.rawValue).map { Int64($0) })
-        putPicture.bind(12, again)
+        putPicture.bind(12, today)
         try bind(6, summary?.taken) { () throws(RecordsError) in
             try bind(8, summary?.camera) { () throws(RecordsError) in try putPicture.run() }
         }

@@ -13,8 +13,8 @@ package final class PictureCache: Sendable {
     /// Changed when decoders learn something: what an earlier version refused is then tried again.
     static let maker: Int64 = 1
 
-    /// Seconds after which a picture is tried again whose decoder was stopped by something else than the picture.
-    static let pause: Int64 = 3600
+    /// Days after which thumbnails are removed that no client has seen, such as those of removed pictures.
+    static let lifetime: Int64 = 30
 
     /// Thumbnails that are removed together when the cache is full.
     private static let removedAtOnce: Int64 = 64
@@ -25,31 +25,40 @@ package final class PictureCache: Sendable {
     private let file: DatabaseFile
     /// Most bytes of all thumbnails.
     private let mostBytes: Int64
+    private let hasRoom: @Sendable () -> Bool
     private let clock: @Sendable () -> Int64
     private let connection: Locked<CacheConnection?>
     private let added = Atomic(0)
+    /// The day on which old thumbnails were removed, in days since 1970.
+    private let lastForgotten = Atomic<Int64>(0)
 
     /// - Parameters:
     ///   - path: of the database's file.
     ///   - mostBytes: most bytes of all thumbnails.
     ///   - makes: whether the file is made if it is missing.
+    ///   - hasRoom: whether the disk has room for thumbnails; otherwise nothing is added.
     ///   - clock: seconds since 1970.
     /// - Returns: nil if the file cannot be made or used; or if it is missing and not made.
     package init?(
-        path: String, mostBytes: Int64, makes: Bool = true, calls: DatabaseCalls = DatabaseCalls(),
+        path: String, mostBytes: Int64, makes: Bool = true, hasRoom: @escaping @Sendable () -> Bool = { true },
+        calls: DatabaseCalls = DatabaseCalls(),
         clock: @escaping @Sendable () -> Int64 = { utcNanoseconds() / 1_000_000_000 }
     ) {
         file = DatabaseFile(path: path, called: CacheSchema.name, isDurable: false, calls: calls)
-        (self.mostBytes, self.clock) = (mostBytes, clock)
+        (self.mostBytes, self.hasRoom, self.clock) = (mostBytes, hasRoom, clock)
         guard makes || file.number != nil, let opened = Self.open(file) else { return nil }
         connection = Locked(opened)
     }
 
     private static func open(_ file: DatabaseFile) -> CacheConnection? {
-        if let opened = try? CacheConnection(file) { return opened }
-        // It is damaged, or of a newer program.
-        file.remove()
-        return try? CacheConnection(file)
+        do throws(RecordsError) {
+            return try CacheConnection(file)
+        } catch {
+            // Other failures may pass, and the thumbnails are worth keeping.
+            guard error.condemns || error.reason == .unknownVersion else { return nil }
+            file.remove()
+            return try? CacheConnection(file)
+        }
     }
 
     /// Runs `body`, and makes the cache anew if it proves to be damaged. Other failures only mean that nothing is remembered.
@@ -71,33 +80,37 @@ package final class PictureCache: Sendable {
     /// Days since 1970, in which the use of rows is counted.
     private var today: Int64 { clock() / 86_400 }
 
-    /// A thumbnail; nil if it is not kept.
-    package func thumbnail(_ key: PictureKey, _ side: ThumbnailSide) -> [UInt8]? {
+    /// A thumbnail, or that its decoder has failed today; nil if it has to be made.
+    ///
+    /// - Parameter side: nil for what is said about the picture, in which a decoder can fail, too.
+    package func thumbnail(_ key: PictureKey, _ side: ThumbnailSide?) -> PictureReport? {
         use { (connection) throws(RecordsError) in try connection.thumbnail(key, side, today: today) }
     }
 
-    /// What is known about a picture, without its thumbnail; nil if nothing is, or if it should be tried again.
+    /// What is known about a picture, without its thumbnail; nil if it has to be found out.
     package func report(_ key: PictureKey) -> PictureReport? {
-        use { (connection) throws(RecordsError) in try connection.report(key, now: clock()) }
+        use { (connection) throws(RecordsError) in try connection.report(key) }
     }
 
     /// What is known about several pictures; nil for each that is unknown.
     package func summaries(_ keys: [PictureKey]) -> [PictureSummary?] {
         let found = use { (connection) throws(RecordsError) in
             var found: [PictureSummary?] = []
-            for key in keys { found.append(try connection.report(key, now: clock())?.summary) }
+            for key in keys { found.append(try connection.report(key)?.summary) }
             return found
         }
         return found ?? keys.map { _ in nil }
     }
 
-    /// - Parameters:
-    ///   - side: of the thumbnail; nil if none was wanted.
-    ///   - isLasting: whether the same content gives the same report every time.
-    package func add(_ report: PictureReport, _ key: PictureKey, _ side: ThumbnailSide?, isLasting: Bool = true) {
+    /// - Parameter side: of the thumbnail; nil if none was wanted.
+    package func add(_ report: PictureReport, _ key: PictureKey, _ side: ThumbnailSide?) {
+        guard hasRoom() else { return }
+        let today = today
         _ = use { (connection) throws(RecordsError) -> Void? in
-            try connection.add(
-                report, key, side, today: today, again: isLasting ? nil : clock() + Self.pause)
+            if lastForgotten.exchange(today, ordering: .relaxed) != today {
+                try connection.forget(before: today - Self.lifetime)
+            }
+            try connection.add(report, key, side, today: today)
             while try connection.bytes() > mostBytes, try connection.removeOldest(Self.removedAtOnce) > 0 {}
             guard added.add(1, ordering: .relaxed).newValue % Self.addedBetweenLooks == 0 else { return nil }
             if try connection.sizeOnDisk() > mostBytes + mostBytes / 4 { try connection.removeUnseen() }

@@ -12,13 +12,16 @@ struct DecoderHelper {
     static let mostJobs = 64
 
     /// Nanoseconds after which a decoder is killed: the limit on the processor's time does not stop one that waits.
-    static let patience: Int64 = 30_000_000_000
+    static let patience: Int64 = 60_000_000_000
+
+    /// Milliseconds between two looks whether processes have ended, where the kernel does not tell.
+    private static let pause: Int64 = 5
 
     private struct Running {
         let number: UInt32
         let process: ChildProcess
-        /// Readable when the process has ended.
-        let end: DescriptorChannel.Passed
+        /// Readable when the process has ended; nil on Linux before 5.3.
+        let end: DescriptorChannel.Passed?
         let deadline: Int64
         var isLate = false
     }
@@ -53,10 +56,11 @@ struct DecoderHelper {
     }
 
     private func wait() {
-        var entries = running.map { pollfd(fd: $0.end.number, events: Int16(POLLIN), revents: 0) }
+        var entries = running.compactMap(\.end).map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
         entries.append(pollfd(fd: channel.number, events: Int16(POLLIN), revents: 0))
         let next = running.lazy.filter { !$0.isLate }.map(\.deadline).min()
-        let left = next.map { max(0, $0 - monotonicNanoseconds()) / 1_000_000 + 1 } ?? -1
+        var left = next.map { max(0, $0 - monotonicNanoseconds()) / 1_000_000 + 1 } ?? -1
+        if running.contains(where: { $0.end == nil }) { left = Self.pause }
         _ = poll(&entries, nfds_t(entries.count), Int32(clamping: left))
     }
 
@@ -84,15 +88,10 @@ struct DecoderHelper {
             let process = try ChildProcess(
                 running: program, environment: environment + ["\(PictureDecoder.variable)=\(job.decoder.text)"],
                 descriptors: descriptors.map(\.number))
-            do throws(SystemError) {
-                return Running(
-                    number: job.number, process: process, end: .init(try process.openEnd()),
-                    deadline: monotonicNanoseconds() + patience)
-            } catch {
-                process.send(SIGKILL)
-                _ = process.waitForEnd()
-                return nil
-            }
+            var end: DescriptorChannel.Passed?
+            do throws(SystemError) { end = DescriptorChannel.Passed(try process.openEnd()) } catch { end = nil }
+            return Running(
+                number: job.number, process: process, end: end, deadline: monotonicNanoseconds() + patience)
         } catch {
             return nil
         }
@@ -118,8 +117,8 @@ struct DecoderHelper {
         switch end {
         case .exited(0): .reported
         case .exited: .unavailable
-        // The kernel kills a process with SIGKILL if the machine has no memory left, or one that has used up its hard limit of time.
-        case .killed(by: SIGKILL): .stopped
+        // The machine may have no memory left, and a disk or another machine may not give back what it has stored.
+        case .killed(by: SIGKILL), .killed(by: SIGBUS): .stopped
         case .killed: isLate ? .stopped : .failed
         }
     }

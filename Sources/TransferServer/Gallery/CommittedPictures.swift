@@ -10,7 +10,7 @@ import TransferSystem
 /// Nothing happens before a client has seen a thumbnail, so a server whose pictures are never looked at has no work with them.
 final class CommittedPictures: Gallery.Background {
     /// Most paths in folders that clients look at; the rest is looked at when its thumbnails are wanted.
-    private static let most = 20_000
+    static let most = 20_000
 
     /// Events that are read together.
     private static let atOnce = 64
@@ -20,7 +20,7 @@ final class CommittedPictures: Gallery.Background {
 
     private struct Paths {
         /// In folders that clients look at: only what they say about themselves is wanted.
-        var seen: [RelativePath] = []
+        var seen: Set<RelativePath> = []
         /// Number of the last upload that was looked at.
         var number: UInt64
         var stored: [RelativePath] = []
@@ -47,9 +47,11 @@ final class CommittedPictures: Gallery.Background {
 
     /// Adds pictures whose descriptions a client wants to sort by.
     func learn(_ paths: [RelativePath]) {
-        let gallery = self.paths.withLock { waiting in
-            waiting.seen += paths.prefix(max(0, Self.most - waiting.seen.count))
-            return waiting.gallery
+        let gallery = self.paths.withLock { waiting -> Gallery? in
+            // Without it, pictures are looked at only when a client wants to see them.
+            guard let gallery = waiting.gallery else { return nil }
+            waiting.seen.formUnion(paths.prefix(max(0, Self.most - waiting.seen.count)))
+            return gallery
         }
         gallery?.wake()
     }
@@ -63,7 +65,7 @@ final class CommittedPictures: Gallery.Background {
 
     private func nextPath() -> (RelativePath, ThumbnailSide?)? {
         paths.withLock { paths in
-            if let path = paths.seen.popLast() { return (path, nil) }
+            if let path = paths.seen.popFirst() { return (path, nil) }
             if paths.stored.isEmpty { paths.stored = takeNews(&paths.number) }
             return paths.stored.popLast().map { ($0, .small) }
         }
@@ -87,7 +89,8 @@ final class CommittedPictures: Gallery.Background {
         guard let content = try? store.reader().open(path, as: path) else { return nil }
         let version = content.attributes.version
         guard !known.hasRotten || !known.isRotten(version) else { return nil }
-        return try? StoredPicture(content, known.details(of: [(path, content.attributes)])[0]?.digest)
+        let digest = known.details(of: [(path, content.attributes)])[0]?.digest
+        return try? StoredPicture(content, PictureKey(version, digest, in: path.parent))
     }
 }
 

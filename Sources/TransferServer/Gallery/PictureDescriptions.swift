@@ -22,7 +22,8 @@ struct PictureDescriptions {
             !documents[place].isDirectory && PictureNames.mayBePicture(files[place].path)
         }
         guard !places.isEmpty else { return }
-        let found = gallery.summaries(places.map { PictureKey(files[$0].version, documents[$0].digest) })
+        let found = gallery.summaries(
+            places.map { PictureKey(files[$0].version, documents[$0].digest, in: files[$0].path.parent) })
         var unknown: [RelativePath] = []
         for (place, summary) in zip(places, found) {
             documents[place].picture = summary?.json

@@ -10,11 +10,11 @@ extension StoredPicture {
     private static let mostCopied: UInt64 = 64 << 20
 
     /// - Throws: why the content cannot be handed to a decoder.
-    init(_ content: any ReadableContent, _ digest: Digest?) throws(Failure) {
-        let attributes = content.attributes
+    init(_ content: any ReadableContent, _ key: PictureKey) throws(Failure) {
         let file = try Self.file(of: content)
-        self.init(
-            PictureKey(attributes.version, digest), .init(consume file), size: Int(clamping: attributes.size))
+        self.init(key, .init(consume file), size: Int(clamping: content.attributes.size))
+        // The key is that of the content when it was opened.
+        guard content.isUnchanged else { throw Failure(.fileChanged, "The picture changed while it was read.") }
     }
 
     private static func file(of content: any ReadableContent) throws(Failure) -> Descriptor {
@@ -53,7 +53,26 @@ extension Failure {
 
 extension Gallery {
     /// Bytes of all thumbnails: at most this, and a hundredth of the disk.
-    private static let mostBytes: UInt64 = 1 << 30
+    static let mostBytes: UInt64 = 1 << 30
+
+    /// Decoders that run at once, at most.
+    static let mostDecoders = 4
+
+    /// Bytes of memory for each decoder, twice what one may take.
+    private static let memoryOfDecoder: UInt64 = 1 << 30
+
+    /// The number of decoders for a machine: half of the processors are for everything else.
+    package static func decoders(processors: Int) -> Int {
+        let pages = UInt64(max(0, sysconf(Int32(_SC_PHYS_PAGES))))
+        var memory = pages.multipliedReportingOverflow(by: UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))).partialValue
+        // The limit of a container (cgroups(7), version 2); other systems have no such file, or `max` in it.
+        if let file = try? OwnFile(reading: "/sys/fs/cgroup/memory.max", atMost: 64),
+            let limit = UInt64(String(decoding: file.content.prefix { $0 > 0x20 }, as: UTF8.self))
+        {
+            memory = min(memory, limit)
+        }
+        return max(1, min(mostDecoders, processors / 2, Int(clamping: memory / memoryOfDecoder)))
+    }
 
     /// Opens the gallery of a server. Without a helper, which the log tells, only thumbnails that were made before can be seen.
     ///
@@ -65,13 +84,19 @@ extension Gallery {
         guard configuration.thumbnails != .off else { return nil }
         var helper: DescriptorChannel?
         do throws(SystemError) { helper = try startDecoding() } catch { log.write([.decodingFailed(error)]) }
+        let (path, least) = (state.path, configuration.space.minimumFree ?? 0)
+        let size = disk(at: path, \.f_blocks) / 100
         let settings = Settings(
-            cachePath: "\(state.path)/\(PictureCache.fileName)",
-            cacheSize: Int64(min(mostBytes, sizeOfDisk(at: state.path) / 100)), decoders: configuration.decoders)
+            cachePath: "\(path)/\(PictureCache.fileName)", cacheSize: Int64(min(mostBytes, size)),
+            decoders: configuration.decoders
+        ) {
+            // What is stored is more important than what can be made again.
+            disk(at: path, \.f_bavail) > max(least, size)
+        }
         let isEager = configuration.thumbnails == .on
         do throws(SystemError) {
             let gallery = try Gallery(settings, helper: helper, background: isEager ? committed : nil) {
-                log.write([.decodingEnded])
+                log.write([LogEvent($0)])
             }
             if isEager { committed.wakes(gallery) }
             return gallery
@@ -81,18 +106,29 @@ extension Gallery {
         }
     }
 
-    private static func sizeOfDisk(at path: String) -> UInt64 {
+    /// Bytes of blocks of the disk that a path is on; 0 if it cannot be examined.
+    private static func disk(at path: String, _ blocks: KeyPath<statvfs, UInt>) -> UInt64 {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return 0 }
-        return UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+        let (bytes, overflow) = UInt64(status[keyPath: blocks]).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? .max : bytes
     }
 }
 
 extension LogEvent {
-    fileprivate static var decodingEnded: LogEvent {
-        LogEvent(
-            .warning, "decodingEnded",
-            "the process that starts decoders of pictures has ended: there are no new thumbnails until the server is started again")
+    fileprivate init(_ problem: Gallery.Problem) {
+        switch problem {
+        case .helperEnded:
+            self.init(
+                .warning, "decodingEnded",
+                "the process that starts decoders of pictures has ended: there are no new thumbnails until the server is started again"
+            )
+        case .notStarted:
+            self.init(
+                .warning, "decodingFailed",
+                "pictures cannot be decoded: the system does not start or confine the process for it; thumbnails need seccomp"
+            )
+        }
     }
 
     fileprivate static func decodingFailed(_ error: SystemError) -> LogEvent {

@@ -138,6 +138,7 @@ package struct Supervisor: ~Copyable {
     }
 
     private mutating func reap() -> End? {
+        ChildProcess.reapOthers(than: worker?.number)
         guard let process = worker, let end = process.end() else { return nil }
         worker = nil
         relay?.pass(isStopping: isStopping)

@@ -70,7 +70,8 @@ package func fixedMemoryFile(size: Int) throws(SystemError) -> Descriptor {
 
 /// Closes all descriptors of the process from a number on (close_range(2), Linux 5.9).
 package func closeDescriptors(from number: Int32) {
-    _ = clinux_close_from(UInt32(max(0, number)))
+    guard clinux_close_from(UInt32(max(0, number))) != 0 else { return }
+    for other in max(0, number)..<max(number, Int32(clamping: sysconf(Int32(_SC_OPEN_MAX)))) { close(other) }
 }
 
 extension ChildProcess {

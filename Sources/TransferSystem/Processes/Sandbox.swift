@@ -28,7 +28,8 @@ package enum Sandbox {
     ///
     /// - Throws: `SystemError` if the kernel cannot filter system calls. Then the process must not go on.
     package static func enter(_ limits: Limits) throws(SystemError) {
-        try system("close_range") { clinux_close_from(descriptors) }
+        closeDescriptors(from: Int32(descriptors))
+        offerToKill()
         try system("prctl") { clinux_end_with_parent(SIGKILL) }
         try system("prctl") { clinux_hide_memory() }
         // Thumbnails can wait for other work; a service manager may forbid this.
@@ -55,6 +56,14 @@ package enum Sandbox {
                 clinux_landlock_create(rights.files, rights.network, rights.scopes)
             })
         try system("landlock_restrict_self") { clinux_restrict_self(rules.number) }
+    }
+
+    /// If the machine runs out of memory, this process goes first (proc(5), oom_score_adj).
+    private static func offerToKill() {
+        let file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        _ = write(file, "1000", 4)
+        close(file)
     }
 
     private static func limit(

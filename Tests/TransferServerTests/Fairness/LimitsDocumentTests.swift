@@ -10,7 +10,9 @@ import TransferTestSupport
 
 @testable import TransferAccess
 @testable import TransferCatalog
+@testable import TransferGallery
 @testable import TransferIntake
+@testable import TransferPictures
 @testable import TransferServer
 @testable import TransferStore
 
@@ -75,6 +77,15 @@ import TransferTestSupport
         "Mailroom.mostUnproven": count(Mailroom.mostUnproven),
         "ChatDeliveries.most": count(ChatDeliveries.most),
         "ChatState.mostSaid": bytes(ChatState.mostSaid),
+        "OrderQueue.Limits.total": count(OrderQueue<Int>.Limits().total),
+        "OrderQueue.Limits.ofClient": count(OrderQueue<Int>.Limits().ofClient),
+        "Gallery.mostDecoders": count(Gallery.mostDecoders),
+        "PictureDecoder.seconds": time(.seconds(PictureDecoder.seconds)),
+        "PictureDecoder.memory": bytes(PictureDecoder.memory),
+        "PictureLimits.fileSize": bytes(PictureLimits.fileSize),
+        "Gallery.mostBytes": bytes(Int(Gallery.mostBytes)),
+        "PictureCache.lifetime": "\(PictureCache.lifetime) days",
+        "CommittedPictures.most": count(CommittedPictures.most),
         "DiscoveryLimiter.perNetwork.perSecond": count(DiscoveryLimiter.perNetwork.perSecond),
         "DiscoveryLimiter.perNetwork.burst": count(DiscoveryLimiter.perNetwork.burst),
         "DiscoveryLimiter.overall.perSecond": count(DiscoveryLimiter.overall.perSecond),

@@ -1,5 +1,6 @@
 private import Glibc
 private import TransferAccess
+private import TransferGallery
 internal import TransferIO
 private import TransferModel
 import TransferProtocol
@@ -57,7 +58,7 @@ struct ServeCommand {
         for effect in ServeFlags.effects { try effect(arguments, on: &configuration) }
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)
-        configuration.decoders = max(1, configuration.loops / 2)
+        configuration.decoders = Gallery.decoders(processors: configuration.loops)
         if configuration.http == .off, configuration.plainHTTP.isEmpty { configuration.thumbnails = .off }
         configuration.isConfined = true
         configuration.tellsStatus = true

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TransferAccess
 import TransferHTTP
@@ -211,6 +212,33 @@ extension ServerTests {
                 _ = try lists.revoke { $0.name.hasSameBytes(as: "camera") }
                 let refused = try client.ask(.put, "/y", Self.bearer(token), [1])
                 #expect([401, 403].contains(refused.status) && server.tree == ["x"])
+            }
+        }
+
+        /// An answer under way ends when its client loses the right to it.
+        @Test(.directoryOnly) func aDownloadEndsWithTheRightToRead() async throws {
+            let (pair, size) = (KeyPair(), 1 << 30)
+            try lists.admit(AuthorizedKey(pair.key, name: "laptop"))
+            #expect(close(creat(directory.path("store/long"), 0o644)) == 0)
+            #expect(truncate(directory.path("store/long"), size) == 0)
+            try await serving { [lists] server in
+                let raw = try server.client()
+                try raw.secure(pair, protocols: ["http/1.1"])
+                HTTPClient(raw).send(.get, "/long")
+                _ = try raw.some()
+                var options = AccessOptions()
+                options.rights = .writeOnly
+                let narrowed = AuthorizedKey(pair.key, name: "laptop", options: options)
+                try lists.edit { (editing) throws(AccessFault) in
+                    try editing.change { (keys: inout AuthorizedKeys) throws(AccessFault) in
+                        _ = keys.remove { $0.key == pair.key }
+                        try keys.append(narrowed)
+                    }
+                }
+                // Reading all of the file would take longer than a tenth of a second.
+                var count = 0
+                while let bytes = try? raw.some() { count += bytes.count }
+                #expect(count < size, "it went on")
             }
         }
 

@@ -44,6 +44,9 @@ final class HTTPClient {
         raw.send(Array((text + "\r\n").utf8) + (content ?? []))
     }
 
+    /// Expects an answer to a further request of the bytes that were sent.
+    func expectAnswer(to method: HTTPMethod = .get) { reader.expect(method) }
+
     /// Sends bytes, and expects an answer to a request with this method.
     func send(bytes: String, for method: HTTPMethod = .get) {
         reader.expect(method)

@@ -29,11 +29,12 @@ import TransferHTTP
         arguments: [
             (HTTPMethod.options, "*", 0), (.post, "/.transfer/out", 1), (.get, "/.transfer/events", 2),
             (.post, "/.transfer/changes", 3), (.post, "/.transfer/known", 4), (.get, "/.transfer/trash/x", 5),
-            (.head, "/.transfer/receipt/00", 6), (.get, "/.transfer/receipt", 6), (.patch, "/.transfer/tus/00", 7),
-            (.post, "/.transfer/tus", 7), (.options, "/.transfer/tus/", 7), (.head, "/.transfer/up/00", 8),
-            (.get, "/", 10), (.head, "/a/b", 10), (.get, "/.transferx/out", 10), (.get, "/.transfer/outx", 10),
-            (.get, "/.transfer/events/", 10), (.get, "/.transfer/events/a", 10), (.get, "/.transfer/receipts", 10),
-            (.put, "/a", 11), (.put, "/.a", 11), (.post, "/", 12), (.delete, "/a", 13), (.options, "/a", 14),
+            (.head, "/.transfer/receipt/00", 6), (.get, "/.transfer/receipt", 6), (.get, "/.transfer/thumb/a", 7),
+            (.get, "/.transfer/details/a", 8), (.patch, "/.transfer/tus/00", 9),
+            (.post, "/.transfer/tus", 9), (.options, "/.transfer/tus/", 9), (.head, "/.transfer/up/00", 10),
+            (.get, "/", 12), (.head, "/a/b", 12), (.get, "/.transferx/out", 12), (.get, "/.transfer/outx", 12),
+            (.get, "/.transfer/events/", 12), (.get, "/.transfer/events/a", 12), (.get, "/.transfer/receipts", 12),
+            (.put, "/a", 13), (.put, "/.a", 13), (.post, "/", 14), (.delete, "/a", 15), (.options, "/a", 16),
         ] as [(HTTPMethod, String, Int)])
     func eachRequestHasItsRow(method: HTTPMethod, resource: String, index: Int) throws {
         #expect(try row(method, resource) == index)
@@ -42,11 +43,11 @@ import TransferHTTP
     @Test func anUploadThatCanBeGoneOnWithHasARowOfItsOwn() throws {
         let field = HTTPField(name: "Upload-Complete", value: Array("?1".utf8))
         for method in [HTTPMethod.put, .post, .patch] {
-            #expect(try row(method, "/a", fields: [field]) == 9)
+            #expect(try row(method, "/a", fields: [field]) == 11)
             // The address of a resumable upload is not the name of a file.
-            #expect(try row(method, "/.transfer/up/00", fields: [field]) == 8)
+            #expect(try row(method, "/.transfer/up/00", fields: [field]) == 10)
         }
-        #expect(try row(.get, "/a", fields: [field]) == 10)
+        #expect(try row(.get, "/a", fields: [field]) == 12)
     }
 
     @Test func otherMethodsAreToldWhichThereAre() {
@@ -61,10 +62,10 @@ import TransferHTTP
     @Test func aNewEndpointIsOneRow() throws {
         let row = HTTPRoute(.own("new"), [.get], by: OptionsHandler.offer)
         let router = HTTPRouter(routes: HTTPRouter.standard.routes + [row])
-        #expect(try self.row(.get, "/.transfer/new", of: router) == 15)
+        #expect(try self.row(.get, "/.transfer/new", of: router) == 17)
         #expect(allowed(.put, "/.transfer/new", of: router) == "GET")
-        #expect(try self.row(.get, "/.transfer/new") == 10)
-        #expect(try self.row(.get, "/.transfer/new/", of: router) == 10)
+        #expect(try self.row(.get, "/.transfer/new") == 12)
+        #expect(try self.row(.get, "/.transfer/new/", of: router) == 12)
         let fewer = HTTPRouter(routes: Array(HTTPRouter.standard.routes.dropFirst()))
         #expect(allowed(.options, "*", of: fewer) == "")
     }

@@ -203,6 +203,37 @@ extension ServerTests {
             }
         }
 
+        /// Two answers that wait, one behind the other.
+        @Test func thumbnailsWaitInTheirOrder() async throws {
+            let decoders = try FakeDecoders(Self.report)
+            try await serving(decoders.foundations(waits: true)) { server in
+                let client = try HTTPClient(server)
+                for name in ["a", "b", "c"] { #expect(try client.ask(.put, "/\(name).jpg", [], [1]).status == 201) }
+                client.send(
+                    bytes: ["a", "b", "c"].map { "GET /.transfer/thumb/\($0).jpg HTTP/1.1\r\nHost: server\r\n\r\n" }
+                        .joined())
+                for name in ["a", "b", "c"] {
+                    if name != "a" { client.expectAnswer() }
+                    try decoders.letOneGo()
+                    #expect(try client.answer().content == Self.webP)
+                }
+            }
+        }
+
+        /// A client that sends nothing more still gets its answer.
+        @Test func aClientMayCloseItsSide() async throws {
+            let decoders = try FakeDecoders(Self.report)
+            try await serving(decoders.foundations(waits: true)) { server in
+                let client = try HTTPClient(server)
+                #expect(try client.ask(.put, "/a.jpg", [], [1]).status == 201)
+                client.send(.get, "/.transfer/thumb/a.jpg")
+                client.raw.endSending()
+                try decoders.letOneGo()
+                #expect(try client.answer().content == Self.webP)
+                #expect(try client.isClosed())
+            }
+        }
+
         @Test func aClientThatLeavesStopsNothing() async throws {
             let decoders = try FakeDecoders(Self.report)
             try await serving(decoders.foundations(waits: true)) { server in

@@ -29,7 +29,7 @@ struct DetailsHandler: HTTPHandler {
         known.indexIfNeeded()
         let upload = known.details(of: [(place, attributes)])[0]
         let entry = EntryDocument(path, attributes, upload)
-        let key = PictureKey(attributes.version, upload?.digest)
+        let key = PictureKey(attributes.version, upload?.digest, in: place.parent)
         let picture = context.service.core.gallery?.summaries([key])[0]
         let id = upload.map { context.caller.outer($0.id).description }
         // Without a key or token, the sender is known by its address only, which is not for other clients.

@@ -19,13 +19,13 @@ struct ThumbnailHandler: HTTPHandler {
             guard let place, !target.isFolder else { throw .notFound(place) }
             let content = try context.files.openSound(place)
             let digest = context.files.digest(of: content.attributes, at: place)
-            let key = PictureKey(content.attributes.version, digest)
+            let key = PictureKey(content.attributes.version, digest, in: place.parent)
             let named = try? target.query.only("v")
             let isLasting = digest.map { named?.hasSameBytes(as: $0.description) ?? false } ?? false
             if let report = gallery.find(key, side) {
                 return .reply(HTTPReply(report, isLasting: isLasting))
             }
-            let ticket = try gallery.order(try StoredPicture(content, digest), side, for: turn)
+            let ticket = try gallery.order(try StoredPicture(content, key), side, for: turn)
             return .long(HTTPThumbnail(target.path, ticket, isLasting: isLasting, method: request.head.method))
         } catch {
             throw HTTPRefusal(error)

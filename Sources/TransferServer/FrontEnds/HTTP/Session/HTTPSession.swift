@@ -190,7 +190,7 @@ extension HTTPSession {
 
     /// Some clients close their side after their last request, and wait for the answers.
     func peerEnded(on connection: isolated Connection) {
-        guard wire.isBetweenRequests, connection.pipe.isParsed, watching == nil else {
+        guard wire.isBetweenRequests, connection.pipe.isParsed, watching?.isEndless != true else {
             return connection.end(.lost("the client closed the connection"))
         }
         wire.halfClosed()
@@ -247,6 +247,8 @@ extension HTTPSession {
             if watching?.isEndless == false { unwatch() }
             if case .goesOn = outcome.next { goesOn = true } else { goesOn = false }
         case .waits(let signal, let isEndless):
+            // The answer that waited before is complete, and the next one waits.
+            if let watching, watching.signal !== signal { unwatch() }
             if connection.ending == nil { watch(signal, isEndless: isEndless, on: connection) }
             goesOn = watching?.hasNews == true
         }

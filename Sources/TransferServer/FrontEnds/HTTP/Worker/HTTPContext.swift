@@ -40,6 +40,12 @@ final class HTTPContext {
     /// Forgets the client of an earlier request: the next one may be of another, through a proxy.
     func forgetCaller() { caller = Caller(peer: "") }
 
+    /// Whether the client has the rights and the folder with which it was admitted.
+    var hasSameAccess: Bool {
+        let (before, now) = (caller.grant.options, uploads.intake.caller.grant.options)
+        return before.rights == now.rights && before.folder == now.folder
+    }
+
     /// A new upload ID, as the client knows it.
     func newID() -> UploadID { .random(using: &random) }
 

@@ -249,9 +249,12 @@ extension HTTPSteps {
 
     /// Cuts off a long answer to a client that has lost its access.
     private func recheckAnswer() {
-        guard let answer, !answer.watchesAccess, uploads.isRecheckDue, let refusal = uploads.recheck().refusal
-        else { return }
-        giveUp(answer, Failure(refusal.code, refusal.message))
+        guard let answer, !answer.watchesAccess, uploads.isRecheckDue else { return }
+        if let refusal = uploads.recheck().refusal {
+            giveUp(answer, Failure(refusal.code, refusal.message))
+        } else if !context.hasSameAccess {
+            giveUp(answer, Failure(.forbidden, "The client's access has changed: ask again."))
+        }
     }
 
     /// - Parameter bytes: the beginning of an answer.
