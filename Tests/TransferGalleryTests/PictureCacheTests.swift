@@ -2,7 +2,6 @@ import Glibc
 import Synchronization
 import Testing
 import TransferModel
-import TransferSystem
 import TransferTestSupport
 
 @testable import TransferGallery
@@ -25,10 +24,10 @@ import TransferTestSupport
         private static func open(
             _ folder: TemporaryDirectory, _ clock: ManualClock, _ mostBytes: Int64
         ) throws -> PictureCache {
-            try #require(
-                PictureCache(path: folder.path("thumbs.sqlite"), mostBytes: mostBytes) {
-                    clock.seconds.load(ordering: .relaxed)
-                })
+            let cache = PictureCache(
+                path: folder.path("thumbs.sqlite"), mostBytes: mostBytes,
+                clock: { clock.seconds.load(ordering: .relaxed) })
+            return try #require(cache)
         }
     }
 
@@ -36,6 +35,8 @@ import TransferTestSupport
         let seconds = Atomic<Int64>(1_800_000_000)
         func pass(_ count: Int64) { seconds.add(count, ordering: .relaxed) }
     }
+
+    private final class Room: Sendable { let isThere = Atomic(true) }
 
     private static func version(_ number: UInt64, touch: Int64 = 1) -> ContentVersion {
         ContentVersion(object: number, revision: 5, touch: touch, size: 100)
@@ -148,10 +149,9 @@ import TransferTestSupport
 
     /// A damaged cache is made anew, whether the damage is noticed when it is opened or later.
     @Test(arguments: [0, 4096]) func aDamagedCacheIsMadeAnew(_ offset: Int) throws {
-        let fixture = try Fixture()
-        for number in 0..<500 { fixture.cache.add(PictureReportTests.complete, Self.key(UInt64(number)), .small) }
-        try fixture.reopen()
-        let path = fixture.folder.path("thumbs.sqlite")
+        let folder = try TemporaryDirectory()
+        let path = folder.path("thumbs.sqlite")
+        try Self.fill(path)
         for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         let file = open(path, O_WRONLY)
         defer { close(file) }
@@ -159,20 +159,27 @@ import TransferTestSupport
         fstat(file, &status)
         let noise = [UInt8](repeating: 0xA5, count: max(8192, Int(status.st_size) - offset))
         pwrite(file, noise, noise.count, off_t(offset))
-        try fixture.reopen()
-        for number in 0..<500 { _ = fixture.cache.thumbnail(Self.key(UInt64(number)), .small) }
-        fixture.cache.add(PictureReportTests.complete, Self.key(7), .small)
-        #expect(fixture.cache.thumbnail(Self.key(7), .small)?.thumbnail == PictureReportTests.webP)
+        let cache = try #require(PictureCache(path: path, mostBytes: 1 << 20))
+        for number in 0..<500 { _ = cache.thumbnail(Self.key(UInt64(number)), .small) }
+        cache.add(PictureReportTests.complete, Self.key(7), .small)
+        #expect(cache.thumbnail(Self.key(7), .small)?.thumbnail == PictureReportTests.webP)
+    }
+
+    /// Makes a cache with 500 thumbnails, and closes it.
+    private static func fill(_ path: String) throws {
+        let cache = try #require(PictureCache(path: path, mostBytes: 1 << 20))
+        for number in 0..<500 { cache.add(PictureReportTests.complete, key(UInt64(number)), .small) }
     }
 
     @Test func aFullDiskKeepsNothing() throws {
         let folder = try TemporaryDirectory()
-        let hasRoom = Locked(true)
-        let cache = try #require(
-            PictureCache(
-                path: folder.path("thumbs.sqlite"), mostBytes: 1 << 20, hasRoom: { hasRoom.withLock { $0 } }))
+        let hasRoom = Room()
+        let made = PictureCache(
+            path: folder.path("thumbs.sqlite"), mostBytes: 1 << 20,
+            hasRoom: { hasRoom.isThere.load(ordering: .relaxed) })
+        let cache = try #require(made)
         cache.add(PictureReportTests.complete, Self.key(1), .small)
-        hasRoom.withLock { $0 = false }
+        hasRoom.isThere.store(false, ordering: .relaxed)
         cache.add(PictureReportTests.complete, Self.key(2), .small)
         #expect(cache.thumbnail(Self.key(1), .small) != nil)
         #expect(cache.thumbnail(Self.key(2), .small) == nil)

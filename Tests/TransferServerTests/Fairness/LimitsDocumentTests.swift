@@ -80,7 +80,7 @@ import TransferTestSupport
         "OrderQueue.Limits.total": count(OrderQueue<Int>.Limits().total),
         "OrderQueue.Limits.ofClient": count(OrderQueue<Int>.Limits().ofClient),
         "Gallery.mostDecoders": count(Gallery.mostDecoders),
-        "PictureDecoder.seconds": time(.seconds(PictureDecoder.seconds)),
+        "PictureDecoder.seconds": time(.seconds(Double(PictureDecoder.seconds))),
         "PictureDecoder.memory": bytes(PictureDecoder.memory),
         "PictureLimits.fileSize": bytes(PictureLimits.fileSize),
         "Gallery.mostBytes": bytes(Int(Gallery.mostBytes)),
