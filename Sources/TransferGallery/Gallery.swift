@@ -56,7 +56,7 @@ package final class Gallery: Sendable {
 
         /// Orders something, or joins an order for it, which then waits for its turn in the line of this client, too.
         ///
-        /// - Returns: a ticket; nil if too many orders wait. And an order that has lost its place, and has to be told so.
+        /// - Returns: a ticket; nil if too many orders wait. And an order that has lost its place, which has to be settled.
         mutating func place(
             _ source: StoredPicture, _ side: ThumbnailSide?, for client: Int
         ) -> (ThumbnailTicket?, lost: ThumbnailOrder?) {
@@ -80,7 +80,7 @@ package final class Gallery: Sendable {
 
         /// Ends the waiting of all orders.
         ///
-        /// - Returns: the orders, which have to be told so.
+        /// - Returns: the orders, which have to be settled.
         mutating func end() -> [ThumbnailOrder] {
             defer { (open, queue, isThreadRunning) = ([:], OrderQueue(), false) }
             return open.values.compactMap(\.order)
@@ -97,7 +97,7 @@ package final class Gallery: Sendable {
     private let report: @Sendable (Problem) -> Void
     private let reported = Locked(Set<Problem>())
 
-    /// Why there are no new thumbnails. An operator has to know it, and is told once.
+    /// Why there are no new thumbnails. The log has each once.
     package enum Problem: Sendable {
         /// The helper has ended although the gallery is open.
         case helperEnded

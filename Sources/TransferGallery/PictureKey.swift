@@ -11,7 +11,7 @@ package struct PictureKey: Hashable, Sendable {
 
     /// - Parameters:
     ///   - digest: of the content; nil if it is not known.
-    ///   - folder: that the file is in. Those who see it see all of its pictures; others must not learn from how fast a thumbnail comes
+    ///   - folder: that the file is in. Clients that see it see all pictures in it; others must not learn from how fast a thumbnail comes
     ///     that they have guessed what is stored elsewhere.
     package init(_ version: ContentVersion, _ digest: Digest?, in folder: RelativePath?) {
         if let digest, digest.algorithm.function == .sha256 {

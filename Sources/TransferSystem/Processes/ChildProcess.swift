@@ -89,7 +89,7 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// Takes note of processes that have ended and are none of this program's: in a container, its first process inherits those whose
+    /// Takes note of processes that have ended and were not started by this program: in a container, its first process inherits those whose
     /// parents have ended.
     ///
     /// - Parameter own: the process whose end is left to `end`; nil without one.
