@@ -46,6 +46,9 @@ import TransferTestSupport
         #expect(end == .exited(1) || end == .killed(by: SIGXFSZ))
     }
 
+    /// A supervisor that is the first process of a container inherits the helpers of killed workers.
+    @Test func inheritedProcessesAreReaped() throws { #expect(try Self.run("reap").end == .exited(0)) }
+
     @Test func aTrapEndsIt() throws {
         guard case .killed = try Self.run("trap").end else {
             Issue.record("it did not end")
