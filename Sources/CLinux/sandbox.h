@@ -8,6 +8,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -76,6 +77,14 @@ static inline int clinux_restrict_self(int ruleset) { return (int)syscall(446, r
 // Linux 5.9 and 5.3; the numbers are the same on all machines.
 static inline int clinux_close_from(unsigned first) { return (int)syscall(436, first, ~0u, 0); }
 static inline int clinux_pidfd(pid_t process) { return (int)syscall(434, process, 0); }
+
+// The number of a child that has ended, which stays to be waited for; 0 or -1 without one (waitid(2) with P_ALL, and
+// WEXITED, WNOHANG and WNOWAIT of linux/wait.h, whose types the C library declares in sys/wait.h).
+static inline int clinux_ended_child(void) {
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    return syscall(SYS_waitid, 0, 0, &info, 4 | 1 | 0x01000000, NULL) == 0 ? (int)info.si_pid : -1;
+}
 
 // memfd_create(2) with the flags MFD_CLOEXEC and MFD_ALLOW_SEALING. The file has a fixed size.
 static inline int clinux_fixed_memory(off_t size) {

@@ -15,8 +15,9 @@ func reapsOthersOnly() -> Bool {
     }
     guard children.count == 2 else { return false }
     for child in children {
-        var end = siginfo_t()
-        guard waitid(P_PID, id_t(child.number), &end, WEXITED | WNOWAIT) == 0 else { return false }
+        guard let end = try? DescriptorChannel.Passed(child.openEnd()) else { return false }
+        var entry = pollfd(fd: end.number, events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, -1)
     }
     // The first one may be the one that ended first.
     for _ in 0..<2 { ChildProcess.reapOthers(than: children[1].number) }

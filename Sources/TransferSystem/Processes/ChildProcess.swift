@@ -89,20 +89,6 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// Takes note of processes that have ended and were not started by this program: in a container, its first process inherits those whose
-    /// parents have ended.
-    ///
-    /// - Parameter own: the process whose end is left to `end`; nil without one.
-    package static func reapOthers(than own: pid_t?) {
-        while true {
-            var found = siginfo_t()
-            guard waitid(P_ALL, 0, &found, WEXITED | WNOHANG | WNOWAIT) == 0 else { return }
-            let number = found._sifields._sigchld.si_pid
-            guard number > 0, number != own else { return }
-            waitpid(number, nil, WNOHANG)
-        }
-    }
-
     /// Waits until the process has ended.
     @discardableResult
     package func waitForEnd() -> End? {

@@ -75,6 +75,18 @@ package func closeDescriptors(from number: Int32) {
 }
 
 extension ChildProcess {
+    /// Takes note of processes that have ended and were not started by this program: in a container, its first process inherits those
+    /// whose parents have ended.
+    ///
+    /// - Parameter own: number of the process whose end is left to `end`; nil without one.
+    package static func reapOthers(than own: Int32?) {
+        while true {
+            let number = clinux_ended_child()
+            guard number > 0, number != own else { return }
+            waitpid(number, nil, WNOHANG)
+        }
+    }
+
     /// A descriptor that is readable when the process has ended (pidfd_open(2), Linux 5.3).
     package func openEnd() throws(SystemError) -> Descriptor {
         Descriptor(try system("pidfd_open") { clinux_pidfd(number) })
