@@ -22,8 +22,9 @@ class Cases:
             self.browser.complaints()
 
         def assert_quiet(self) -> None:
-            """The console has no errors, and each use of something that the policy forbids is an error."""
-            self.assertEqual(self.browser.complaints(), [])
+            """The console has no errors, and each use of something that the policy forbids is an error. Pages that are no folder
+            have no icon, so browsers may ask for one."""
+            self.assertEqual([line for line in self.browser.complaints() if "/favicon.ico" not in line], [])
 
         def test_dropped_files_are_checked(self) -> None:
             self.ask("PUT", "/up/taken.bin", {}, b"other")
@@ -105,8 +106,7 @@ class Cases:
             self.assertEqual(self.browser.run("return location.hash"), "#view=b.txt")
             self.browser.run("history.back()")
             self.until("b.txt", without="content of")
-            focused = self.browser.run("return document.activeElement.textContent")
-            self.assertIn("b.txt", focused)
+            self.until_there(".entry:focus a[href$='/b.txt']")
             self.assert_quiet()
 
         def test_what_is_pushed_appears(self) -> None:
