@@ -4,8 +4,8 @@ import TransferIO
 package import TransferModel
 package import TransferSystem
 
-/// Thumbnails of stored pictures, and what the pictures say about themselves. A picture is decoded by a process of its own, which can do
-/// nothing else (`PictureDecoder`), when a client wants to see it, or in the background.
+/// Makes thumbnails of stored pictures, and reads their headers, when a client wants to see them or in the background. A separate process
+/// decodes each picture (`PictureDecoder`); the kernel kills it if it does anything else.
 ///
 /// ```
 ///   a request ─ find ─► PictureCache          known already

@@ -1,25 +1,4 @@
-import Glibc
-package import TransferSystem
-
-/// A picture to look at: its content and what identifies it.
-package struct StoredPicture: Sendable {
-    package let key: PictureKey
-    /// The content, open for reading.
-    let file: DescriptorChannel.Passed
-    /// Bytes that the file has.
-    let size: Int
-    /// The state of the file when its key was found out; nil if it cannot be examined.
-    private let state: FileState?
-
-    /// - Parameter key: of the content that the file has now.
-    package init(_ key: PictureKey, _ file: DescriptorChannel.Passed, size: Int) {
-        (self.key, self.file, self.size) = (key, file, size)
-        state = FileState(file.number)
-    }
-
-    /// Whether the content is still that of the key, as far as the file's times tell.
-    var isUnchanged: Bool { state != nil && state == FileState(file.number) }
-}
+import TransferSystem
 
 /// Something that is wanted of a gallery: a thumbnail, or only what a picture says about itself. Those who want the same share one order.
 /// Safe to use from any thread.
@@ -102,20 +81,4 @@ package final class ThumbnailTicket: Sendable {
     package func watch(_ watcher: Int, _ ring: @escaping @Sendable () -> Void) { order.watch(watcher, ring) }
 
     package func leave(_ watcher: Int) { order.unwatch(watcher) }
-}
-
-/// What changes when the content of an open file does.
-struct FileState: Equatable {
-    private let size: Int
-    private let modified: [Int]
-    private let changed: [Int]
-
-    /// - Returns: nil if the file cannot be examined.
-    init?(_ descriptor: Int32) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return nil }
-        size = Int(status.st_size)
-        modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
-        changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
-    }
 }

@@ -34,7 +34,7 @@ import TransferTestSupport
     }
 
     @Test func aDecoderThatNeverEndsIsKilled() throws {
-        let channel = try Decoders.helper(["/bin/sleep", "1000"], patience: 50_000_000)
+        let channel = try Decoders.helper(["/bin/sh", "-c", "kill -STOP $$"], patience: 50_000_000)
         #expect(try Self.end(channel) == DecoderEnd(number: 7, .stopped))
     }
 

@@ -39,7 +39,7 @@ package final class DescriptorChannel: Sendable {
     /// The descriptor is readable when a message waits.
     package var number: Int32 { socket.number }
 
-    /// Sends a message. The other end gets descriptors of its own.
+    /// Sends a message. The receiver gets duplicates of the descriptors.
     ///
     /// - Parameter descriptors: at most `mostDescriptors`.
     /// - Throws: EAGAIN if too many messages are waiting, EPIPE if the other end is closed.

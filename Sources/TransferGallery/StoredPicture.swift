@@ -1,4 +1,26 @@
+import Glibc
 package import TransferModel
+package import TransferSystem
+
+/// A picture to look at: its content and what identifies it.
+package struct StoredPicture: Sendable {
+    package let key: PictureKey
+    /// The content, open for reading.
+    let file: DescriptorChannel.Passed
+    /// Bytes that the file has.
+    let size: Int
+    /// The state of the file when its key was found out; nil if it cannot be examined.
+    private let state: FileState?
+
+    /// - Parameter key: of the content that the file has now.
+    package init(_ key: PictureKey, _ file: DescriptorChannel.Passed, size: Int) {
+        (self.key, self.file, self.size) = (key, file, size)
+        state = FileState(file.number)
+    }
+
+    /// Whether the content is still that of the key, as far as the file's times tell.
+    var isUnchanged: Bool { state != nil && state == FileState(file.number) }
+}
 
 /// Identifies the content of a file, so that what was found out about it is found again.
 ///
@@ -33,4 +55,20 @@ package enum ThumbnailSide: Int, Sendable, CaseIterable {
     case small = 320
     /// For a picture that fills a screen.
     case large = 1280
+}
+
+/// What changes when the content of an open file does.
+struct FileState: Equatable {
+    private let size: Int
+    private let modified: [Int]
+    private let changed: [Int]
+
+    /// - Returns: nil if the file cannot be examined.
+    init?(_ descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        size = Int(status.st_size)
+        modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+        changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+    }
 }
