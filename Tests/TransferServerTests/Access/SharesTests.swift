@@ -33,6 +33,8 @@ extension ServerTests {
             let configure = { @Sendable (configuration: inout ServerConfiguration) in
                 configuration.security = .identity
                 configuration.access = .listed(owner: nil)
+                // A ping would look like an answer.
+                configuration.timeouts.heartbeat = .seconds(600)
                 change(&configuration)
             }
             try await TransferServerTests.serving(configure, in: directory, body)

@@ -1,3 +1,4 @@
+import CLinux
 import CSpawn
 import Glibc
 import Synchronization
