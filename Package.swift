@@ -59,6 +59,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CTurboJPEG"),
         .systemLibrary(name: "CWebP"),
+        .systemLibrary(name: "CHEIF"),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
         .target(name: "CPage", exclude: ["assets"]),
 
@@ -70,7 +71,7 @@ let package = Package(
         library(
             "TransferCodec",
             uses: ["TransferModel", "TransferSystem", "CZlib", "CISAL", "CZstd", "CXXHash", "COpenSSL"]),
-        library("TransferPictures", uses: ["TransferModel", "CZlib", "CTurboJPEG", "CWebP"]),
+        library("TransferPictures", uses: ["TransferModel", "CZlib", "CTurboJPEG", "CWebP", "CHEIF"]),
         library("TransferKeys", uses: ["TransferModel", "TransferSystem", "COpenSSL"]),
         library("TransferSealing", uses: ["TransferModel", "TransferKeys", "TransferSystem", "COpenSSL"]),
         library(
@@ -159,7 +160,7 @@ let package = Package(
         tests("TransferFuzzing", uses: ["TransferCLI"]),
 
         .target(
-            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL", "CSpawn", "TransferIO"],
+            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL", "CSpawn", "TransferIO", "TransferKeys"],
             path: "Tests/TransferTestSupport",
             swiftSettings: strict),
         .target(

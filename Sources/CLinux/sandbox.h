@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,38 +30,56 @@
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1),    \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-// Restricts the calling thread for good to reading and writing what is open, and to memory that is not executable
-// (seccomp(2)). Every other system call kills the process. Requires no_new_privs. Fails with ENOSYS on machines whose
-// calls are not known here.
-static inline int clinux_forbid_calls(void) {
+#define CLINUX_ANSWER(number, code)                         \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1),    \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (code))
+
+// Allows a call unless one of these bits is set in the argument with this index, which kills the process.
+#define CLINUX_ALLOW_WITHOUT(number, index, bits)                                       \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 4),                                \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[index])), \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, 1),                             \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),                            \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+// Loads the number of the call, on the machine that this was built for.
+#define CLINUX_BEGIN_CALLS                                                          \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),        \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CLINUX_AUDIT_ARCH, 1, 0),               \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),                        \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+
+// Reading and writing what is open, and memory that is not executable. The runtime of Swift calls futex(2) although it
+// has one thread.
+#define CLINUX_PLAIN_CALLS                                                                              \
+    CLINUX_ALLOW(SYS_brk), CLINUX_ALLOW(SYS_clock_gettime), CLINUX_ALLOW(SYS_exit),                     \
+        CLINUX_ALLOW(SYS_exit_group), CLINUX_ALLOW(SYS_futex), CLINUX_ALLOW(SYS_getrandom),             \
+        CLINUX_ALLOW(SYS_madvise), CLINUX_ALLOW(SYS_mremap), CLINUX_ALLOW(SYS_munmap),                  \
+        CLINUX_ALLOW(SYS_pread64), CLINUX_ALLOW(SYS_read), CLINUX_ALLOW(SYS_rt_sigreturn),              \
+        CLINUX_ALLOW(SYS_write), CLINUX_ALLOW_WITHOUT(SYS_mmap, 2, PROT_EXEC)
+
+// Starting threads. Signals stay as they are, so that no thread can outlive a limit; nor do threads get names. The C
+// library tries clone3(2) first, whose flags a filter cannot see.
+#define CLINUX_THREAD_CALLS                                                                             \
+    CLINUX_ANSWER(SYS_clone3, ENOSYS), CLINUX_ANSWER(SYS_prctl, 0), CLINUX_ANSWER(SYS_rt_sigaction, 0), \
+        CLINUX_ANSWER(SYS_rt_sigprocmask, 0), CLINUX_ALLOW(SYS_gettid), CLINUX_ALLOW(SYS_rseq),         \
+        CLINUX_ALLOW(SYS_sched_getaffinity), CLINUX_ALLOW(SYS_sched_yield),                             \
+        CLINUX_ALLOW(SYS_set_robust_list), CLINUX_ALLOW_WITHOUT(SYS_mprotect, 2, PROT_EXEC),            \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),                                           \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),                     \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+#define CLINUX_END_CALLS BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+// Restricts the calling thread, and those that it starts, for good to the calls above (seccomp(2)). Every other system
+// call kills the process. Requires no_new_privs. Fails with ENOSYS on machines whose calls are not known here.
+static inline int clinux_forbid_calls(bool allows_threads) {
 #ifdef CLINUX_AUDIT_ARCH
-    static const struct sock_filter calls[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CLINUX_AUDIT_ARCH, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        CLINUX_ALLOW(SYS_brk),
-        CLINUX_ALLOW(SYS_clock_gettime),
-        CLINUX_ALLOW(SYS_exit),
-        CLINUX_ALLOW(SYS_exit_group),
-        // The runtime wakes threads that could wait for a variable, although it has one thread.
-        CLINUX_ALLOW(SYS_futex),
-        CLINUX_ALLOW(SYS_getrandom),
-        CLINUX_ALLOW(SYS_madvise),
-        CLINUX_ALLOW(SYS_mremap),
-        CLINUX_ALLOW(SYS_munmap),
-        CLINUX_ALLOW(SYS_pread64),
-        CLINUX_ALLOW(SYS_read),
-        CLINUX_ALLOW(SYS_rt_sigreturn),
-        CLINUX_ALLOW(SYS_write),
-        // mmap(2), unless the memory would be executable.
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-    };
-    struct sock_fprog filter = {sizeof calls / sizeof *calls, (struct sock_filter *)calls};
+    static const struct sock_filter plain[] = {CLINUX_BEGIN_CALLS, CLINUX_PLAIN_CALLS, CLINUX_END_CALLS};
+    static const struct sock_filter threads[] = {
+        CLINUX_BEGIN_CALLS, CLINUX_PLAIN_CALLS, CLINUX_THREAD_CALLS, CLINUX_END_CALLS};
+    struct sock_fprog filter = {sizeof plain / sizeof *plain, (struct sock_filter *)plain};
+    if (allows_threads) filter = (struct sock_fprog){sizeof threads / sizeof *threads, (struct sock_filter *)threads};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
 #else
     errno = ENOSYS;

@@ -24,8 +24,11 @@ package struct Thumbnail: Equatable, Sendable {
     ///   - bytes: the whole file.
     ///   - side: most pixels of the longer side, in `sides`. Smaller pictures keep their size. The side is halved if
     ///     the file is too large otherwise.
+    ///   - library: for HEIC and AVIF; nil without one.
     /// - Throws: `notPicture`, `unsupported`, `tooLarge`, `damaged`.
-    package static func make(from bytes: UnsafeRawBufferPointer, side: Int) throws(PictureFault) -> Thumbnail {
+    package static func make(
+        from bytes: UnsafeRawBufferPointer, side: Int, by library: HEIFLibrary? = nil
+    ) throws(PictureFault) -> Thumbnail {
         // Trap: the side is chosen by the program, not by the picture.
         precondition(sides.contains(side), "a thumbnail of \(side) pixels")
         guard bytes.count <= PictureLimits.fileSize else {
@@ -37,7 +40,9 @@ package struct Thumbnail: Equatable, Sendable {
         case .png: return try make(bytes, PNGHeader(source), side)
         case .gif: return try make(bytes, GIFHeader(source), side)
         case .webp: return try make(bytes, WebPHeader(source), side)
-        case .heif, .avif, .mp4, .quickTime: throw .unsupported("There are no thumbnails of this format.")
+        case .heif: return try make(bytes, HEIFHeader(source), .heif, library, side)
+        case .avif: return try make(bytes, HEIFHeader(source), .avif, library, side)
+        case .mp4, .quickTime: throw .unsupported("There are no thumbnails of this format.")
         case nil: throw .notPicture
         }
     }
@@ -114,8 +119,23 @@ package struct Thumbnail: Equatable, Sendable {
         return try Thumbnail(facts, decoded.raster, isWhole: decoded.isWhole)
     }
 
+    private static func make(
+        _ bytes: UnsafeRawBufferPointer, _ header: HEIFHeader, _ format: PictureFormat, _ library: HEIFLibrary?,
+        _ side: Int
+    ) throws(PictureFault) -> Thumbnail {
+        guard let library else { throw .unsupported("libheif is not installed.") }
+        try PictureLimits.check(width: header.width, height: header.height, pixels: PictureLimits.heifPixels)
+        let decoded = try library.decode(bytes, side: side)
+        let isWhole = header.coded.allSatisfy { HEVCUnits.areWhole(UnsafeRawBufferPointer(rebasing: bytes[$0])) }
+        return try Thumbnail(header.facts(format), shown: decoded.raster, isWhole: decoded.isWhole && isWhole)
+    }
+
     private init(_ facts: PictureFacts, _ raster: Raster, isWhole: Bool) throws(PictureFault) {
-        var shown = facts.orientation.applied(to: raster)
+        try self.init(facts, shown: facts.orientation.applied(to: raster), isWhole: isWhole)
+    }
+
+    private init(_ facts: PictureFacts, shown: Raster, isWhole: Bool) throws(PictureFault) {
+        var shown = shown
         let profile = facts.icc.flatMap { ColourProfile.isRGB($0) ? $0 : nil }
         var file = try ThumbnailEncoder.encode(shown, profile: profile)
         // Noise of some million pixels fits at no quality, but a quarter of the pixels does.

@@ -6,7 +6,8 @@ import TransferSystem
 
 if CommandLine.arguments.dropFirst().first == "reap" { exit(reapsOthersOnly() ? 0 : 1) }
 
-let limits = Sandbox.Limits(memory: 64 << 20, seconds: 1, output: 4096)
+let allowsThreads = CommandLine.arguments.contains("with threads")
+let limits = Sandbox.Limits(memory: 64 << 20, seconds: 1, output: 4096, allowsThreads: allowsThreads)
 do { try Sandbox.enter(limits) } catch { exit(1) }
 
 /// Whether the end of another process is taken note of, and that of an own one left to it. Not in the sandbox.
@@ -52,7 +53,17 @@ case "execute":
     isDone = execv("/bin/true", &arguments) == 0
 case "thread":
     var thread = pthread_t()
-    isDone = pthread_create(&thread, nil, { _ in nil }, nil) == 0
+    isDone = pthread_create(&thread, nil, { _ in nil }, nil) == 0 && pthread_join(thread, nil) == 0
+case "thread that opens":
+    var thread = pthread_t()
+    let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { _ in
+        open("/etc/passwd", O_RDONLY) >= 0 ? nil : nil
+    }
+    isDone = pthread_create(&thread, nil, body, nil) == 0 && pthread_join(thread, nil) == 0
+case "process": isDone = (try? ChildProcess(running: ["/bin/true"], environment: [], descriptors: [])) != nil
+case "endless in spite of the signal":
+    signal(SIGXCPU, SIG_IGN)
+    while true {}
 case "code":
     isDone = mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED
 case "writable code": isDone = mprotect(nil, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0

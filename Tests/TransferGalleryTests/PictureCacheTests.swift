@@ -98,6 +98,17 @@ import TransferTestSupport
         #expect(fixture.cache.report(Self.key(1))?.refusal == .damaged)
     }
 
+    /// A library for it may be installed before the next server starts.
+    @Test func whatNoDecoderKnowsIsTriedByTheNextServer() throws {
+        let fixture = try Fixture()
+        let report = PictureReport(summary: PictureReportTests.summary, refusal: .unsupported)
+        fixture.cache.add(report, Self.key(1), .small)
+        #expect(fixture.cache.report(Self.key(1))?.refusal == .unsupported)
+        try fixture.reopen()
+        let known = try #require(fixture.cache.report(Self.key(1)))
+        #expect(known.refusal == nil && known.summary == report.summary)
+    }
+
     /// A decoder that was killed is tried again the next day. What is known about the picture stays.
     @Test func aFailureCountsForADayAndASide() throws {
         let fixture = try Fixture()

@@ -6,14 +6,15 @@ import TransferTestSupport
 /// What a decoder can still do once it is confined, tried by a program that tries it.
 @Suite struct SandboxTests {
     /// Runs the program with a file to read and memory to write into.
-    private static func run(_ action: String) throws -> (end: ChildProcess.End, output: [UInt8]) {
+    private static func run(_ action: String, _ options: String...) throws -> (end: ChildProcess.End, output: [UInt8]) {
         let folder = try TemporaryDirectory()
         let path = folder.path("input")
         try #require(writeFile([UInt8](repeating: 3, count: 100), to: path))
         let input = Descriptor(open(path, O_RDONLY | O_CLOEXEC))
         let output = try fixedMemoryFile(size: 1 << 20)
         let process = try ChildProcess(
-            running: [try Decoders.probe(), action], environment: [], descriptors: [input.number, output.number])
+            running: [try Decoders.probe(), action] + options, environment: [],
+            descriptors: [input.number, output.number])
         let end = try #require(process.waitForEnd())
         var bytes = [UInt8](repeating: 0, count: 10)
         pread(output.number, &bytes, bytes.count, 0)
@@ -28,10 +29,27 @@ import TransferTestSupport
 
     /// The kernel kills it at the first other system call.
     @Test(arguments: [
-        "open", "socket", "execute", "thread", "code", "writable code", "signal", "longer file",
+        "open", "socket", "execute", "thread", "process", "code", "writable code", "signal", "longer file",
     ])
     func everythingElseKillsIt(_ action: String) throws {
         #expect(try Self.run(action).end == .killed(by: SIGSYS))
+    }
+
+    /// Codecs of HEIC and AVIF start threads.
+    @Test func threadsAreAllowedWhereTheyAreNeeded() throws {
+        #expect(try Self.run("thread", "with threads").end == .exited(0))
+    }
+
+    @Test(arguments: [
+        "open", "socket", "execute", "thread that opens", "process", "code", "writable code", "signal", "longer file",
+    ])
+    func threadsAllowNothingElse(_ action: String) throws {
+        #expect(try Self.run(action, "with threads").end == .killed(by: SIGSYS))
+    }
+
+    /// The signal of the limit cannot be ignored, so the process does not live on for a second.
+    @Test func theSignalOfTheLimitStays() throws {
+        #expect(try Self.run("endless in spite of the signal", "with threads").end == .killed(by: SIGXCPU))
     }
 
     @Test func itHasNoOtherDescriptor() throws { #expect(try Self.run("descriptor").end == .exited(1)) }

@@ -391,3 +391,19 @@ extension PictureFacts {
         return try result.get()
     }
 }
+
+extension Raster {
+    /// The colours of the four quarters by their first letters, from the upper left to the lower right.
+    var quarters: String {
+        [(1, 1), (3, 1), (1, 3), (3, 3)].map { x, y in
+            let pixel = pixels[y * height / 4 * width + x * width / 4]
+            switch [pixel.x > 128, pixel.y > 128, pixel.z > 128] {
+            case [true, false, false]: return "r"
+            case [false, true, false]: return "g"
+            case [false, false, true]: return "b"
+            case [true, true, true]: return "w"
+            default: return "?"
+            }
+        }.joined()
+    }
+}

@@ -11,20 +11,6 @@ import TransferModel
         .transposed: "rbgw", .right: "brwg", .transversed: "wgbr", .left: "gwrb",
     ]
 
-    private static func quarters(_ raster: Raster) -> String {
-        [(1, 1), (3, 1), (1, 3), (3, 3)].map { x, y in
-            let pixel = raster.pixels[y * raster.height / 4 * raster.width + x * raster.width / 4]
-            let bright = [pixel.x > 128, pixel.y > 128, pixel.z > 128]
-            switch bright {
-            case [true, false, false]: return "r"
-            case [false, true, false]: return "g"
-            case [false, false, true]: return "b"
-            case [true, true, true]: return "w"
-            default: return "?"
-            }
-        }.joined()
-    }
-
     @Test(arguments: Orientation.allCases) func everyOrientationIsApplied(_ orientation: Orientation) throws {
         let exif = PictureMaker.exif(orientation: Int(orientation.rawValue))
         let raster = PictureMaker.quarters(80, 48)
@@ -37,7 +23,7 @@ import TransferModel
             #expect((thumbnail.width, thumbnail.height) == (orientation.isTransposed ? (24, 40) : (40, 24)))
             let pixels = try #require(PictureMaker.pixels(webP: thumbnail.webP))
             #expect((pixels.width, pixels.height) == (thumbnail.width, thumbnail.height))
-            #expect(Self.quarters(pixels) == Self.shown[orientation])
+            #expect(pixels.quarters == Self.shown[orientation])
         }
     }
 

@@ -78,6 +78,9 @@ final class CacheConnection: @unchecked Sendable {
     init(_ file: DatabaseFile) throws(RecordsError) {
         database = try file.open(cacheSize: Self.cacheSize)
         try CacheSchema.schema.migrate(database)
+        // A library may have been installed since.
+        _ = try database.execute(
+            "UPDATE pictures SET refusal = NULL WHERE refusal = \(PictureRefusal.unsupported.rawValue)")
         findThumbnail = try Statement(
             "SELECT file, number, used, maker FROM thumbnails WHERE key = ?1 AND side = ?2", in: database)
         setUsed = try Statement("UPDATE thumbnails SET used = ?2 WHERE number = ?1", in: database)

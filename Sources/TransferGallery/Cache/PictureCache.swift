@@ -11,7 +11,7 @@ package final class PictureCache: Sendable {
     package static let fileName = "thumbs.sqlite"
 
     /// Changed when decoders learn something: what an earlier version refused is then tried again.
-    static let maker: Int64 = 1
+    static let maker: Int64 = 2
 
     /// Days after which thumbnails are removed that no client has seen, such as those of removed pictures.
     static let lifetime: Int64 = 30

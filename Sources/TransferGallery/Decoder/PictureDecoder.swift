@@ -40,11 +40,17 @@ struct PictureDecoder {
     func run() -> Int32 {
         let mapped =
             size > 0 && size <= PictureLimits.fileSize ? mmap(nil, size, PROT_READ, MAP_PRIVATE, 0, 0) : MAP_FAILED
-        let limits = Sandbox.Limits(memory: Self.memory, seconds: Self.seconds, output: PictureReport.mostBytes)
+        let bytes = mapped == MAP_FAILED ? nil : mapped.map { UnsafeRawBufferPointer(start: $0, count: size) }
+        // A confined process could not open it.
+        let library = bytes.flatMap { side != nil && HEIFLibrary.isNeeded(for: $0) ? HEIFLibrary() : nil }
+        if library != nil { HEIFLibrary.limitThreads() }
+        let limits = Sandbox.Limits(
+            memory: Self.memory, seconds: Self.seconds, output: PictureReport.mostBytes,
+            allowsThreads: library != nil)
         guard (try? Sandbox.enter(limits)) != nil else { return 1 }
         let report: PictureReport
-        if let mapped, mapped != MAP_FAILED {
-            report = self.report(UnsafeRawBufferPointer(start: mapped, count: size))
+        if let bytes {
+            report = self.report(bytes, library)
         } else {
             // A video, or a picture that is too large to be decoded. Its headers can be anywhere in it.
             let isTooLarge = side != nil && size > PictureLimits.fileSize
@@ -54,10 +60,10 @@ struct PictureDecoder {
         return 0
     }
 
-    private func report(_ bytes: UnsafeRawBufferPointer) -> PictureReport {
+    private func report(_ bytes: UnsafeRawBufferPointer, _ library: HEIFLibrary?) -> PictureReport {
         guard let side else { return headers(MemorySource(bytes), refusal: nil) }
         do throws(PictureFault) {
-            let made = try Thumbnail.make(from: bytes, side: side)
+            let made = try Thumbnail.make(from: bytes, side: side, by: library)
             var summary = PictureSummary(made.facts)
             let colour = made.averageColour
             summary.isDecoded = made.isWhole

@@ -1,4 +1,4 @@
-import TransferModel
+package import TransferModel
 import TransferPictures
 
 /// Why there is no thumbnail of a file.
@@ -18,7 +18,8 @@ package enum PictureRefusal: Int, Sendable, CaseIterable {
     package var message: String {
         switch self {
         case .notPicture: "The file is not a picture."
-        case .unsupported: "There are no thumbnails of pictures in this format."
+        case .unsupported:
+            "The server cannot decode pictures in this format. For HEIC and AVIF, libheif has to be installed there."
         case .tooLarge: "The picture is too large for a thumbnail."
         case .damaged: "The picture is damaged: nothing of it could be decoded."
         case .failed: "The picture could not be decoded: it takes too much memory or time, or is made to do harm."
@@ -64,10 +65,15 @@ extension PictureReport {
     /// Most bytes of a report.
     static let mostBytes = 8 + mostJSON + PictureLimits.thumbnailSize
 
-    var bytes: [UInt8] {
+    /// What clients get: the summary, and the name of the refusal.
+    package var description: JSONLine {
         var json = summary?.json ?? [:]
         if let refusal { json.append("refusal", .string(refusal.name)) }
-        let text = Array(json.text.utf8)
+        return json
+    }
+
+    var bytes: [UInt8] {
+        let text = Array(description.text.utf8)
         var bytes: [UInt8] = []
         bytes.append(bigEndian: UInt32(text.count))
         bytes += text

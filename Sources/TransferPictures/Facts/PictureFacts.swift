@@ -11,14 +11,6 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
     case mp4
     /// Apple's QuickTime file format, from which MPEG-4 is derived.
     case quickTime
-
-    /// Whether a thumbnail can be made of it.
-    package var isDecodable: Bool {
-        switch self {
-        case .jpeg, .png, .gif, .webp: true
-        case .heif, .avif, .mp4, .quickTime: false
-        }
-    }
 }
 
 /// When a picture was taken.
@@ -119,6 +111,9 @@ package enum PictureLimits {
     /// Pixels of every other picture. A progressive JPEG of this size needs 300 MB while it is decoded, a lossless
     /// WebP 400 MB.
     package static let pixels = 100_000_000
+
+    /// Pixels of a HEIC or AVIF. Phones make up to 50 million, which need 300 MB while they are decoded.
+    package static let heifPixels = 64_000_000
 
     /// Bytes of a PNG's rows: 100 million pixels with 4 bytes. To inflate them takes some 3 s, more than anything else.
     package static let inflatedSize = 400_000_000

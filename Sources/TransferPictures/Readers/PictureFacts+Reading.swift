@@ -21,9 +21,7 @@ extension PictureFacts {
         // QuickTime files of the first years have no brands.
         let format = boxes.first("ftyp").map { MediaBrands($0.window(source)).format } ?? .quickTime
         switch format {
-        case .heif, .avif:
-            guard let meta = boxes.first("meta") else { throw .damaged("The picture has no header.") }
-            return try HEIFHeader(meta, source).facts(format)
+        case .heif, .avif: return try HEIFHeader(boxes, source).facts(format)
         default:
             guard let movie = boxes.first("moov") else { throw .damaged("The video has no header.") }
             return try MovieHeader(movie, source).facts(format)

@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 
 /// Takes everything from a process but reading and writing what it has open: for code that a stranger's bytes may take
-/// over. Only for processes with a single thread.
+/// over. Only for processes that have a single thread.
 package enum Sandbox {
     /// The most that the process may use.
     package struct Limits: Sendable {
@@ -15,8 +15,12 @@ package enum Sandbox {
         /// Bytes that a file may have that it writes.
         package var output: Int
 
-        package init(memory: Int, seconds: Int, output: Int) {
+        /// Whether it may start threads, which share these limits.
+        package var allowsThreads: Bool
+
+        package init(memory: Int, seconds: Int, output: Int, allowsThreads: Bool = false) {
             (self.memory, self.seconds, self.output) = (memory, seconds, output)
+            self.allowsThreads = allowsThreads
         }
     }
 
@@ -43,7 +47,7 @@ package enum Sandbox {
         // This opens a descriptor for a moment.
         try forbidFiles()
         try limit(RLIMIT_NOFILE, 0)
-        try system("seccomp") { clinux_forbid_calls() }
+        try system("seccomp") { clinux_forbid_calls(limits.allowsThreads) }
     }
 
     /// Forbids all files and sockets by Landlock, in addition to the filter. Not every kernel has it.
