@@ -33,10 +33,10 @@ REFUSED = [
 BOUNDS = [
     ("README.md", ["README.md"], 900),
     ("the guide", ["docs/guide/*.md"], 9_900),
-    ("the reference", ["docs/reference/*.md"], 23_100),
-    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 17_100),
+    ("the reference", ["docs/reference/*.md"], 23_200),
+    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 17_200),
     ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 7_200),
-    ("docs", ["docs/**/*.md"], 57_300),
+    ("docs", ["docs/**/*.md"], 57_500),
 ]
 
 # A doc comment of so few words says no more than the name below it.

@@ -15,6 +15,12 @@ enum Sample {
         id: id, path: "photos/2026/photo-0001.jpg", size: 4096, kind: .picture,
         modified: .init(seconds: 1_767_225_600, nanoseconds: 999_999_999), permissions: 0o644)
 
+    static let describing: Outcome = {
+        var outcome = Outcome(id: 7, code: .completed, count: 1)
+        outcome.picture = #"{"decoded":true}"#
+        return outcome
+    }()
+
     static let unlisting: Outcome = {
         var outcome = Outcome(id: 7, code: .completed, count: 9)
         outcome.unlisted = .max
@@ -132,6 +138,7 @@ enum Sample {
         .result(UploadResult(ProtocolFault(.frameTooLarge, "Too large."))),
         .list(ListRequest(id: 0, path: "")),
         .list(ListRequest(id: .max, path: "photos/2026", isAboutItself: true, wantsDetails: true)),
+        .list(ListRequest(id: 3, path: "a.jpg", isAboutItself: true, wantsPicture: true)),
         .entries(Entries(id: 1, [])),
         .entries(Entries(id: 2, entries)),
         .fetch(FetchRequest(id: 3, path: "a")),
@@ -142,7 +149,7 @@ enum Sample {
         .remove(RemoveRequest(id: 5, path: "a")),
         .remove(RemoveRequest(id: 6, path: "photos", isRecursive: true)),
         .outcome(Outcome(id: 7, code: .completed)),
-        .outcome(unlisting), .outcome(keeping),
+        .outcome(unlisting), .outcome(keeping), .outcome(describing),
         .outcome(
             Outcome(id: 8, code: .busy, isDurable: true, count: .max, message: "Come back.", retryAfter: 1_500)),
         .remove(RemoveRequest(id: 7, path: "a", keepsInTrash: true)),

@@ -42,7 +42,8 @@ import TransferTestSupport
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
             (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"),
             (.signature, "signature"), (.replaced, "replaced"), (.unlisted, "unlisted"), (.filled, "filled"),
-            (.directory, "directory"), (.kept, "kept"), (.serverKeyProof, "serverKeyProof"), (.check, "check"),
+            (.directory, "directory"), (.kept, "kept"), (.serverKeyProof, "serverKeyProof"),
+            (.picture, "picture"), (.check, "check"),
             (.part, "part"), (.multipart, "multipart"), (.recipients, "recipients"), (.delivery, "delivery"),
             (.note, "note"), (.target, "target"), (.attributes, "attributes"), (.trash, "trash"),
             (.version, "version"),
@@ -60,6 +61,7 @@ import TransferTestSupport
                 ["\(Features.pieces.rawValue)", "pieces"], ["\(Features.trees.rawValue)", "trees"],
                 ["\(Features.owners.rawValue)", "owners"], ["\(Features.holes.rawValue)", "holes"],
                 ["\(Features.trashes.rawValue)", "trashes"], ["\(Features.versions.rawValue)", "versions"],
+                ["\(Features.pictures.rawValue)", "pictures"],
             ])
     }
 

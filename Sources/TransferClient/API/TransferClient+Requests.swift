@@ -58,6 +58,21 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
+    /// Asks the server to decode stored pictures, and whether all of each could be decoded.
+    ///
+    /// - Parameter reports: of uploads that are stored. The client must have the right to read them.
+    /// - Returns: one check for each report, with its index in `reports`, in any order. They throw `TransferFailure`,
+    ///   `unsupported` if the server decodes no pictures.
+    public func checkPictures(of reports: [UploadReport]) -> RequestEvents<(place: Int, check: PictureCheck)> {
+        let events = EventQueue<(place: Int, check: PictureCheck)>()
+        let queue = RequestQueue(needs: [.files, .pictures]) { events.isFull }
+        for (place, report) in reports.enumerated() {
+            queue.add(PictureTaker(place, report.storedPath ?? "", report.digest, queue, events).asked)
+        }
+        run(queue, events, resume: { queue.resume() })
+        return RequestEvents(events)
+    }
+
     /// Reads the content of one file.
     ///
     /// - Returns: the content in verified pieces of at most 4 MiB. They throw `TransferFailure`, `rejected` if there is

@@ -62,6 +62,9 @@ public struct UploadReport: Sendable, Equatable {
     /// The format and dimensions of a picture; nil if the content was not examined or is no picture.
     public var picture: Picture?
 
+    /// What the server has found out by decoding the picture; nil if it was not asked (`TransferClient.checkPictures`).
+    public var check: PictureCheck?
+
     /// The number of times that sending began; 0 if the server knew the upload already.
     public var attempts = 0
 

@@ -3,6 +3,10 @@ import TransferProtocol
 extension Features {
     /// Explains, in one or two sentences, that the server lacks one of these features.
     var absence: String {
+        if contains(.pictures) {
+            return
+                "The server cannot decode pictures: it is of an older version, or runs with --thumbnails off."
+        }
         if contains(.trees) {
             return "The server is of an older version, which can neither create folders nor move or copy files."
         }

@@ -44,6 +44,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let serverKeyProof = FieldTag(rawValue: 21)
     /// In `result` and `outcome`: the batch of the trash that has the replaced content.
     static let kept = FieldTag(rawValue: 20)
+    /// In `outcome` of a `list`: what the server has found out about a picture, an object of JSON.
+    static let picture = FieldTag(rawValue: 22)
     /// In `begin`: the ID and size of the upload that the content is a part of, and the part's offset.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content consists of the parts of this upload. No value.

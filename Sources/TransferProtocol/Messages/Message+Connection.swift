@@ -229,6 +229,9 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `welcome`: the server accepts `version` in `begin`.
     package static let versions = Features(rawValue: 2048)
 
+    /// In `welcome`: the server decodes pictures, and answers `list` about one with what it has found out.
+    package static let pictures = Features(rawValue: 4096)
+
     /// Encodings in these features that the other side may use for `data`.
     package var encodings: Set<BodyEncoding> {
         var encodings: Set<BodyEncoding> = []

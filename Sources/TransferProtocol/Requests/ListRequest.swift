@@ -16,14 +16,17 @@ package struct ListRequest: Equatable, Sendable {
     /// Whether symbolic links and all preserved attributes are wanted. This costs several system calls for each entry.
     package var wantsAll: Bool
 
+    /// Whether the server has to decode the picture at the path. The answer waits until this is done.
+    package var wantsPicture: Bool
+
     /// The place in the trash to which the path is relative; nil outside the trash.
     package var trash: TrashPlace?
 
     package init(
         id: UInt32 = 0, path: String, isAboutItself: Bool = false, wantsDetails: Bool = false, wantsAll: Bool = false,
-        trash: TrashPlace? = nil
+        wantsPicture: Bool = false, trash: TrashPlace? = nil
     ) {
-        (self.wantsAll, self.trash) = (wantsAll, trash)
+        (self.wantsAll, self.wantsPicture, self.trash) = (wantsAll, wantsPicture, trash)
         self.id = id
         self.path = path
         self.isAboutItself = isAboutItself
@@ -35,7 +38,8 @@ package struct ListRequest: Equatable, Sendable {
         static let itself = Flags(rawValue: 1)
         static let details = Flags(rawValue: 2)
         static let everything = Flags(rawValue: 4)
-        static let all: Flags = [.itself, .details, .everything]
+        static let picture = Flags(rawValue: 8)
+        static let all: Flags = [.itself, .details, .everything, .picture]
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -43,6 +47,10 @@ package struct ListRequest: Equatable, Sendable {
         let flags = Flags(rawValue: try reader.integer(UInt8.self))
         guard Flags.all.isSuperset(of: flags) else { throw .malformed("The list frame has unknown flags.") }
         isAboutItself = flags.contains(.itself)
+        wantsPicture = flags.contains(.picture)
+        guard isAboutItself || !wantsPicture else {
+            throw .malformed("The list frame asks for the pictures of a folder.")
+        }
         wantsDetails = flags.contains(.details)
         wantsAll = flags.contains(.everything)
         path = try reader.path()
@@ -54,6 +62,7 @@ package struct ListRequest: Equatable, Sendable {
         if isAboutItself { flags.insert(.itself) }
         if wantsDetails { flags.insert(.details) }
         if wantsAll { flags.insert(.everything) }
+        if wantsPicture { flags.insert(.picture) }
         bytes.append(bigEndian: id)
         bytes.append(flags.rawValue)
         bytes.append(path: path)

@@ -27,7 +27,10 @@ package struct Outcome: Equatable, Sendable {
     /// no replaced files.
     package var trash: TrashBatch?
 
-    /// Bytes of the longest outcome, which has all fields.
+    /// What the server has found out about a picture, an object of JSON; empty unless a list has asked for it.
+    package var picture = ""
+
+    /// Bytes of the longest outcome of a change, which has all fields but `picture`.
     package static let mostBytes: Int = {
         var outcome = Outcome(
             id: 0, code: .completed, message: String(repeating: "a", count: Limits.text), retryAfter: 1)
@@ -56,11 +59,12 @@ package struct Outcome: Equatable, Sendable {
         guard flags <= 1 else { throw .malformed("The outcome frame has unknown flags.") }
         isDurable = flags == 1
         count = try reader.integer(UInt64.self)
-        let fields = try reader.fields(known: [.message, .retryAfter, .unlisted, .kept])
+        let fields = try reader.fields(known: [.message, .retryAfter, .unlisted, .kept, .picture])
         message = fields.text(.message)
         retryAfter = try fields.number(.retryAfter)
         unlisted = try fields.longNumber(.unlisted) ?? 0
         trash = try fields.trash()
+        picture = fields.text(.picture)
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -72,5 +76,6 @@ package struct Outcome: Equatable, Sendable {
         if let retryAfter { bytes.append(field: .retryAfter, number: retryAfter) }
         if unlisted > 0 { bytes.append(field: .unlisted, Swift.withUnsafeBytes(of: unlisted.bigEndian) { Array($0) }) }
         if let trash { bytes.append(field: .kept, trash.name.utf8) }
+        bytes.append(field: .picture, text: picture)
     }
 }

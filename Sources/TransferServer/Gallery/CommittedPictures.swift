@@ -80,7 +80,9 @@ final class CommittedPictures: Gallery.Background {
                 return []
             }
             number = last.number
-            let pictures = found.items.map(\.item.acknowledgement.path).filter(PictureNames.mayBePicture)
+            let pictures = found.items.map(\.item.acknowledgement.path).filter {
+                PictureNames.isPictureOrVideo($0.string)
+            }
             if !pictures.isEmpty { return pictures.reversed() }
         }
     }
@@ -91,20 +93,6 @@ final class CommittedPictures: Gallery.Background {
         guard !known.hasRotten || !known.isRotten(version) else { return nil }
         let digest = known.details(of: [(path, content.attributes)])[0]?.digest
         return try? StoredPicture(content, PictureKey(version, digest, in: path.parent))
-    }
-}
-
-/// Which files may be pictures or videos, by their names. Their content decides; but only what has such a name is looked at unasked.
-enum PictureNames {
-    private static let endings = [
-        "jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "heic", "heif", "avif", "mp4", "mov", "m4v",
-    ]
-
-    static func mayBePicture(_ path: RelativePath) -> Bool {
-        let name = path.name.utf8
-        guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return false }
-        let ending = name[name.index(after: dot)...].prefix(5).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-        return endings.contains { $0.utf8.elementsEqual(ending) }
     }
 }
 
@@ -126,7 +114,7 @@ struct PictureDescriptions {
     func describe(_ documents: inout [EntryDocument], _ files: [(path: RelativePath, version: ContentVersion)]) {
         guard learns || gallery.isUsed else { return }
         let places = documents.indices.filter { place in
-            !documents[place].isDirectory && PictureNames.mayBePicture(files[place].path)
+            !documents[place].isDirectory && PictureNames.isPictureOrVideo(files[place].path.string)
         }
         guard !places.isEmpty else { return }
         let found = gallery.summaries(

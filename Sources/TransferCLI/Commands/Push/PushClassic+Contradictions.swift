@@ -8,6 +8,7 @@ extension PushClassic {
         refused: [
             (PushFlags.receipts.flag, "such servers issue no receipts"),
             (PushFlags.deletesSources.flag, "such servers do not prove what they have stored"),
+            (PushFlags.verifiesPictures.flag, "such servers decode no pictures"),
             (ArchiveFlag.push.flag, "such servers take only files"),
             (PushFlags.seals.flag, "such servers have no mailboxes"),
             (SecurityFlags.serverKey.flag, "such a server has no key"),

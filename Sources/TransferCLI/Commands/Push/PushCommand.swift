@@ -24,6 +24,7 @@ struct PushCommand {
     private let mayAsk: Bool
     private let isDryRun: Bool
     private let deletesSources: Bool
+    private let verifiesPictures: Bool
     private let stopsAtFailure: Bool
     /// Seconds to wait for the recipients; nil without `--wait-delivered`.
     private let waits: Double?
@@ -51,6 +52,7 @@ struct PushCommand {
         (configuration.countsAhead, configuration.traffic) = (output.progress != .none, output.traffic)
         isDryRun = arguments[PushFlags.isDryRun]
         deletesSources = arguments[PushFlags.deletesSources]
+        verifiesPictures = arguments[PushFlags.verifiesPictures]
         configuration.givesNamesBack = deletesSources
         stopsAtFailure = arguments[PushFlags.stopsAtFailure]
         if classic == nil { configuration.recipients = try Self.recipients(arguments) }
@@ -72,6 +74,7 @@ struct PushCommand {
         // Folders are compared as a whole only if no result is needed for each file.
         configuration.asksByFolder =
             !configuration.archives && !output.isJSON && receipts == nil && failedList == nil && !deletesSources
+            && !verifiesPictures
         mayAsk = !arguments[SecurityFlags.trustsNew]
         self.configuration = configuration
     }
@@ -93,13 +96,15 @@ struct PushCommand {
             let client = try TransferClient(server: server, configuration: configuration)
             let events = client.push(uploads)
             leftOut = { events.leftOut }
+            var wait = waits.map { DeliveryWait($0, for: configuration.recipients, output) }
+            let sources = deletesSources ? SourceRemovals(client, reporter) : nil
+            let checks = verifiesPictures ? PictureChecks(client) { await reporter.take($0, sources) } : nil
             Interruption.watch { [input] in
                 events.cancel()
                 input.cancel()
+                if let checks { Task { await checks.cancel() } }
             }
-            var wait = waits.map { DeliveryWait($0, for: configuration.recipients, output) }
-            let sources = deletesSources ? SourceRemovals(client, reporter) : nil
-            try await show(events, client, reporter, sources) { wait?.add($0) }
+            try await show(events, client, reporter, sources, checks) { wait?.add($0) }
             await reporter.count(leftOut: leftOut())
             let code = await reporter.finish(nil)
             guard let wait, code == .success || code == .uploadsFailed else { return code }
@@ -127,16 +132,19 @@ struct PushCommand {
     ///
     /// - Parameters:
     ///   - sources: removes the sources; nil to keep them.
+    ///   - checks: has the pictures decoded before they are reported; nil to report them at once.
     ///   - finished: called with the report of each finished upload.
     private func show(
         _ events: PushEvents, _ client: TransferClient, _ reporter: PushReporter, _ sources: SourceRemovals?,
-        finished: (UploadReport) -> Void
+        _ checks: PictureChecks?, finished: (UploadReport) -> Void
     ) async throws(TransferFailure) {
         do throws(TransferFailure) {
             for try await event in events {
                 let event = await described(event, client)
                 if case .finished(let report) = event { finished(report) }
-                if let sources, case .finished(let report) = event, SourceRemoval.concerns(report) {
+                if let checks, case .finished(let report) = event, PictureChecks.concerns(report) {
+                    await checks.add(report)
+                } else if let sources, case .finished(let report) = event, SourceRemoval.concerns(report) {
                     await sources.add(report)
                 } else {
                     await reporter.show(event, isLast: !events.areWaiting)
@@ -144,9 +152,12 @@ struct PushCommand {
                 if stopsAtFailure, await reporter.hasFailures { events.cancel() }
             }
         } catch {
+            await checks?.cancel()
+            await checks?.settle()
             await sources?.giveUp()
             throw error
         }
+        await checks?.settle()
         await sources?.settle()
     }
 

@@ -59,7 +59,7 @@ enum PushFlags {
 
     private static let batch = [
         filesFrom.flag, ClientFlags.null.flag, manifest.flag, failedTo.flag, stopsAtFailure.flag, isDryRun.flag,
-        deletesSources.flag,
+        deletesSources.flag, verifiesPictures.flag,
     ]
 
     static let filesFrom = Flag(
@@ -97,6 +97,15 @@ enum PushFlags {
         name: "delete-source",
         help: "Remove each file once the server has stored it durably, unless it has changed.",
         details: whatStays("Directories are kept, unless --archive is given and they are empty then")
+    ).isOn
+
+    static let verifiesPictures = Flag(
+        name: "verify-pictures",
+        help: "Let the server decode each picture, and report those that are cut off or damaged.",
+        details:
+            "They are stored all the same, and the exit code is 1. A picture that the server cannot decode, because of "
+            + "its format or size, is only reported. With --delete-source, only pictures that were decoded are removed. Needs the right to read "
+            + "on the server."
     ).isOn
 
     /// - Parameter directories: a clause that says which directories are kept.

@@ -10,6 +10,7 @@ enum PushHTTP {
         refused: [
             (PushFlags.receipts.flag, "there are no receipts"),
             (PushFlags.deletesSources.flag, "nothing proves what the server has stored"),
+            (PushFlags.verifiesPictures.flag, "the page of the server says it"),
             (ArchiveFlag.push.flag, "it carries only files"),
             (PushFlags.seals.flag, "there are no mailboxes"),
             (PushClassic.recipient.flag, "there are no mailboxes"),

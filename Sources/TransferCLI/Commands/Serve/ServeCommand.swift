@@ -59,7 +59,10 @@ struct ServeCommand {
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)
         configuration.decoders = Gallery.decoders(processors: configuration.loops)
-        if configuration.http == .off, configuration.plainHTTP.isEmpty { configuration.thumbnails = .off }
+        if configuration.http == .off, configuration.plainHTTP.isEmpty, configuration.thumbnails == .on {
+            // Only `push --verify-pictures` can ask for pictures then.
+            configuration.thumbnails = .demand
+        }
         configuration.isConfined = true
         configuration.tellsStatus = true
         configuration.agent = "transfer/\(transferVersion)"

@@ -92,7 +92,8 @@ enum ServeFlags {
         details:
             "Pictures are decoded in processes of their own that can do nothing else. With demand, a "
             + "thumbnail is made when a client wants to see it; with on, also in the background, once one "
-            + "was seen. They are kept in DIR/.transfer/thumbs.sqlite, which may be removed."
+            + "was seen. They are kept in DIR/.transfer/thumbs.sqlite, which may be removed. With off, "
+            + "push --verify-pictures cannot check anything."
     ).choice(default: ThumbnailUse.on)
 
     static let isPlaintext = Flag(

@@ -23,8 +23,10 @@ final class BinaryRequests {
     private(set) var isServing = false
     /// Whether the worker still has work on requests that it has received.
     private var isBusy = false
-    /// Fired when the client has taken some of the bytes that wait for it.
+    /// Fired when the client has taken some of the bytes that wait for it, and when there is other work.
     private let roomForAnswers = Signal()
+    /// What the worker waits for, and the number of the one who waits; nil if it can go on.
+    private var awaited: (signal: any AnswerSignal, watcher: Int)?
 
     init(_ worker: RequestWorker) {
         self.worker = worker
@@ -47,7 +49,7 @@ final class BinaryRequests {
     }
 
     private func serve(on connection: isolated BinarySession.Connection) {
-        guard !isServing else { return }
+        guard !isServing else { return wake() }
         isServing = true
         connection.start { await $0.session.requests.serveLoop(on: $0) }
     }
@@ -58,6 +60,10 @@ final class BinaryRequests {
             isBusy || !waiting.requests.isEmpty || !waiting.cancelled.isEmpty
         {
             let answers = session.client.transport.answerRoom
+            if awaited != nil {
+                await roomForAnswers.wait()
+                continue
+            }
             guard connection.outbound.count < answers.ahead,
                 connection.outbound.chunks < Self.mostChunks
             else {
@@ -76,12 +82,29 @@ final class BinaryRequests {
             connection.driver.liveness.active(now: .now)
             learn(from: outcome)
             queue(outcome.chunk, epoch, on: connection)
+            if let signal = outcome.waits { wait(for: signal, on: connection) }
             if outcome.watches { session.mail.watch(session.client, on: connection) }
             if let refusal = outcome.refusal { connection.end(.refused(refusal)) }
         }
+        wake()
         isServing = false
         session.endIfDone(on: connection)
         connection.driver.wake.fire()
+    }
+
+    /// Lets the pool rest until the signal comes, or other work does.
+    private func wait(for signal: any AnswerSignal, on connection: isolated BinarySession.Connection) {
+        let watcher = connection.session.client.number
+        awaited = (signal, watcher)
+        signal.watch(watcher) { [weak connection] in connection?.start { $0.session.requests.wake() } }
+        if !waiting.requests.isEmpty || !waiting.cancelled.isEmpty || connection.isDraining { wake() }
+    }
+
+    /// Lets the worker go on, whatever it waits for.
+    func wake() {
+        if let awaited { awaited.signal.leave(awaited.watcher) }
+        awaited = nil
+        roomForAnswers.fire()
     }
 
     /// Appends a chunk, and sends it in a separate task, so that the pool can begin with the next chunk before it is sent.

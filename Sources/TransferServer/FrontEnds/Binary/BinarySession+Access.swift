@@ -63,6 +63,7 @@ extension BinarySession {
         if intake.store.abilities.takesHoles { features.insert(.holes) }
         if caller.mayReplaceAll, resources.offersOwners { features.insert(.owners) }
         if resources.trashes { features.insert(.trashes) }
+        if resources.gallery != nil { features.insert(.pictures) }
         return Welcome(
             uploadSize: caller.maximumUpload(of: settings.maximumUpload),
             heartbeat: timeouts.heartbeat.wireMilliseconds,
@@ -77,6 +78,7 @@ extension BinarySession {
     private func pay(as holder: AccountHolder) {
         guard client.pay(as: holder) else { return }
         (worker.uploads.account, worker.intake.accountHolder) = (client.account, holder)
+        requests.worker.accountHolder = holder
     }
 
     /// Refuses the client after a delay, so that it cannot try many secrets.

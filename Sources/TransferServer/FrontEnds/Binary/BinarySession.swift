@@ -64,6 +64,7 @@ final class BinarySession: ServedSession {
         requests = BinaryRequests(
             RequestWorker(resources, peer: client.origin.name, trash: worker.uploads.trash))
         (worker.uploads.account, worker.intake.accountHolder) = (client.account, client.holder)
+        requests.worker.accountHolder = client.holder
         let sender = Sender(handover)
         (worker.intake.sender, requests.worker.sender) = (sender, sender)
     }
@@ -222,7 +223,10 @@ extension BinarySession {
 // MARK: Ending
 
 extension BinarySession {
-    func draining(on connection: isolated Connection) { endIfDone(on: connection) }
+    func draining(on connection: isolated Connection) {
+        requests.wake()
+        endIfDone(on: connection)
+    }
 
     func ended(for reason: SessionEnding, on connection: isolated Connection) {
         roomForResults.fire()

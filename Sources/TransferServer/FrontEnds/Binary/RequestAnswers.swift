@@ -17,6 +17,9 @@ protocol RequestAnswer {
     /// Whether the client wants to be notified of later deliveries.
     var watches: Bool { get }
 
+    /// Tells when an incomplete answer can be continued; nil if it can be at once.
+    var signal: (any AnswerSignal)? { get }
+
     /// Fills the chunk as far as possible, or does the work of one turn.
     ///
     /// - Returns: the outcome when the answer is complete; nil if it is not.
@@ -28,6 +31,8 @@ protocol RequestAnswer {
 
 extension RequestAnswer {
     var watches: Bool { false }
+
+    var signal: (any AnswerSignal)? { nil }
 
     func events(peer: String) -> [LogEvent] { [] }
 }
@@ -48,6 +53,9 @@ package struct RequestOutcome: Sendable {
 
     /// Whether the worker has more to do.
     package var isBusy = false
+
+    /// Tells when the worker can go on; nil if it can at once.
+    var waits: (any AnswerSignal)?
 
     /// Whether the client wants to be notified of new mail from now on.
     package var watches = false

@@ -59,6 +59,9 @@ package final class RequestWorker: @unchecked Sendable {
         didSet { changes.command = run.map { StoringCommand(id: $0) } }
     }
 
+    /// Whose turn it costs when pictures are decoded. Set before the first request.
+    var accountHolder: AccountHolder?
+
     let resources: WorkerResources
     let peer: String
     /// Received requests; the first `begun` of them have begun.
@@ -191,6 +194,7 @@ package final class RequestWorker: @unchecked Sendable {
         if let refusal { throw refusal }
         guard !cancelled.contains(request.id) else { throw .cancelled }
         switch request {
+        case .list(let list) where list.wantsPicture: return .answering(try beginPicture(list))
         case .list(let list): return .listing(try begin(list))
         case .fetch(let fetch): return .sending(try begin(fetch))
         case .remove(let remove):
@@ -227,7 +231,11 @@ package final class RequestWorker: @unchecked Sendable {
         case .removing(let request, let path, let removal, let files):
             return try goOn(request, path, removal, files)
         case .answering(let answer):
-            guard let ending = try answer.fill(outcome.chunk) else { return false }
+            guard let ending = try answer.fill(outcome.chunk) else {
+                outcome.waits = answer.signal
+                if outcome.waits != nil, let refusal { throw refusal }
+                return false
+            }
             outcome.chunk.append(.outcome(ending))
             if answer.watches { outcome.watches = true }
             events += answer.events(peer: peer)
@@ -276,6 +284,14 @@ extension RequestWorker {
         let isKnown = list.wantsDetails && !attributes.isDirectory
         let details = isKnown ? path.flatMap { resources.intake.known.details(of: [($0, attributes)])[0] } : nil
         return FolderListing(list, about: ListedEntry(name, attributes, details), resources.intake.known)
+    }
+
+    private func beginPicture(_ list: ListRequest) throws(Failure) -> PictureAnswer {
+        guard let gallery = resources.gallery else { throw Failure(.wrongForm, "This server decodes no pictures.") }
+        guard let path = try place(of: list) else {
+            throw Failure(.wrongForm, "The server's directory is a folder, not a picture.")
+        }
+        return try PictureAnswer(list, at: path, files, gallery, for: accountHolder)
     }
 
     /// Path in the server's directory of what is to be listed; nil for the directory itself.

@@ -1,6 +1,7 @@
 import Synchronization
 import TransferAccess
 import TransferCodec
+import TransferGallery
 import TransferIO
 package import TransferIntake
 import TransferModel
@@ -268,6 +269,9 @@ package struct WorkerResources: Sendable {
     /// Receives stored uploads for clients that listen to events; nil if the server speaks no HTTP.
     let news: UploadNews?
 
+    /// Decodes pictures; nil if the server looks at none.
+    let gallery: Gallery?
+
     /// Whether everything that clients remove or replace goes to the trash.
     let trashes: Bool
 
@@ -297,7 +301,7 @@ extension WorkerResources {
             intake: core.intake, tree: core.store, log: core.observability.log,
             gate: transport.gate,
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
-            news: core.configuration.http == .off ? nil : core.http.news,
+            news: core.configuration.http == .off ? nil : core.http.news, gallery: core.gallery,
             trashes: core.trashes, offersOwners: core.configuration.offersOwners && core.store.abilities.keepsOwners,
             directoryIdentity: core.configuration.tellsDirectory ? core.store.identity : nil,
             digestThreads: transport.digestThreads
@@ -310,6 +314,7 @@ extension WorkerResources {
             intake: intake, tree: tree, log: log, gate: nil,
             pool: BlockingPool(name: "lanes", threads: 1),
             chunks: BufferPool(size: Transport.chunkSize, count: 1), compressors: CompressorPool(), news: nil,
+            gallery: nil,
             trashes: false, offersOwners: false, directoryIdentity: nil, digestThreads: 1
         ) { _, work in work() }
     }

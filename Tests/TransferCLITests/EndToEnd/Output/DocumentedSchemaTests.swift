@@ -26,6 +26,9 @@ import TransferTestSupport
         try expect(try server.push(operands + flags + ["--delete-source"], files.here).lines, are: "upload", count: 7)
         let sha = try server.push([photo, "--text", "x", "--digest", "sha256", "--on-conflict", "skip", "--json"])
         try expect(sha.lines, are: "upload", count: 2)
+        let checked = try server.push([photo, "--verify-pictures", "--json"])
+        try expect(checked.lines, are: "upload", count: 1)
+        #expect(checked.output.contains(#""picture":{"decoded":true,"#), "\(checked.output)")
         let receipts = try Finished(["receipt", "show", "--json", files.home.path("receipts")])
         try expect(receipts.lines, are: "receipt", count: 12)
         let verify = ["receipt", "verify", "--json", files.home.path("receipts")]

@@ -20,7 +20,7 @@ actor PushReporter {
     let server: String?
 
     /// Whether an upload has failed.
-    var hasFailures: Bool { tally.failures > 0 }
+    var hasFailures: Bool { tally.failures > 0 || tally.damaged > 0 }
 
     /// - Parameters:
     ///   - canGoOn: whether the same command, run again, would continue; false for a stream, which cannot be read
@@ -56,6 +56,16 @@ actor PushReporter {
         case .counted: break
         }
         progress?.update(event)
+    }
+
+    /// Prints a picture that was checked, or lets its source be removed if all of it could be decoded.
+    ///
+    /// - Parameter sources: removes the sources; nil to keep them.
+    func take(_ report: UploadReport, _ sources: SourceRemovals?) async {
+        guard let sources, SourceRemoval.concerns(report) else { return show(.finished(report), isLast: true) }
+        guard report.check?.verdict != .whole else { return await sources.add(report) }
+        _ = hold(report)
+        settle(report, .kept("The server has not decoded all of the picture."))
     }
 
     /// Prints an upload whose source will be removed once the server has confirmed it again. Its JSON line is printed
@@ -143,6 +153,10 @@ actor PushReporter {
     }
 
     private func count(_ report: UploadReport) {
+        if let check = report.check, let reason = check.reason {
+            let start = check.verdict == .damaged ? "damaged" : "not checked"
+            print("\(start)  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
+        }
         let hasFailed = tally.add(report)
         kept = report.keptFor ?? kept
         failedList?.settle(report, hasFailed: hasFailed)
@@ -157,7 +171,7 @@ actor PushReporter {
             // After an interruption, cancelled uploads are not printed.
         } else if !report.result.isSuccess {
             print("\(report.line(colours: output.hasColours(.error)))\n", to: .error)
-        } else if !output.isQuiet, printing.shows(report) {
+        } else if !output.isQuiet, printing.shows(report) || report.check?.verdict == .damaged {
             print(
                 "\(report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output)))\n",
                 to: .output)

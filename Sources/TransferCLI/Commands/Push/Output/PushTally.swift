@@ -34,6 +34,11 @@ struct PushTally {
     /// Sources that should be removed and were not.
     private var kept = 0
     private var removed = 0
+
+    /// Pictures that are stored although they are damaged, that cannot be decoded, and that should have been decoded.
+    private(set) var damaged = 0
+    private var undecodable = 0
+    private var unanswered = 0
     private var failed: [ResultCode: Int] = [:]
     private var skipped = 0
 
@@ -59,6 +64,12 @@ struct PushTally {
     /// - Returns: whether the upload failed.
     mutating func add(_ report: UploadReport) -> Bool {
         if !firstFailures.isEmpty { resultsSince += 1 }
+        switch report.check?.verdict {
+        case .damaged: damaged += 1
+        case .undecodable: undecodable += 1
+        case .unanswered: unanswered += 1
+        case .whole, nil: break
+        }
         switch report.result {
         case .skipped: skipped += 1
         case .sourceSkipped where !report.isNamed: skipped += 1
@@ -143,6 +154,9 @@ struct PushTally {
         if replaced > 0 { text += ", \(replaced) replaced" }
         if renamed > 0 { text += ", \(renamed) under another name" }
         if !leftOut.isEmpty { text += ", \(leftOut.words) left out" }
+        if damaged > 0 { text += ", \(damaged) damaged picture\(damaged == 1 ? "" : "s")" }
+        let unchecked = undecodable + unanswered
+        if unchecked > 0 { text += ", \(unchecked) picture\(unchecked == 1 ? "" : "s") not checked" }
         if removed > 0 { text += ", \(removed) removed here" }
         if kept > 0 { text += ", \(kept) not removed here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
@@ -173,7 +187,7 @@ struct PushTally {
     /// - Parameter failure: the failure that ended the push early; nil otherwise.
     func exitCode(_ failure: TransferFailure?) -> ExitCode {
         if let failure { return failure.reason.exitCode }
-        guard kept == 0 else { return .uploadsFailed }
+        guard kept == 0, damaged + unanswered == 0 else { return .uploadsFailed }
         guard acknowledged + presentEntries == 0, entries.isEmpty else {
             return failed.isEmpty ? .success : .uploadsFailed
         }

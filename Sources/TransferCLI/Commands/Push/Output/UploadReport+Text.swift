@@ -61,7 +61,24 @@ extension UploadReport {
         ).json
         line.append("form", .string(form.rawValue))
         line.append("trash", trash.map { .string($0.name) } ?? .null)
+        if let check { line.append("picture", .object(check.json)) }
         return line
+    }
+}
+
+extension PictureCheck {
+    fileprivate var json: JSONLine {
+        let isDecoded: JSONValue =
+            switch verdict {
+            case .whole: .bool(true)
+            case .damaged: .bool(false)
+            case .undecodable, .unanswered: .null
+            }
+        return [
+            "decoded": isDecoded, "format": format.map { .string($0) } ?? .null,
+            "width": width.map { .integer($0) } ?? .null, "height": height.map { .integer($0) } ?? .null,
+            "taken": taken.map { .string($0) } ?? .null, "reason": reason.map { .string($0) } ?? .null,
+        ]
     }
 }
 

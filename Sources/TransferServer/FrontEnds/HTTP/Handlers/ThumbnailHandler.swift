@@ -17,25 +17,17 @@ struct ThumbnailHandler: HTTPHandler {
         do throws(Failure) {
             let place = try context.caller.pathForReading(target.path(below: "thumb"))
             guard let place, !target.isFolder else { throw .notFound(place) }
-            let content = try context.files.openSound(place)
-            let digest = context.files.digest(of: content.attributes, at: place)
-            let key = PictureKey(content.attributes.version, digest, in: place.parent)
+            let question = try PictureQuestion(at: place, context.files)
             let named = try? target.query.only("v")
-            let isLasting = digest.map { named?.hasSameBytes(as: $0.description) ?? false } ?? false
-            if let report = gallery.find(key, side) {
+            let isLasting = question.digest.map { named?.hasSameBytes(as: $0.description) ?? false } ?? false
+            if let report = gallery.find(question.key, side) {
                 return .reply(HTTPReply(report, isLasting: isLasting))
             }
-            let ticket = try gallery.order(try StoredPicture(content, key), side, for: turn)
+            let ticket = try question.order(side, gallery, for: context.uploads.intake.accountHolder)
             return .long(HTTPThumbnail(target.path, ticket, isLasting: isLasting, method: request.head.method))
         } catch {
             throw HTTPRefusal(error)
         }
-    }
-
-    /// Whose turn a decoder's work costs.
-    private var turn: Int {
-        // Text: clients with the same hash would share their turns, and nothing else.
-        context.uploads.intake.accountHolder.hashValue
     }
 
     private func side(_ target: HTTPTarget) throws(HTTPRefusal) -> ThumbnailSide {
