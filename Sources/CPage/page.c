@@ -67,8 +67,16 @@ static const uint8_t main_js[] = {
 #embed "assets/main.js"
 };
 
+static const uint8_t motion_js[] = {
+#embed "assets/motion.js"
+};
+
 static const uint8_t page_css[] = {
 #embed "assets/page.css"
+};
+
+static const uint8_t pairs_js[] = {
+#embed "assets/pairs.js"
 };
 
 static const uint8_t panel_js[] = {
@@ -121,6 +129,10 @@ static const uint8_t table_js[] = {
 
 static const uint8_t tiles_js[] = {
 #embed "assets/tiles.js"
+};
+
+static const uint8_t together_js[] = {
+#embed "assets/together.js"
 };
 
 static const uint8_t trash_js[] = {
@@ -203,7 +215,9 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("look.css", look_css),
     CPAGE_FILE("looking.js", looking_js),
     CPAGE_FILE("main.js", main_js),
+    CPAGE_FILE("motion.js", motion_js),
     CPAGE_FILE("page.css", page_css),
+    CPAGE_FILE("pairs.js", pairs_js),
     CPAGE_FILE("panel.js", panel_js),
     CPAGE_FILE("pictures.js", pictures_js),
     CPAGE_FILE("places.js", places_js),
@@ -217,6 +231,7 @@ static const struct cpage_file files[] = {
     CPAGE_FILE("store.js", store_js),
     CPAGE_FILE("table.js", table_js),
     CPAGE_FILE("tiles.js", tiles_js),
+    CPAGE_FILE("together.js", together_js),
     CPAGE_FILE("trash.js", trash_js),
     CPAGE_FILE("trust.js", trust_js),
     CPAGE_FILE("turns.js", turns_js),

@@ -63,7 +63,7 @@ test("a receipt is one of this server", () => {
 
 test("the grid and the viewer have their words in each language, and no others", () => {
     const assets = new URL("../../Sources/CPage/assets/", import.meta.url);
-    const source = readdirSync(assets).filter((name) => /^(grid|viewer|stage|details)\.js$/.test(name))
+    const source = readdirSync(assets).filter((name) => /^(grid|viewer|motion|stage|details|together)\.js$/.test(name))
         .map((name) => readFileSync(new URL(name, assets), "utf8")).join("\n");
     const keys = Object.keys(dictionary.en).filter((key) => key.startsWith("look.")).map((key) => key.slice(5));
     for (const name of ["de", "zh"]) {

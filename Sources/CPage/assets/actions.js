@@ -97,6 +97,14 @@ export function decideWith(trash) {
         });
 }
 
+/** What sends changes. Files that belong together are changed together.
+ * @param {unknown[]} changes
+ * @returns {Promise<typeof send>}
+ */
+export function sender({ length }) {
+    return length > 1 ? import("./together.js").then(({ together }) => together, () => send) : Promise.resolve(send);
+}
+
 /** Says which changes were not made, and why.
  * @param {{change: Change, answer: Changed}[]} failed
  */
@@ -134,7 +142,8 @@ export class Actions {
         const { list, shows, trash } = this.place;
         const byPath = new Map(about.map((entry) => [entry.path, entry]));
         const folders = new Set(about.filter((entry) => entry.type === "directory").map((entry) => entry.path));
-        const { completed, failed, skipped } = await perform(changes, decideWith(trash), { folders });
+        const transmit = await sender(changes);
+        const { completed, failed, skipped } = await perform(changes, decideWith(trash), { transmit, folders });
         /** @type {Entry[]} */
         const fresh = [];
         /** @type {string[]} */
@@ -166,7 +175,8 @@ export class Actions {
 
     /** @param {Change[]} changes */
     async undo(changes) {
-        const { completed, failed } = await perform(changes, decideWith(this.place.trash));
+        const transmit = await sender(changes);
+        const { completed, failed } = await perform(changes, decideWith(this.place.trash), { transmit });
         tellFailures(failed);
         if (completed.length) toast(say("undone", { n: completed.length }));
         this.place.reload();
@@ -177,12 +187,23 @@ export class Actions {
         if (name) await this.run([{ change: "mkdir", path: join(this.place.folder(), name) }], "made");
     }
 
-    /** @param {Entry} entry */
-    async rename(entry) {
-        const name = await askName(say("renameOne", { name: shown(entry.name) }), entry.name, say("rename"));
-        if (!name || name === entry.name) return;
-        const target = join(parentOf(entry.path), name);
-        await this.run([{ change: "move", path: entry.path, target, ...condition(entry) }], "renamed", [entry]);
+    /** Renames an entry, or files that differ in their extensions only, and keep these.
+     * @param {Entry[]} files
+     */
+    async rename(files) {
+        const n = files.length;
+        const ends = files.map(({ name }) => n > 1 ? name.slice(name.lastIndexOf(".")) : "");
+        const old = files[0].name.slice(0, files[0].name.length - ends[0].length);
+        const title = say("renameOne", { name: shown(old) }) + (n > 1 ? ` (${say("files", { n })})` : "");
+        const name = await askName(title, old, say("rename"), ends);
+        if (!name || name === old) return;
+        const changes = files.map((entry, at) => ({
+            change: /** @type {const} */ ("move"),
+            path: entry.path,
+            target: join(parentOf(entry.path), name + ends[at]),
+            ...condition(entry),
+        }));
+        await this.run(changes, "renamed", files);
     }
 
     /**
@@ -250,16 +271,17 @@ export function reverse(change, answer) {
  * @param {string} title
  * @param {string} name
  * @param {string} label
+ * @param {string[]} [ends] - what is added to the name
  */
-async function askName(title, name, label) {
+async function askName(title, name, label, ends = [""]) {
     const field = h("input", { value: name, "aria-label": say("name"), autofocus: true, autocomplete: "off" });
-    const dot = name.lastIndexOf(".");
+    const dot = ends[0] ? 0 : name.lastIndexOf(".");
     setTimeout(() => field.setSelectionRange(0, dot > 0 ? dot : name.length));
     const answer = await ask({
         title,
         body: [field],
         answers: [{ value: "yes", label }],
-        check: () => wrongName(field.value),
+        check: () => ["", ...ends].map((end) => wrongName(field.value + end)).find(Boolean) ?? "",
     });
     return answer && field.value;
 }

@@ -5,9 +5,12 @@
  */
 
 import { h, shown, style } from "./dom.js";
+import { size } from "./format.js";
+import { pairsOf } from "./pairs.js";
 import { drawingURL, faceOf, isDamaged, pictureOf } from "./pictures.js";
 import { dayName, headingHeight, Tiles } from "./tiles.js";
 import { Turns } from "./turns.js";
+import { say } from "./words.js";
 import { word } from "./words-look.js";
 
 /** @typedef {import('./types.d.ts').Entry} Entry */
@@ -17,6 +20,8 @@ import { word } from "./words-look.js";
  * @typedef {object} Tile
  * @property {HTMLElement} place - the element that has the icon, and gets the picture
  * @property {Entry | null} entry
+ * @property {Entry | undefined} movie - that is shown in the same tile
+ * @property {HTMLElement | null} mark - that says so
  * @property {import('./pictures.js').Face | null} face
  * @property {number} top
  * @property {boolean} isShown
@@ -36,7 +41,12 @@ const patience = 15_000;
 /** Width of the frame of a video, in pixels. */
 const frameWidth = 320;
 
+/** What a tile without a picture has. */
+const unloaded = { isShown: false, image: null, frame: null, stop: null };
+
 export class Grid {
+    /** Which files have no tile of their own. */
+    pairs = pairsOf;
     #layout = new Tiles([], 0, false);
     /** @type {Map<Row, Tile>} */
     #tiles = new Map();
@@ -88,7 +98,10 @@ export class Grid {
         this.#live = [];
         this.pictures.want([]);
         this.videos.want([]);
-        for (const tile of this.#tiles.values()) this.#clear(tile);
+        for (const [row, tile] of this.#tiles) {
+            this.#clear(tile);
+            this.#join(row, tile, undefined);
+        }
     }
 
     /** The places of all tiles. @param {number} width */
@@ -141,22 +154,46 @@ export class Grid {
         let tile = this.#tiles.get(row);
         if (!tile) {
             const place = row.face;
-            tile = { place, entry, face: null, top, isShown: false, image: null, frame: null, stop: null };
+            tile = { place, entry: null, movie: undefined, mark: null, face: null, top, ...unloaded };
             this.#tiles.set(row, tile);
         }
         tile.top = top;
+        const movie = this.list.joined.get(entry.path);
+        const isSame = tile.entry === entry && tile.movie === movie;
+        tile.entry = entry;
         if (isDamaged(entry)) {
             const words = word("damagedName", { name: shown(entry.name) });
             row.link.title = row.face.title = words;
             row.link.setAttribute("aria-label", words);
         }
-        if (tile.entry === entry && tile.face) return;
-        const face = faceOf(entry);
-        tile.entry = entry;
+        if (!isSame) this.#join(row, tile, movie);
+        if (isSame && tile.face) return;
+        // Few browsers show HEIC.
+        const face = faceOf(entry) ?? (movie ? faceOf(movie) : null);
         if (face && face.url === tile.face?.url) return;
         this.#clear(tile);
         tile.face = face;
         tile.place.style.backgroundColor = pictureOf(entry)?.colour ?? "";
+    }
+
+    /** Says that a tile has two files, or no longer.
+     * @param {Row} row
+     * @param {Tile} tile
+     * @param {Entry | undefined} movie
+     */
+    #join({ amount, entry }, tile, movie) {
+        tile.movie = movie;
+        if (movie && !tile.mark) {
+            const words = word("livePhoto");
+            tile.mark = h("span", { class: "live", title: words }, h("span", { "aria-hidden": "true" }, word("live")));
+            tile.mark.append(h("span", { class: "quiet" }, words));
+        }
+        if (movie && tile.mark) tile.place.append(tile.mark);
+        else tile.mark?.remove();
+        if (entry?.type !== "file" || entry.size === null) return;
+        const all = size(entry.size + (movie?.size ?? 0));
+        amount.textContent = movie ? `${say("files", { n: 2 })}, ${all}` : all;
+        amount.title = say("bytes", { n: entry.size + (movie?.size ?? 0) });
     }
 
     /** The table has drawn, or was scrolled.

@@ -103,6 +103,8 @@ export function merge(long, batch, compare) {
 export class List {
     /** Entries in the order in which they are shown, without those that the filter hides. @type {Entry[]} */
     rows = [];
+    /** Files that have no row of their own, by the path of the file in whose row they are. @type {Map<string, Entry>} */
+    joined = new Map();
     /** Paths of the selected entries. @type {Set<string>} */
     selection = new Set();
     filter = "";
@@ -114,6 +116,8 @@ export class List {
     #byPath = new Map();
     /** @type {Comparison} */
     #compare;
+    /** @type {((rows: Entry[]) => Map<string, Entry>) | undefined} */
+    #pairs;
     #anchor = "";
 
     /** @param {Sorting} sorting */
@@ -136,6 +140,51 @@ export class List {
     /** @param {string} path */
     has(path) {
         return this.#byPath.has(path);
+    }
+
+    /** Shows some files in the row of another one, or each in its own.
+     * @param {((rows: Entry[]) => Map<string, Entry>) | undefined} pairs - the files without a row
+     */
+    join(pairs) {
+        this.#pairs = pairs;
+        this.#show();
+    }
+
+    /** All files in the row of an entry.
+     * @param {Entry} entry
+     */
+    files(entry) {
+        const other = this.joined.get(entry.path);
+        return other ? [entry, other] : [entry];
+    }
+
+    /** @param {Entry[]} rows */
+    #paths(rows) {
+        return rows.flatMap((entry) => this.files(entry)).map(({ path }) => path);
+    }
+
+    /** Number of entries in all rows. */
+    get shown() {
+        return this.rows.length + this.joined.size;
+    }
+
+    /** The index of the row of a path, or -1.
+     * @param {string} path
+     */
+    rowOf(path) {
+        return this.rows.findIndex((entry) => entry.path === path || this.joined.get(entry.path)?.path === path);
+    }
+
+    /** The entry in whose row exactly these entries are.
+     * @param {Entry[]} entries
+     * @returns {Entry | undefined}
+     */
+    only(entries) {
+        if (entries.length === 1) return entries[0];
+        return entries.find((entry) => {
+            const files = this.files(entry);
+            return files.length === entries.length && files.every((file) => entries.includes(file));
+        });
     }
 
     /** @returns {Entry[]} */
@@ -203,21 +252,23 @@ export class List {
     select(index, { range = false, on } = {}) {
         const entry = this.rows[index];
         if (!entry) return;
-        const from = range ? this.rows.findIndex(({ path }) => path === this.#anchor) : -1;
+        const from = range ? this.rowOf(this.#anchor) : -1;
         if (from >= 0) {
-            for (let i = Math.min(from, index); i <= Math.max(from, index); i++) this.selection.add(this.rows[i].path);
+            const rows = this.rows.slice(Math.min(from, index), Math.max(from, index) + 1);
+            for (const path of this.#paths(rows)) this.selection.add(path);
             return;
         }
         this.#anchor = entry.path;
-        if (on ?? !this.selection.has(entry.path)) this.selection.add(entry.path);
-        else this.selection.delete(entry.path);
+        const paths = this.#paths([entry]);
+        const adds = on ?? !paths.every((path) => this.selection.has(path));
+        for (const path of paths) adds ? this.selection.add(path) : this.selection.delete(path);
     }
 
     /** Selects all that is shown, or nothing.
      * @param {boolean} on
      */
     selectAll(on) {
-        this.selection = new Set(on ? this.rows.map((entry) => entry.path) : []);
+        this.selection = new Set(on ? this.#paths(this.rows) : []);
     }
 
     /** @param {Entry[]} sorted */
@@ -236,8 +287,13 @@ export class List {
     #show() {
         const { filter } = this;
         this.rows = filter ? this.#sorted.filter((entry) => entry.lower.includes(filter)) : this.#sorted;
+        this.joined = this.#pairs?.(this.rows) ?? new Map();
+        if (this.joined.size) {
+            const without = new Set(this.joined.values());
+            this.rows = this.rows.filter((entry) => !without.has(entry));
+        }
         if (!filter || !this.selection.size) return;
         // What is done with the selection must not reach entries that are hidden.
-        this.selection = new Set(this.rows.map((entry) => entry.path).filter((path) => this.selection.has(path)));
+        this.selection = new Set(this.#paths(this.rows).filter((path) => this.selection.has(path)));
     }
 }

@@ -168,7 +168,7 @@ function showCounts() {
             folders && say("folders", { n: folders }),
             files && `${say("files", { n: files })}, ${size(bytes)}`,
         ];
-    if (list.filter) parts.push(say("matching", { n: list.rows.length }));
+    if (list.filter) parts.push(say("matching", { n: list.shown }));
     counts.replaceChildren(h("span", {}, parts.filter(Boolean).join(" · ")));
     if (listing && view.find) {
         counts.append(h("button", { type: "button", class: "plain", onclick: () => visit.abort() }, say("stop")));
@@ -190,7 +190,8 @@ function showChosen() {
         chosen.hidden = true;
         return;
     }
-    const one = n === 1 ? list.selected()[0] : undefined;
+    const files = n > 2 ? [] : list.selected();
+    const one = list.only(files);
     // To move something is to remove it from its place.
     const move = rights.has("write") && rights.has("remove");
     chosen.hidden = false;
@@ -202,12 +203,19 @@ function showChosen() {
             icon("close"),
         ),
         h("strong", {}, say("selected", { n })),
-        one?.type === "file" &&
-        h(
-            "a",
-            { class: "button", href: address(one.path), download: one.name },
-            icon("download"),
-            h("span", {}, say("download")),
+        // Browsers may refuse the second of two downloads that one click begins.
+        ...(one?.type === "file" ? files : []).map(({ path, name }) =>
+            h(
+                "a",
+                {
+                    class: "button",
+                    href: address(path),
+                    download: name,
+                    "aria-label": n > 1 && say("downloadOne", { name: shown(name) }),
+                },
+                icon("download"),
+                h("span", {}, n > 1 ? name.slice(name.lastIndexOf(".") + 1) : say("download")),
+            )
         ),
         one?.type === "file" && tool("info", say("details"), () => command("details")),
         move && one && tool("rename", say("rename"), () => command("rename")),
@@ -235,6 +243,7 @@ async function setCards(cards) {
         if (cards) table.grid ??= new (await import("./grid.js")).Grid(list);
         else table.grid?.stop();
         table.grid?.hold(Boolean(view.file));
+        list.join(table.cards ? table.grid?.pairs : undefined);
     } catch (error) {
         toast(explain(error), { failure: true });
         if (table.cards) return setCards(false);
@@ -295,15 +304,14 @@ async function showFile(details = false) {
 /** @param {'rename' | 'remove' | 'details' | 'selected'} what */
 async function command(what) {
     if (what === "selected") return draw();
-    const entries = list.selection.size ? list.selected() : table.active ? [table.active] : [];
+    const entries = list.selection.size ? list.selected() : table.active;
+    const one = list.only(entries);
     if (what === "details") {
-        const file = entries.find((entry) => entry.type === "file");
+        const file = one?.type === "file" ? one : entries.find((entry) => entry.type === "file");
         if (file) lookAt(file);
         return showFile(Boolean(file));
     }
-    if (what === "rename" && entries.length === 1 && rights.has("write") && rights.has("remove")) {
-        await actions.rename(entries[0]);
-    }
+    if (what === "rename" && one && rights.has("write") && rights.has("remove")) await actions.rename(entries);
     if (what === "remove" && entries.length && rights.has("remove")) await actions.remove(entries);
     table.refocus();
 }

@@ -283,6 +283,6 @@ export async function send(changes) {
  * @param {string} message
  * @returns {Changed}
  */
-function failed(path, result, message) {
+export function failed(path, result, message) {
     return { path, target: null, result, durable: false, message, trash: null };
 }

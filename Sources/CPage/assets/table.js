@@ -105,7 +105,9 @@ export class Table {
     /** @type {Row[]} */
     #spare = [];
     #layout = lines(0, 0);
-    #active = 0;
+    #index = 0;
+    /** What the focused row shows, or the one that had the focus last: a key acts on nothing else. @type {Entry[]} */
+    active = [];
     #frame = 0;
     /** Whether more than the scroll position has changed since the last drawing. */
     #stale = true;
@@ -127,7 +129,7 @@ export class Table {
         this.#body.addEventListener("keydown", (event) => this.#key(event));
         this.#body.addEventListener("focusin", (event) => {
             const index = this.#indexOf(event.target);
-            if (index >= 0 && index !== this.#active) this.#activate(index);
+            if (index >= 0) this.#activate(index, this.#live.get(index)?.entry);
         });
         addEventListener("scroll", () => this.#request(), { passive: true });
         addEventListener("resize", () => this.update());
@@ -170,6 +172,7 @@ export class Table {
     #request() {
         this.#frame ||= requestAnimationFrame(() => {
             this.#frame = 0;
+            if (this.#stale) this.#keepFocus();
             this.#draw();
         });
     }
@@ -197,18 +200,19 @@ export class Table {
 
     /** Focuses the entry that was active before, for example after a dialog. */
     refocus() {
-        if (this.list.rows.length) this.focus(this.#active);
+        if (this.list.rows.length) this.focus(this.#place ?? this.#index);
     }
 
-    /** @returns {Entry | undefined} */
-    get active() {
-        return this.list.rows[this.#active];
+    /** Where the active entry is now, or the other file of its row if that is left; undefined if both are gone. */
+    get #place() {
+        return this.active.map(({ path }) => this.list.rowOf(path)).find((index) => index >= 0);
     }
 
-    /** @param {number} index */
-    #activate(index) {
-        this.#live.get(this.#active)?.root.setAttribute("tabindex", "-1");
-        this.#active = index;
+    /** @param {number} index @param {Entry | null} [entry] */
+    #activate(index, entry = this.list.rows[index]) {
+        this.#live.get(this.#index)?.root.setAttribute("tabindex", "-1");
+        this.#index = index;
+        this.active = entry ? this.list.files(entry) : [];
         this.#live.get(index)?.root.setAttribute("tabindex", "0");
     }
 
@@ -227,7 +231,7 @@ export class Table {
         if (this.cards && !grid) return;
         const layout = this.#measured();
         const margin = layout.tall * 4;
-        this.#active = Math.max(0, Math.min(this.#active, rows.length - 1));
+        this.#index = Math.max(0, Math.min(this.#index, rows.length - 1));
         const above = -this.#body.getBoundingClientRect().top;
         const [first, last] = layout.range(above - margin, above + innerHeight + margin);
         const focused = this.#indexOf(document.activeElement);
@@ -254,6 +258,12 @@ export class Table {
             if (this.#stale || this.#live.get(index) !== row) this.#fill(row, rows[index], index);
             for (const node of [headings?.get(index), row.root]) {
                 if (!node) continue;
+                // A node that moves loses the focus, so those before it move instead.
+                while (next && next !== node && node.contains(document.activeElement)) {
+                    const after = next.nextSibling;
+                    next.remove();
+                    next = after;
+                }
                 if (node === next) next = next.nextSibling;
                 else this.#body.insertBefore(node, next);
             }
@@ -264,13 +274,29 @@ export class Table {
         grid?.drawn(this.#live.values(), above, innerHeight);
     }
 
+    /** The focused row goes to where its entry is now: a key must not act on one that has taken its place. */
+    #keepFocus() {
+        const from = this.#indexOf(document.activeElement);
+        if (from < 0) return;
+        const to = this.#place ?? from;
+        if (to === from) return this.#activate(from);
+        const [row, other] = [this.#live.get(from), this.#live.get(to)];
+        this.#live.delete(from);
+        for (const [index, one] of /** @type {const} */ ([[to, row], [from, other]])) {
+            if (!one) continue;
+            this.#live.set(index, one);
+            this.#indexes.set(one.root, index);
+        }
+        this.#activate(to);
+    }
+
     /** Draws what does not depend on the scroll position. */
     #drawFrame() {
-        const { rows, selection, sorting } = this.list;
+        const { rows, shown, selection, sorting } = this.list;
         this.#body.style.height = `${this.height}px`;
         this.element.classList.toggle("cards", this.cards);
         this.element.setAttribute("aria-rowcount", String(rows.length + 1));
-        this.#all.checked = rows.length > 0 && selection.size >= rows.length;
+        this.#all.checked = shown > 0 && selection.size >= shown;
         this.#all.indeterminate = !this.#all.checked && selection.size > 0;
         for (const head of this.element.querySelectorAll("[data-key]")) {
             const mine = head.getAttribute("data-key") === sorting.key;
@@ -289,10 +315,11 @@ export class Table {
         style.width = `${100 / columns}%`;
         style.height = `${tall}px`;
         row.root.setAttribute("aria-rowindex", String(index + 2));
-        row.root.setAttribute("tabindex", index === this.#active ? "0" : "-1");
-        const selected = this.list.selection.has(entry.path);
-        row.root.setAttribute("aria-selected", String(selected));
-        row.check.checked = selected;
+        row.root.setAttribute("tabindex", index === this.#index ? "0" : "-1");
+        const selected = this.list.files(entry).map(({ path }) => this.list.selection.has(path));
+        row.root.setAttribute("aria-selected", String(selected.includes(true)));
+        row.check.checked = !selected.includes(false);
+        row.check.indeterminate = !row.check.checked && selected.includes(true);
         if (row.entry !== entry) this.#describe(row, entry);
         if (entry.type === "directory") this.#showTotal(row, entry);
         if (this.cards) this.grid?.dress(row, entry, top);

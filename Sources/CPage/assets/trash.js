@@ -1,7 +1,7 @@
 // @ts-check
 /** The trash: batches of what was removed or replaced together, each of which can be restored as a whole or in part. */
 
-import { decideWith, perform, tellFailures } from "./actions.js";
+import { decideWith, perform, sender, tellFailures } from "./actions.js";
 import { announce, toast } from "./dialog.js";
 import { h, icon, shown } from "./dom.js";
 import { size, time } from "./format.js";
@@ -75,7 +75,9 @@ export function trashView({ trash, signal }) {
     async function bringBack(batch, chosen, part) {
         part.inert = true;
         try {
-            const { completed, failed, skipped } = await restore(batch, chosen, decideWith(trash));
+            const { completed, failed, skipped } = await restore(batch, chosen, decideWith(trash), {
+                transmit: await sender(chosen),
+            });
             tellFailures(failed);
             if (skipped) announce(say("skipped", { n: skipped }));
             if (completed) toast(say("restored", { n: completed }));

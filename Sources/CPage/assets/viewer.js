@@ -8,6 +8,7 @@ import { Details } from "./details.js";
 import { h, icon, setIcon, shown, strokes, style } from "./dom.js";
 import { size } from "./format.js";
 import { kindOf } from "./list.js";
+import { Motion } from "./motion.js";
 import { detailsOf, isDamaged, isUntried, large, showing, thumbnail } from "./pictures.js";
 import { address, explain, request } from "./server.js";
 import { Stage } from "./stage.js";
@@ -49,8 +50,10 @@ function button(name, act, look = "plain") {
 
 export class Viewer {
     #path = "";
-    /** Index of the file among the rows when it was last there. */
+    /** Index of the row of the file when it was last there. */
     #index = 0;
+    /** Path of the row: that of a picture, if the file is its movie. */
+    #row = "";
     /** @type {Entry | undefined} */
     #entry;
     /** Ends the requests for the file that is left. */
@@ -75,6 +78,7 @@ export class Viewer {
     #isAsked = false;
     #alert = h("p", { class: "gone", role: "alert" });
     #body = h("div", { class: "stage", tabindex: -1, autofocus: true });
+    #motion = new Motion(this.#body);
     #zooms = [
         button("zoomOut", () => this.#stage.zoom(1 / zoomStep), "plain zoom"),
         button("zoomIn", () => this.#stage.zoom(zoomStep), "plain zoom"),
@@ -106,9 +110,11 @@ export class Viewer {
             { class: "head" },
             h("h2", { id: "viewed" }, this.#name),
             this.#place,
+            this.#motion.button,
             ...this.#zooms,
             this.#info,
             this.#download,
+            this.#motion.download,
             button("close", () => this.#dialog.close()),
         ),
         h(
@@ -118,6 +124,7 @@ export class Viewer {
             this.#details.element,
         ),
         this.#damage,
+        this.#motion.problem,
         this.#alert,
         this.#spoken,
     );
@@ -141,7 +148,7 @@ export class Viewer {
     show(path, details = false) {
         if (details) this.#toggle(true);
         if (path === this.#path) return;
-        this.#path = path;
+        this.#path = this.#row = path;
         if (!path) return this.#dialog.close();
         if (!this.#dialog.open) this.#dialog.showModal();
         const name = shown(path.slice(path.lastIndexOf("/") + 1));
@@ -157,27 +164,30 @@ export class Viewer {
     update() {
         if (!this.#path) return;
         const { rows } = this.list;
-        const index = rows.findIndex(({ path }) => path === this.#path);
-        const entry = rows[index]?.type === "file" ? rows[index] : undefined;
+        const index = this.list.rowOf(this.#path);
+        const files = index < 0 ? [] : this.list.files(rows[index]);
+        const entry = files.find(({ path, type }) => path === this.#path && type === "file");
         const before = this.#entry;
-        if (entry) [this.#index, this.#entry] = [index, entry];
+        if (entry) [this.#index, this.#entry, this.#row] = [index, entry, files[0].path];
         const isThere = Boolean(entry) || this.list.has(this.#path);
         this.#alert.textContent = isThere ? "" : word("gone");
-        const { n, all } = position(rows, this.#path);
+        const { n, all } = position(rows, this.#row);
         this.#place.textContent = n ? word("place", { n, all }) : "";
         for (const [turn, direction] of /** @type {const} */ ([[this.#previous, -1], [this.#next, 1]])) {
-            turn.hidden = !neighbour(rows, this.#path, this.#index, direction);
+            turn.hidden = !neighbour(rows, this.#row, this.#index, direction);
         }
         if (entry && !before) this.#spoken.textContent = `${shown(entry.name)}, ${this.#place.textContent}`;
         // A list that is read again has new entries for the same content.
         if (entry && (!before || tag(before) !== tag(entry))) this.#fill(entry);
         if (entry && isDamaged(entry)) this.#damage.textContent = word("damaged");
+        this.#motion.offer(entry === files[0] ? files[1] : undefined);
     }
 
     #begin() {
         this.#visit.abort();
         this.#visit = new AbortController();
         this.#stage.clear();
+        this.#motion.stop();
         for (const image of this.#ahead) image.removeAttribute("src");
         this.#ahead = [];
         this.#body.replaceChildren();
@@ -306,7 +316,7 @@ export class Viewer {
     #loadAhead() {
         if (this.#ahead.length || !this.#path) return;
         for (const direction of /** @type {const} */ ([1, -1])) {
-            const entry = neighbour(this.list.rows, this.#path, this.#index, direction);
+            const entry = neighbour(this.list.rows, this.#row, this.#index, direction);
             const source = entry && thumbnail(entry, large);
             if (!source) continue;
             const image = new Image();
@@ -317,7 +327,7 @@ export class Viewer {
 
     /** @param {1 | -1} direction */
     #turn(direction) {
-        const entry = neighbour(this.list.rows, this.#path, this.#index, direction);
+        const entry = neighbour(this.list.rows, this.#row, this.#index, direction);
         if (!entry) return;
         // The button may go, and the focus with it.
         if (document.activeElement instanceof HTMLElement && document.activeElement.matches(".turn")) {
@@ -340,6 +350,7 @@ export class Viewer {
         /** @type {Record<string, () => void>} */
         const keys = {
             i: () => this.#toggle(),
+            l: () => this.#motion.toggle(),
             "+": () => this.#stage.zoom(zoomStep),
             "=": () => this.#stage.zoom(zoomStep),
         };
@@ -359,6 +370,7 @@ export class Viewer {
         this.#path = "";
         this.#entry = undefined;
         this.#begin();
+        this.#motion.offer(undefined);
         this.#details.clear();
         this.#toggle(false);
         if (isByUser) this.page.leave();

@@ -20,6 +20,14 @@ const table = {
         "此文件已不存在：可能已被其他客户端移动或删除。",
         "Diese Datei ist nicht mehr da: sie wurde verschoben oder entfernt, vielleicht von einem anderen Client.",
     ],
+    live: ["Live", "实况", "Live"],
+    livePhoto: ["Live Photo with its movie", "实况照片及其视频", "Live Photo mit Film"],
+    play: ["Play the movie", "播放视频", "Film abspielen"],
+    takenBack: [
+        "It was taken back, because the other file of this Live Photo could not be changed.",
+        "已撤回，因为此实况照片的另一个文件无法更改。",
+        "Es wurde zurückgenommen, weil sich die andere Datei des Live Photos nicht ändern ließ.",
+    ],
     damaged: [
         "This picture is cut off or damaged. What could be decoded is shown.",
         "此图片不完整或已损坏。显示的是能够解码的部分。",
@@ -44,6 +52,11 @@ const table = {
         "This browser cannot play this file. Download it to play it.",
         "此浏览器无法播放此文件。请下载后播放。",
         "Dieser Browser kann die Datei nicht abspielen. Lade sie herunter, um sie abzuspielen.",
+    ],
+    "unshown.movie": [
+        "This browser cannot play the movie of this picture. Download it to play it.",
+        "此浏览器无法播放这张照片的视频。请下载后播放。",
+        "Dieser Browser kann den Film dieses Bildes nicht abspielen. Lade ihn herunter, um ihn abzuspielen.",
     ],
     "unshown.text": [
         "This file has no text that can be shown.",

@@ -77,7 +77,7 @@ export default {
     "removed.other": "已将 {n} 项移到回收站。",
     "rename": "重命名",
     "renameOne": "重命名 {name}",
-    "renamed": "已重命名。",
+    "renamed.other": "已重命名 {n} 项。",
     "replace": "替换",
     "restore": "恢复",
     "restoreAll": "全部恢复",
