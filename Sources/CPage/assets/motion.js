@@ -67,7 +67,8 @@ export class Motion {
         this.place.append(video);
         this.place.classList.add("moving");
         this.button.setAttribute("aria-pressed", "true");
-        video.play().catch(() => this.#fail(video));
+        // The browser saves power, or plays nothing that the user has not begun.
+        video.play().catch(() => (video.controls = true));
     }
 
     /** Shows the picture again. */

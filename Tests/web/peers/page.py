@@ -163,3 +163,8 @@ class BrowserCase(PeerCase):
     @classmethod
     def begin_browser(cls) -> Browser:
         return cls.kind(cls.server.path / "browser", cls.server.environment())
+
+    def assert_quiet(self) -> None:
+        """The console has no errors, and each use of something that the policy forbids is an error. Pages that are no folder
+        have no icon, so browsers may ask for one."""
+        self.assertEqual([line for line in self.browser.complaints() if "/favicon.ico" not in line], [])

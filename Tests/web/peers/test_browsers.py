@@ -20,10 +20,6 @@ class Cases:
             found: list[str] = self.browser.run("return [...document.querySelectorAll('tbody a')].map(a => a.textContent)")
             return found
 
-        def assert_quiet(self) -> None:
-            """The console has no errors, except for the icon that every browser requests."""
-            self.assertEqual([line for line in self.browser.complaints() if "/favicon.ico" not in line], [])
-
         def test_a_form_is_sent(self) -> None:
             contents = {name: made(200_000, name) for name in ("one.bin", "\u4f60 & <b>.bin")}
             for name, content in contents.items():

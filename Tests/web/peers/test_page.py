@@ -21,11 +21,6 @@ class Cases:
             # The errors of an earlier test are not those of this one.
             self.browser.complaints()
 
-        def assert_quiet(self) -> None:
-            """The console has no errors, and each use of something that the policy forbids is an error. Pages that are no folder
-            have no icon, so browsers may ask for one."""
-            self.assertEqual([line for line in self.browser.complaints() if "/favicon.ico" not in line], [])
-
         def test_dropped_files_are_checked(self) -> None:
             self.ask("PUT", "/up/taken.bin", {}, b"other")
             self.open("up/")
