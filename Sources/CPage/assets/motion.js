@@ -1,5 +1,5 @@
 // @ts-check
-/** The movie of a Live Photo in the viewer: a button that plays it in the place of the picture, and a link to load it. */
+/** The movie of a Live Photo in the viewer: a button that plays it in the place of the picture, and links to load both. */
 
 import { h, icon, shown, strokes } from "./dom.js";
 import { address } from "./server.js";
@@ -27,7 +27,7 @@ export class Motion {
         },
         icon("live"),
     );
-    download = h("a", { class: "button plain", hidden: true }, icon("video"));
+    links = [h("a", { class: "button plain" }), h("a", { class: "button plain" })];
     problem = h("p", { class: "damage", role: "status" });
     /** @type {Entry | undefined} */
     #movie;
@@ -39,21 +39,29 @@ export class Motion {
         this.place = place;
     }
 
-    /** Takes the movie of the picture that is shown, or undefined if it has none.
-     * @param {Entry | undefined} movie
+    /** Takes the file that is shown, and if that is a picture with a movie, this too.
+     * @param {[Pick<Entry, 'path' | 'name'>, Entry?]} files
      */
-    offer(movie) {
+    offer(files) {
+        const movie = files[1];
         if (movie?.path !== this.#movie?.path || movie?.digest !== this.#movie?.digest) this.stop();
         // The button goes, and would take the focus with it.
         if (!movie && document.activeElement === this.button) this.place.focus();
         this.#movie = movie;
-        this.button.hidden = this.download.hidden = !movie;
-        if (!movie) return;
-        const words = say("downloadOne", { name: shown(movie.name) });
-        this.download.href = address(movie.path);
-        this.download.download = movie.name;
-        this.download.title = words;
-        this.download.setAttribute("aria-label", words);
+        this.button.hidden = !movie;
+        for (const [at, link] of this.links.entries()) {
+            const file = files[at];
+            link.hidden = !file;
+            if (!file) continue;
+            const { path, name } = file;
+            const words = movie ? say("downloadOne", { name: shown(name) }) : word("download");
+            link.href = address(path);
+            link.download = name;
+            link.title = words;
+            link.setAttribute("aria-label", words);
+            const end = movie && h("small", {}, name.slice(name.lastIndexOf(".") + 1));
+            link.replaceChildren(icon("download"), end ?? "");
+        }
     }
 
     /** Plays the movie from its beginning, or returns to the picture. */

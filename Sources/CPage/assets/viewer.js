@@ -95,11 +95,6 @@ export class Viewer {
         icon("info"),
         h("span", { class: "quiet" }, word("details")),
     );
-    #download = h(
-        "a",
-        { class: "button plain", "aria-label": word("download"), title: word("download") },
-        icon("download"),
-    );
     #previous = button("previous", () => this.#turn(-1), "turn previous");
     #next = button("next", () => this.#turn(1), "turn next");
     #dialog = h(
@@ -113,8 +108,7 @@ export class Viewer {
             this.#motion.button,
             ...this.#zooms,
             this.#info,
-            this.#download,
-            this.#motion.download,
+            ...this.#motion.links,
             button("close", () => this.#dialog.close()),
         ),
         h(
@@ -151,11 +145,10 @@ export class Viewer {
         this.#path = this.#row = path;
         if (!path) return this.#dialog.close();
         if (!this.#dialog.open) this.#dialog.showModal();
-        const name = shown(path.slice(path.lastIndexOf("/") + 1));
+        const name = path.slice(path.lastIndexOf("/") + 1);
         this.#entry = undefined;
-        this.#name.textContent = name;
-        this.#download.href = address(path);
-        this.#download.setAttribute("download", path.slice(path.lastIndexOf("/") + 1));
+        this.#name.textContent = shown(name);
+        this.#motion.offer([{ path, name }]);
         this.#begin();
         this.update();
     }
@@ -180,7 +173,8 @@ export class Viewer {
         // A list that is read again has new entries for the same content.
         if (entry && (!before || tag(before) !== tag(entry))) this.#fill(entry);
         if (entry && isDamaged(entry)) this.#damage.textContent = word("damaged");
-        this.#motion.offer(entry === files[0] ? files[1] : undefined);
+        // The movie alone has been asked for by its address.
+        if (entry) this.#motion.offer(entry === files[0] ? [entry, files[1]] : [entry]);
     }
 
     #begin() {
@@ -370,7 +364,6 @@ export class Viewer {
         this.#path = "";
         this.#entry = undefined;
         this.#begin();
-        this.#motion.offer(undefined);
         this.#details.clear();
         this.#toggle(false);
         if (isByUser) this.page.leave();

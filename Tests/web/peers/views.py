@@ -23,6 +23,10 @@ _FOLDER = quote(holiday.FOLDER)
 _FOR_UPLOADS = f"{holiday.FOLDER}/From Ben"
 _UPLOADS = (("Kirkefjord.jpg", 3 << 20), ("Midnight.jpg", 5 << 20), ("Whale.mp4", 24 << 20), ("GPS.gpx", 4 << 10))
 
+# A folder with Live Photos, which only their views show.
+_LIVE = f"{holiday.FOLDER}/From Cleo"
+_LIVE_PHOTOS = ("Puffin", "Rorbu by the harbour, in the rain")
+
 
 @dataclass(frozen=True)
 class View:
@@ -56,6 +60,13 @@ class Views(Page):
         shutil.rmtree(self.server.directory / _FOR_UPLOADS, ignore_errors=True)
         self._put(f"{_FOR_UPLOADS}/Ben.txt", b"All that Ben has.\n", 1_784_790_000)
 
+    def live_folder(self) -> None:
+        shutil.rmtree(self.server.directory / _LIVE, ignore_errors=True)
+        for number, name in enumerate(_LIVE_PHOTOS):
+            for end, content in ((".jpg", holiday.picture(name, number)), (".mov", bytes(2_400_000))):
+                self._put(f"{_LIVE}/{name}{end}", content, 1_784_795_000 + number)
+        self._put(f"{_LIVE}/Diary.txt", b"Rain.\n", 1_784_796_000)
+
     def press_button(self, selector: str) -> None:
         self.browser.click(self.browser.find(selector))
 
@@ -81,9 +92,31 @@ def _list(page: Page) -> None:
 
 def _cards(page: Page) -> None:
     _list(page)
+    _as_cards(page)
+
+
+def _as_cards(page: Page) -> None:
     page.browser.run("document.querySelector('.tools > button.plain').click()")
     page.until_there(".cards .entries .entry")
     page.browser.run("localStorage.removeItem('transfer.cards')")
+
+
+def _live_photos(page: Views) -> None:
+    page.live_folder()
+    page.open(quote(f"{_LIVE}/"))
+    page.until_there(".entry bdi:not(:empty)")
+    page.until_there(".make button + button")
+    _as_cards(page)
+    page.until_names("Diary.txt", *(f"{name}.jpg" for name in _LIVE_PHOTOS))
+    page.until_there(".face:has(.live) img:not([hidden])")
+    page.browser.run("document.querySelector('.entry:has(.live) .check input').click()")
+    page.until_there(".chosen:not([hidden])")
+
+
+def _live_photo(page: Views) -> None:
+    _live_photos(page)
+    page.browser.run("document.querySelector('.entry:has(.live) .face').click()")
+    page.until_there("dialog .frame img")
 
 
 def _chosen(page: Page) -> None:
@@ -147,6 +180,8 @@ def _table(page: Page) -> None:
 VIEWS = (
     View("list", _list),
     View("cards", _cards),
+    View("live-photos", _live_photos),
+    View("live-photo", _live_photo),
     View("chosen", _chosen),
     View("menu", _menu),
     View("question", _question),
