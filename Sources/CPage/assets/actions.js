@@ -97,13 +97,10 @@ export function decideWith(trash) {
         });
 }
 
-/** What sends changes. Files that belong together are changed together.
- * @param {unknown[]} changes
+/** What sends several changes. Files that belong together are changed together.
  * @returns {Promise<typeof send>}
  */
-export function sender({ length }) {
-    return length > 1 ? import("./together.js").then(({ together }) => together, () => send) : Promise.resolve(send);
-}
+export const sender = () => import("./together.js").then(({ together }) => together, () => send);
 
 /** Says which changes were not made, and why.
  * @param {{change: Change, answer: Changed}[]} failed
@@ -142,7 +139,7 @@ export class Actions {
         const { list, shows, trash } = this.place;
         const byPath = new Map(about.map((entry) => [entry.path, entry]));
         const folders = new Set(about.filter((entry) => entry.type === "directory").map((entry) => entry.path));
-        const transmit = await sender(changes);
+        const transmit = changes.length > 1 ? await sender() : send;
         const { completed, failed, skipped } = await perform(changes, decideWith(trash), { transmit, folders });
         /** @type {Entry[]} */
         const fresh = [];
@@ -175,7 +172,7 @@ export class Actions {
 
     /** @param {Change[]} changes */
     async undo(changes) {
-        const transmit = await sender(changes);
+        const transmit = changes.length > 1 ? await sender() : send;
         const { completed, failed } = await perform(changes, decideWith(this.place.trash), { transmit });
         tellFailures(failed);
         if (completed.length) toast(say("undone", { n: completed.length }));

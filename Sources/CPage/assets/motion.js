@@ -79,6 +79,11 @@ export class Motion {
         video.play().catch(() => (video.controls = true));
     }
 
+    /** What is in the place beside the picture: the movie while it plays. */
+    get playing() {
+        return this.#video ? [this.#video] : [];
+    }
+
     /** Shows the picture again. */
     stop() {
         const video = this.#video;

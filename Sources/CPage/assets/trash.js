@@ -76,7 +76,7 @@ export function trashView({ trash, signal }) {
         part.inert = true;
         try {
             const { completed, failed, skipped } = await restore(batch, chosen, decideWith(trash), {
-                transmit: await sender(chosen),
+                transmit: await sender(),
             });
             tellFailures(failed);
             if (skipped) announce(say("skipped", { n: skipped }));

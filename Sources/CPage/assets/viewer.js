@@ -302,6 +302,7 @@ export class Viewer {
                 reason ? h("p", {}, reason) : this.#note(key),
                 link,
             ),
+            ...this.#motion.playing,
         );
         this.#spoken.textContent = `${shown(entry.name)}: ${reason || word(key)}`;
     }
