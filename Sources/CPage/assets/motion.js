@@ -1,5 +1,5 @@
 // @ts-check
-/** The movie of a Live Photo in the viewer: a button that plays it in the place of the picture, and links to load both. */
+/** The movie of a Live Photo in the viewer: a button that plays it in the place of the picture, and links to both. */
 
 import { h, icon, shown, strokes } from "./dom.js";
 import { address } from "./server.js";

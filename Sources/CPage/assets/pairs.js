@@ -10,14 +10,16 @@
  */
 const stills = [/[^]\.hei[cf]$/i, /[^]\.jpe?g$/i];
 /**
- * iPhones give no other movie. An MP4 beside a picture is often a film with its poster, or a clip with the picture that a
- * downloader stores, and would be hidden behind it.
+ * iPhones give no other movie. An MP4 beside a picture is often a film with its poster, or a clip with the picture that
+ * a downloader stores, and would be hidden behind it.
  */
 const movie = /[^]\.mov$/i;
 /** Most bytes of a movie: it has three seconds. A larger one is a film with its poster. */
 const largestMovie = 32 << 20;
 
-/** The path without the extension, as the server has it: other forms of a letter make another name. @param {File} file */
+/** The path without the extension, as the server has it: another form of a letter makes another name.
+ * @param {File} file
+ */
 const stemOf = ({ path }) => path.slice(0, path.lastIndexOf("."));
 
 /** The single file of each stem. Of several no one can tell which is meant, so the stem has null.

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Changes of both files of a Live Photo: both are made or neither, and under one stem, so that no picture is joined with
- * the movie of another.
+ * Changes of both files of a Live Photo: both are made, or neither if the other can be undone, and under one stem, so
+ * that no picture is joined with the movie of another.
  */
 
 import { reverse } from "./actions.js";

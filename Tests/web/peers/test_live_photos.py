@@ -59,7 +59,11 @@ return [movies, getComputedStyle(stage.querySelector('.picture')).display];
 """
 
 # Plays a movie that does not go on to its end.
-_PAUSED = f"document.querySelector('dialog [aria-pressed]').click(); document.querySelector('dialog video').pause(); {_STAGE}"
+_PAUSED = f"""
+document.querySelector('dialog [aria-pressed]').click();
+document.querySelector('dialog video').pause();
+{_STAGE}
+"""
 
 # What has the focus: the name in the row.
 _FOCUSED = "return document.activeElement.closest('.entry')?.querySelector('bdi').textContent"
@@ -96,8 +100,8 @@ class LivePhotoTests(Page, BrowserCase):
         # The page hears of new files only, and reads the list again after a while in the background.
         self.browser.run("document.dispatchEvent(new Event('visibilitychange'))")
 
-    def stored(self) -> list[str]:
-        return sorted(path.name for path in (self.server.directory / self.folder).iterdir())
+    def stored(self, below: str = "") -> list[str]:
+        return sorted(path.name for path in (self.server.directory / self.folder / below).iterdir())
 
     def show_grid(self, *names: str) -> None:
         """Shows the files of the folder as tiles with these names."""
@@ -123,6 +127,12 @@ class LivePhotoTests(Page, BrowserCase):
 
     def press_stage(self, keys: str) -> None:
         self.browser.type(self.browser.find("dialog .stage"), keys)
+
+    def until_played(self) -> None:
+        """Waits until a movie has begun and ended, after which the picture is there again."""
+        self.until_there("dialog [data-pressed='true,false']")
+        self.assertEqual(self.browser.run(_STAGE), [[], "block"])
+        self.browser.run("delete document.querySelector('dialog [data-pressed]').dataset.pressed")
 
     def press_undo(self) -> None:
         self.browser.run("[...document.querySelectorAll('.toast')].at(-1).querySelector('button').click()")
@@ -193,7 +203,7 @@ class LivePhotoTests(Page, BrowserCase):
         self.until(f"/{self.folder}/sub")
         self.press_button("Move here")
         self.until_names("sub")
-        self.assertEqual(sorted(path.name for path in (self.server.directory / self.folder / "sub").iterdir()), ["a.JPG", "a.MOV"])
+        self.assertEqual(self.stored("sub"), ["a.JPG", "a.MOV"])
         self.press_undo()
         self.until_names("a.JPG", "sub")
         self.focus("a.JPG")
@@ -226,16 +236,13 @@ class LivePhotoTests(Page, BrowserCase):
         self.press_focused(_ENTER)
         self.until_there("dialog .frame img")
         self.until("1 of 2")
-        self.assertEqual(
-            self.browser.run("return [...document.querySelectorAll('dialog a[download]')].map((link) => link.download)"),
-            ["a.JPG", "a.MOV"])
+        links = "return [...document.querySelectorAll('dialog a[download]')]"
+        self.assertEqual(self.browser.run(f"{links}.map((link) => link.download)"), ["a.JPG", "a.MOV"])
         self.browser.run(_WATCH)
-        for press in (lambda: self.browser.click(self.browser.find("dialog [aria-pressed]")), lambda: self.press_stage("l")):
-            press()
-            # At its end, the picture is there again.
-            self.until_there("dialog [data-pressed='true,false']")
-            self.assertEqual(self.browser.run(_STAGE), [[], "block"])
-            self.browser.run("delete document.querySelector('dialog [data-pressed]').dataset.pressed")
+        self.browser.click(self.browser.find("dialog [aria-pressed]"))
+        self.until_played()
+        self.press_stage("l")
+        self.until_played()
         self.assertEqual(self.browser.run(_PAUSED), [["a.MOV"], "none"])
         self.press_stage("l")
         self.assertEqual(self.browser.run(_STAGE), [[], "block"])
