@@ -20,7 +20,7 @@ package struct HEIFLibrary {
     /// Bytes of a file that `isNeeded` looks at.
     private static let sampleSize = 12
 
-    /// Whether a file may be one that the library decodes, by the name of its first box (ISO/IEC 14496-12, section 4.3).
+    /// Whether a file may be one that the library decodes, by the name of the first box (ISO/IEC 14496-12, section 4.3).
     package static func isNeeded(for bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.count >= sampleSize && bytes[4..<8].elementsEqual("ftyp".utf8)
     }
