@@ -168,8 +168,7 @@ export class Grid {
         }
         if (!isSame) this.#join(row, tile, movie);
         if (isSame && tile.face) return;
-        // Few browsers show HEIC.
-        const face = faceOf(entry) ?? (movie ? faceOf(movie) : null);
+        const face = faceOf(entry);
         if (face && face.url === tile.face?.url) return;
         this.#clear(tile);
         tile.face = face;
@@ -230,6 +229,11 @@ export class Grid {
     /** Asks for the pictures that are on the screen, and for those around it when all these are there. */
     #want() {
         if (this.#isHeld) return;
+        for (const tile of this.#live) {
+            const { face, movie } = tile;
+            // The server has no library for HEIC.
+            if (movie && face?.by === "scaled" && this.pictures.isMissing(face.url)) tile.face = faceOf(movie);
+        }
         const isVisible = (/** @type {Tile} */ { top }) =>
             top + this.#layout.tall > this.#above && top < this.#above + this.#screen;
         const open = this.#live.filter(({ face, isShown }) =>
@@ -260,7 +264,7 @@ export class Grid {
             this.#shown(tile);
             this.pictures.shown(url);
         };
-        image.onerror = () => this.pictures.failed(url);
+        image.onerror = () => void this.pictures.failed(url).then(() => this.#plan());
         image.src = source;
     }
 

@@ -31,9 +31,8 @@ const largestOwn = 2 << 20;
 /** Originals that the viewer loads. */
 const largestOriginal = 40 << 20;
 
-/** Names of pictures that the server makes thumbnails of. */
-const scaled = /\.(jpe?g|jpe|jfif|png|webp|gif)$/;
-const heic = /\.hei[cf]$/;
+/** Names of pictures that the server makes thumbnails of; of the last two only where it has a library for them. */
+const scaled = /\.(jpe?g|jpe|jfif|png|webp|gif|hei[cf]|avif)$/;
 const avif = /\.avif$/;
 const drawing = /\.svg$/;
 const video = /\.(mp4|mov|m4v|webm|mkv|ogv)$/;
@@ -46,7 +45,7 @@ const text =
  * @returns {Showing}
  */
 export function showing({ lower, kind }) {
-    if ([scaled, heic, avif, drawing].some((names) => names.test(lower))) return "picture";
+    if ([scaled, drawing].some((names) => names.test(lower))) return "picture";
     if (video.test(lower)) return "video";
     if (audio.test(lower)) return "audio";
     if (/\.pdf$/.test(lower)) return "pdf";
@@ -75,10 +74,10 @@ export function thumbnail(entry, side) {
  */
 export function faceOf(entry) {
     const { lower, size } = entry;
-    const url = thumbnail(entry, small);
-    if (url) return { by: "scaled", url };
     if (entry.type !== "file" || !size) return null;
     if (avif.test(lower) && size <= largestOwn) return { by: "image", url: address(entry.path) };
+    const url = thumbnail(entry, small);
+    if (url) return { by: "scaled", url };
     if (drawing.test(lower) && size <= largestDrawing) return { by: "drawing", url: address(entry.path) };
     return video.test(lower) ? { by: "video", url: `${address(entry.path)}#t=0.5` } : null;
 }
@@ -90,7 +89,7 @@ export function originalOf(entry) {
     const { lower, size } = entry;
     const isDrawing = drawing.test(lower);
     const fits = (size ?? 0) <= (isDrawing ? largestDrawing : largestOriginal);
-    // Safari shows HEIC; the others say that they cannot. Only the file itself is animated.
+    // Only the file itself is animated.
     return {
         fits,
         isDrawing,
