@@ -10,7 +10,7 @@ import { follow } from "./live.js";
 import { hashOf, Places, viewOf } from "./places.js";
 import { Readings } from "./readings.js";
 import { address, below, entries, entryOf, explain, Failure, join, listAddress, parentOf, request } from "./server.js";
-import { account, crumbs, preference, rights, tool } from "./shell.js";
+import { account, chosenTools, crumbs, preference, rights, tool } from "./shell.js";
 import { Table } from "./table.js";
 import { trashView } from "./trash.js";
 import { say } from "./words.js";
@@ -185,45 +185,8 @@ function showNotice() {
 }
 
 function showChosen() {
-    const n = list.selection.size;
-    if (!n) {
-        chosen.hidden = true;
-        return;
-    }
-    const files = n > 2 ? [] : list.selected();
-    const one = list.only(files);
-    // To move something is to remove it from its place.
-    const move = rights.has("write") && rights.has("remove");
-    chosen.hidden = false;
-    /** @type {(HTMLElement | undefined | false)[]} */
-    const tools = [
-        h(
-            "button",
-            { type: "button", class: "plain", "aria-label": say("selectNone"), onclick: deselect },
-            icon("close"),
-        ),
-        h("strong", {}, say("selected", { n })),
-        // Browsers may refuse the second of two downloads that one click begins.
-        ...(one?.type === "file" ? files : []).map(({ path, name }) =>
-            h(
-                "a",
-                {
-                    class: "button",
-                    href: address(path),
-                    download: name,
-                    "aria-label": n > 1 && say("downloadOne", { name: shown(name) }),
-                },
-                icon("download"),
-                h("span", {}, n > 1 ? name.slice(name.lastIndexOf(".") + 1) : say("download")),
-            )
-        ),
-        one?.type === "file" && tool("info", say("details"), () => command("details")),
-        move && one && tool("rename", say("rename"), () => command("rename")),
-        move && tool("move", say("moveDots"), () => actions.transfer("move", list.selected())),
-        rights.has("write") && tool("copy", say("copyDots"), () => actions.transfer("copy", list.selected())),
-        rights.has("remove") && tool("trash", say("remove"), () => command("remove")),
-    ];
-    chosen.replaceChildren(.../** @type {HTMLElement[]} */ (tools.filter(Boolean)));
+    chosen.hidden = !list.selection.size;
+    if (!chosen.hidden) chosen.replaceChildren(...chosenTools(list, command));
 }
 
 function deselect() {
@@ -301,9 +264,11 @@ async function showFile(details = false) {
     }
 }
 
-/** @param {'rename' | 'remove' | 'details' | 'selected'} what */
+/** @param {'rename' | 'remove' | 'move' | 'copy' | 'details' | 'selected' | 'none'} what */
 async function command(what) {
+    if (what === "none") return deselect();
     if (what === "selected") return draw();
+    if (what === "move" || what === "copy") return void actions.transfer(what, list.selected());
     const entries = list.selection.size ? list.selected() : table.active;
     const one = list.only(entries);
     if (what === "details") {

@@ -41,6 +41,48 @@ export function tool(name, words, act) {
     return h("button", { type: "button", onclick: act }, icon(name), h("span", {}, words));
 }
 
+/**
+ * What can be done with the selected entries.
+ * @param {import('./list.js').List} list
+ * @param {(what: 'rename' | 'remove' | 'move' | 'copy' | 'details' | 'none') => void} act
+ */
+export function chosenTools(list, act) {
+    const n = list.selection.size;
+    const files = n > 2 ? [] : list.selected();
+    const one = list.only(files);
+    // To move something is to remove it from its place.
+    const move = rights.has("write") && rights.has("remove");
+    /** @type {(HTMLElement | undefined | false)[]} */
+    const tools = [
+        h(
+            "button",
+            { type: "button", class: "plain", "aria-label": say("selectNone"), onclick: () => act("none") },
+            icon("close"),
+        ),
+        h("strong", {}, say("selected", { n })),
+        // Browsers may refuse the second of two downloads that one click begins.
+        ...(one?.type === "file" ? files : []).map(({ path, name }) =>
+            h(
+                "a",
+                {
+                    class: "button",
+                    href: address(path),
+                    download: name,
+                    "aria-label": n > 1 && say("downloadOne", { name: shown(name) }),
+                },
+                icon("download"),
+                h("span", {}, n > 1 ? name.slice(name.lastIndexOf(".") + 1) : say("download")),
+            )
+        ),
+        one?.type === "file" && tool("info", say("details"), () => act("details")),
+        move && one && tool("rename", say("rename"), () => act("rename")),
+        move && tool("move", say("moveDots"), () => act("move")),
+        rights.has("write") && tool("copy", say("copyDots"), () => act("copy")),
+        rights.has("remove") && tool("trash", say("remove"), () => act("remove")),
+    ];
+    return /** @type {HTMLElement[]} */ (tools.filter(Boolean));
+}
+
 /** The menu with the client's name and rights, the appearance, the trash, and the way out. */
 export function account() {
     const theme = h(
