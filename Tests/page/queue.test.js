@@ -573,6 +573,79 @@ test("A file that is added elsewhere does not go on with an upload of an earlier
     assert.ok(queue.orphans.has(left) && !server.files.has("folder/large.bin"));
 });
 
+test("After a reload, a file that is added again goes on, although the browser has kept its handle", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const bytes = content(20 << 20);
+    const left = orphan(server, bytes);
+    left.source = { handle: { getFile: async () => file("large.bin", bytes) } };
+    queue.restore(left);
+    queue.restore(
+        new Row("folder", "waited.bin", { handle: { getFile: async () => file("waited.bin", bytes) } }, {
+            policy: "",
+        }),
+    );
+    add(queue, [file("large.bin", bytes), file("waited.bin", content(1000))], "folder");
+    await settle(queue);
+    assert.deepEqual(queue.rows.map(({ path, state }) => `${path} ${state}`), [
+        "large.bin checked",
+        "waited.bin checked",
+    ]);
+    const pieces = server.log.filter(isPiece);
+    assert.equal(pieces.reduce((sum, { size }) => sum + size, 0), 8 << 20);
+});
+
+test("An upload that goes on is no earlier one any more: an equal file has its own upload", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const bytes = content(20 << 20);
+    const left = orphan(server, bytes);
+    queue.restore(left);
+    queue.replace(left, file("large.bin", bytes));
+    add(queue, [file("large.bin", bytes)], "folder");
+    await settle(queue);
+    assert.ok(queue.rows.includes(left));
+    assert.equal(left.state, "checked");
+});
+
+test("An upload of which the server has more than an earlier page has kept begins anew", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const bytes = content(20 << 20);
+    const left = orphan(server, bytes);
+    left.job.known.pop();
+    queue.restore(left);
+    const changed = bytes.slice();
+    changed[9 << 20] ^= 1;
+    const [row] = add(queue, [file("large.bin", changed)], "folder");
+    await settle(queue);
+    assert.equal(row.state, "checked");
+    assert.deepEqual([...server.files.values()].map(({ digest }) => digest), [digestOf(changed)]);
+});
+
+test("The digests of a piece are kept before it leaves", async () => {
+    const server = new Server();
+    let kept = 0;
+    const { queue } = queueOf(server, { keep: ({ job }) => kept = job.tree.blocks.length * BLOCK });
+    const unkept = [];
+    server.fault = ({ method, headers, size }) => {
+        const end = Number(headers["Upload-Offset"]) + size;
+        if (method === "PATCH" && kept < end) unkept.push(end);
+    };
+    const slow = large();
+    const slice = slow.slice.bind(slow);
+    // A piece is read for longer than the one before it travels.
+    slow.slice = (start, end) => ({
+        arrayBuffer: async () => {
+            for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+            return slice(start, end).arrayBuffer();
+        },
+    });
+    add(queue, [slow]);
+    await settle(queue);
+    assert.deepEqual(unkept, []);
+});
+
 test("A file that was chosen again and is another one is stored where it was put", async () => {
     const server = new Server();
     const { queue } = queueOf(server);

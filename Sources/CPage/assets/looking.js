@@ -157,6 +157,8 @@ export class Looker {
             const first = await sha256(await bytesOf(file, 0, Math.min(BLOCK, file.size)));
             found = sized.find(({ job }) => job?.known[0]?.every((byte, at) => byte === first[at]));
         }
+        // Nothing was sent of a file that waited for its turn, so its place is enough.
+        found ??= [...orphans].find(({ job, full }) => !job && full === row.full);
         if (!found) return;
         const { job, folder, path, policy, record } = found;
         row.given = { folder: row.folder, path: row.path, policy: row.policy };

@@ -47,7 +47,7 @@ export class Queue {
     isSignedOut = false;
     /** Bytes a second. */
     rate = 0;
-    /** Uploads of an earlier page whose files have to be chosen again. @type {Set<Row>} */
+    /** Uploads of an earlier page that wait: the same file, added again, goes on with one. @type {Set<Row>} */
     orphans = new Set();
 
     /** @type {Record<Line, Row[]>} */
@@ -85,7 +85,7 @@ export class Queue {
     restore(row) {
         row.state = "choose";
         this.rows.push(row);
-        if (!row.source) this.orphans.add(row);
+        this.orphans.add(row);
     }
 
     /**
@@ -125,6 +125,7 @@ export class Queue {
 
     /** Sends a row that waits for the user. @param {Row} row */
     retry(row) {
+        this.orphans.delete(row);
         if (row.state === "wrong") {
             // The file with other content may have got a new name: only that one must be replaced.
             const slash = row.stored.lastIndexOf("/");

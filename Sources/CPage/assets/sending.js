@@ -36,7 +36,8 @@ export class Sender {
             row.tries = 0;
             keep(row);
         };
-        const tools = { signal: row.stop.signal, limit: () => this.#pieceLimit(running()), sent, saved, send };
+        const begins = () => keep(row);
+        const tools = { signal: row.stop.signal, limit: () => this.#pieceLimit(running()), sent, begins, saved, send };
         for (;;) {
             try {
                 queue.set(row, "reading");

@@ -152,10 +152,10 @@ export class Job {
  *
  * @param {Job} job
  * @param {File} file
- * @param {{signal: AbortSignal, limit: () => number, sent: (bytes: number) => void, saved: () => void, send?: typeof
- *     send}} tools
- *     limit: most bytes of a piece. sent: bytes of the whole that have left. saved: the job has changed and should be
- * kept.
+ * @param {{signal: AbortSignal, limit: () => number, sent: (bytes: number) => void, begins: () => void, saved: () =>
+ *     void, send?: typeof send}} tools
+ *     limit: most bytes of a piece. sent: bytes of the whole that have left. begins: a piece is about to leave, whose
+ *     digests should be kept. saved: the server has acknowledged more, which should be kept.
  * @returns {Promise<Answer>} the answer that says what is stored
  * @throws {Trouble}
  */
@@ -165,7 +165,10 @@ export async function upload(job, file, tools) {
     try {
         if (job.isUnsure && job.address) {
             const answer = await ask(question(job, signal));
-            job.offset = offsetIn(answer);
+            const offset = offsetIn(answer);
+            // What is stored already was sent whole by an earlier page.
+            if (answer.header("Transfer-Result") === null) goTo(job, offset);
+            else job.offset = offset;
             job.isUnsure = false;
             await catchUp(job, file, signal);
             if (isEnd(answer, job, file)) return answer;
@@ -206,6 +209,7 @@ async function sendRest(job, file, tools, ask) {
             next.catch(() => {});
             const began = Date.now();
             job.isUnsure = true;
+            if (job.address) tools.begins();
             try {
                 const answer = await ask(request(job, file, bytes, tools));
                 job.address ||= addressIn(answer, job);
@@ -214,7 +218,7 @@ async function sendRest(job, file, tools, ask) {
             } catch (error) {
                 const offset = error instanceof Trouble ? error.offset : null;
                 if (offset === null || ++corrections > 8) throw error;
-                job.offset = offset;
+                goTo(job, offset);
             }
             // All is there, but this answer does not say what is stored.
             if (job.offset >= file.size) return await ask(question(job, tools.signal));
@@ -292,6 +296,18 @@ function offsetIn(answer) {
     const text = answer.header("Upload-Offset");
     if (text === null) throw new Trouble("lost");
     return Number(text);
+}
+
+/**
+ * Takes the offset that the server names. Before it may be bytes of an earlier page that could not keep their digests:
+ * the file may have changed since then, so the upload counts as gone.
+ * @param {Job} job @param {number} offset @throws {Trouble}
+ */
+function goTo(job, offset) {
+    if (offset > BLOCK * Math.max(job.tree.blocks.length, job.known.length)) {
+        throw new Trouble("refused", { status: 410, detail: "The server has more than this page has read." });
+    }
+    job.offset = offset;
 }
 
 /** @param {Answer} answer @param {Job} job @param {File} file */

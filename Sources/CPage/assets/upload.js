@@ -41,7 +41,7 @@ export const clearUploads = () => store.clear();
  */
 export function startUploads({ folder, rights, announce, onStored }) {
     const mayRead = rights.split(" ").includes("read"), mayWrite = rights.split(" ").includes("write");
-    /** @type {Map<Row, import("./store.js").Kept>} */
+    /** By their keys, because a row takes over the record of an earlier one. @type {Map<string, import("./store.js").Kept>} */
     const records = new Map();
     const queue = new Queue({
         send,
@@ -100,7 +100,7 @@ export function startUploads({ folder, rights, announce, onStored }) {
     }
 
     /** @param {Row} row @param {boolean} [isCopied] */
-    function keep(row, isCopied = records.get(row)?.isCopied) {
+    function keep(row, isCopied = records.get(row.record)?.isCopied) {
         row.record ||= `${Date.now()}-${row.id}-${String(Math.random()).slice(2)}`;
         const { record: key, folder, path, policy, size, modified, job, source } = row;
         const { url = "", address = "", offset = 0 } = job ?? {};
@@ -118,15 +118,15 @@ export function startUploads({ folder, rights, announce, onStored }) {
             modified,
         };
         const record = { ...place, url, address, offset, blocks, isCopied, ...(handle ? { handle } : {}) };
-        records.set(row, record);
+        records.set(key, record);
         store.put(record);
     }
 
     /** @param {Row} row */
     function forget(row) {
-        if (row.record) store.remove(row.record, records.get(row)?.isCopied);
+        if (row.record) store.remove(row.record, records.get(row.record)?.isCopied);
+        records.delete(row.record);
         row.record = "";
-        records.delete(row);
     }
 
     /** Copies what a phone could soon refuse to read, or lose with the tab. @param {Row[]} rows */
@@ -165,7 +165,7 @@ export function startUploads({ folder, rights, announce, onStored }) {
             }
             row.isLooked = row.job !== null;
             if (row.job || row.source) {
-                records.set(row, record);
+                records.set(key, record);
                 queue.restore(row);
             }
         }
