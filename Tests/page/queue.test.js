@@ -289,6 +289,45 @@ test("After a lost answer to a form, its stored files are acknowledged by their 
     assert.equal(server.log.filter(({ url }) => url.startsWith("/?")).length, 1);
 });
 
+test("While a question about digests has no answer, the row says so", async () => {
+    const server = new Server();
+    const said = [];
+    const { queue } = queueOf(server, {
+        later: (f, milliseconds) => {
+            if (milliseconds) said.push(...queue.rows.map(({ state, note }) => `${state} ${note?.key}`));
+            setImmediate(f);
+        },
+    });
+    const bytes = content(10);
+    server.files.set("a", { bytes, digest: digestOf(bytes) });
+    once(server, ({ url, body }) => url === "/.transfer/known" && body.includes("digest"), "lost");
+    const [row] = add(queue, [file("a", bytes)]);
+    await settle(queue);
+    assert.deepEqual(said, ["looking lost"]);
+    assert.equal(row.state, "same");
+});
+
+test("After a lost answer to a form, what only looks the same on the server is sent again", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    once(server, ({ url }) => url.startsWith("/?"), "lostAnswer");
+    // A server that was killed may know another digest than the one it was asked for.
+    server.known = (items) => ({
+        status: 200,
+        text: items.map(({ path, size }) =>
+            JSON.stringify({
+                known: server.files.has(path) ? "probablySame" : "missing",
+                size: server.files.has(path) ? size : null,
+                digest: server.files.has(path) ? "xxh128:0" : null,
+            })
+        ).join("\n"),
+    });
+    const rows = add(queue, [file("a", content(10))]);
+    await settle(queue);
+    assert.deepEqual(rows.map(({ state }) => state), ["checked"]);
+    assert.equal(server.files.size, 1);
+});
+
 test("20,000 files go through, at most three uploads and one question at once", async () => {
     const server = new Server();
     const { queue } = queueOf(server);
@@ -578,13 +617,14 @@ test("After a reload, a file that is added again goes on, although the browser h
     const { queue } = queueOf(server);
     const bytes = content(20 << 20);
     const left = orphan(server, bytes);
-    left.source = { handle: { getFile: async () => file("large.bin", bytes) } };
+    left.source = { handle: { getFile: () => Promise.resolve(file("large.bin", bytes)) } };
     queue.restore(left);
     queue.restore(
-        new Row("folder", "waited.bin", { handle: { getFile: async () => file("waited.bin", bytes) } }, {
+        new Row("folder", "waited.bin", { handle: { getFile: () => Promise.resolve(file("waited.bin", bytes)) } }, {
             policy: "",
         }),
     );
+    for (const name of ["large.bin", "waited.bin"]) queue.restore(new Row("folder", name, left.source, { policy: "" }));
     add(queue, [file("large.bin", bytes), file("waited.bin", content(1000))], "folder");
     await settle(queue);
     assert.deepEqual(queue.rows.map(({ path, state }) => `${path} ${state}`), [
@@ -623,10 +663,47 @@ test("An upload of which the server has more than an earlier page has kept begin
     assert.deepEqual([...server.files.values()].map(({ digest }) => digest), [digestOf(changed)]);
 });
 
+test("A file that goes on has one record, the earlier one", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const bytes = content(20 << 20);
+    const left = orphan(server, bytes);
+    left.record = "earlier";
+    queue.restore(left);
+    const [row] = add(queue, [file("large.bin", bytes)], "folder");
+    row.record = "of a handle";
+    const forgotten = [];
+    queue.tools.forget = ({ record }) => forgotten.push(record);
+    await settle(queue);
+    assert.deepEqual([...new Set(forgotten)], ["of a handle", "earlier"]);
+});
+
+test("What is stored already, only looks so or is skipped, is no upload to go on with", async () => {
+    const server = new Server();
+    const { queue, log } = queueOf(server);
+    const [same, likely, taken] = [1, 2, 3].map((seed) => content(1000, seed));
+    server.files.set("same", { bytes: same, digest: digestOf(same) });
+    server.files.set("likely", { bytes: likely, digest: "xxh128:0", isSimilar: true });
+    server.files.set("taken", { bytes: likely, digest: digestOf(likely) });
+    add(queue, [file("same", same), file("likely", likely), file("taken", taken)]);
+    await settle(queue);
+    assert.deepEqual(log.forgotten.sort(), ["likely", "same"]);
+    queue.decide("skip");
+    assert.deepEqual(log.forgotten.sort(), ["likely", "same", "taken"]);
+});
+
 test("The digests of a piece are kept before it leaves", async () => {
     const server = new Server();
     let kept = 0;
-    const { queue } = queueOf(server, { keep: ({ job }) => kept = job.tree.blocks.length * BLOCK });
+    const turns = async () => {
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const { queue } = queueOf(server, {
+        keep: async ({ job: { tree: { blocks: { length } } } }) => {
+            await turns();
+            kept = Math.max(kept, length * BLOCK);
+        },
+    });
     const unkept = [];
     server.fault = ({ method, headers, size }) => {
         const end = Number(headers["Upload-Offset"]) + size;
@@ -637,7 +714,7 @@ test("The digests of a piece are kept before it leaves", async () => {
     // A piece is read for longer than the one before it travels.
     slow.slice = (start, end) => ({
         arrayBuffer: async () => {
-            for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+            await turns();
             return slice(start, end).arrayBuffer();
         },
     });

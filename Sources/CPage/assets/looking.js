@@ -107,6 +107,7 @@ export class Looker {
                 if (error.kind === "signedOut") throw error;
                 if ([403, 404, 405].includes(error.status)) this.mayAsk = false;
                 if (error.kind !== "lost") return [];
+                for (const row of rows) if (row.isWanted) this.queue.set(row, "looking", { key: "lost" });
                 await this.queue.sleep(tries, error.after);
             }
         }
@@ -126,8 +127,10 @@ export class Looker {
         // An upload that has begun is never given up for a file that only looks the same.
         else if (row.job || known === "missing") return;
         else if (!isCompared && size === row.size && isComparable(digest)) row.mustCompare = true;
-        else if (known === "probablySame") queue.set(row, "likely");
-        else if (row.policy !== "overwrite") this.resolve(row);
+        else if (known === "probablySame") {
+            // What this page has sent itself is sent again: only then does an answer say that it is stored.
+            if (row.tries === 0) queue.set(row, "likely");
+        } else if (row.policy !== "overwrite") this.resolve(row);
     }
 
     /** Applies the user's decision to a row whose name is taken; without one, the row waits for it. @param {Row} row */
@@ -157,10 +160,15 @@ export class Looker {
             const first = await sha256(await bytesOf(file, 0, Math.min(BLOCK, file.size)));
             found = sized.find(({ job }) => job?.known[0]?.every((byte, at) => byte === first[at]));
         }
-        // Nothing was sent of a file that waited for its turn, so its place is enough.
-        found ??= [...orphans].find(({ job, full }) => !job && full === row.full);
+        // Nothing was sent of a file that waited for its turn, so its place is enough. There are two of one if the page
+        // was left again before this.
+        const waited = [...orphans].filter((orphan) => orphan !== found && !orphan.job && orphan.full === row.full);
+        found ??= waited.pop();
+        for (const one of waited) this.queue.remove(one);
         if (!found) return;
         const { job, folder, path, policy, record } = found;
+        // The earlier record stays, with what is known of the blocks.
+        this.queue.tools.forget(row);
         row.given = { folder: row.folder, path: row.path, policy: row.policy };
         Object.assign(row, { job, folder, path, policy, record });
         row.sent = row.mark = job?.offset ?? 0;

@@ -17,7 +17,7 @@ import { Trouble } from "./tus.js";
  * @property {(f: () => void, milliseconds: number) => void} later
  * @property {() => void} changed a row or the queue has another state
  * @property {(path: string) => void} onStored
- * @property {(row: Row) => void} keep a begun upload, for the time after a reload
+ * @property {(row: Row) => unknown} keep a begun upload, for the time after a reload; may be waited for
  * @property {(row: Row) => void} forget
  * @property {boolean} isPhone
  * @property {boolean} mayRead
@@ -216,10 +216,9 @@ export class Queue {
     set(row, state, note = null) {
         row.state = state;
         row.note = note;
-        if (row.isFinished) {
-            row.source = row.job = null;
-            this.tools.forget(row);
-        }
+        if (row.isFinished) row.source = row.job = null;
+        // After a reload, only what is not complete is offered again.
+        if (row.isFinished || state === "likely" || state === "skipped") this.tools.forget(row);
         this.tools.changed();
     }
 

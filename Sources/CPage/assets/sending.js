@@ -36,8 +36,14 @@ export class Sender {
             row.tries = 0;
             keep(row);
         };
-        const begins = () => keep(row);
-        const tools = { signal: row.stop.signal, limit: () => this.#pieceLimit(running()), sent, begins, saved, send };
+        const tools = {
+            signal: row.stop.signal,
+            limit: () => this.#pieceLimit(running()),
+            sent,
+            keep: () => keep(row),
+            saved,
+            send,
+        };
         for (;;) {
             try {
                 queue.set(row, "reading");

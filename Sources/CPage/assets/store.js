@@ -132,9 +132,11 @@ export class Store {
         try {
             return await new Promise((resolve, reject) => {
                 if (!database) return resolve(null);
-                const request = work(database.transaction("uploads", mode).objectStore("uploads"));
-                request.onsuccess = () => resolve(request.result);
-                request.onerror = () => reject(request.error);
+                const transaction = database.transaction("uploads", mode);
+                const request = work(transaction.objectStore("uploads"));
+                // Before that, the end of the page takes back what was written.
+                transaction.oncomplete = () => resolve(request.result);
+                transaction.onabort = () => reject(transaction.error);
             });
         } catch {
             return null;

@@ -152,10 +152,10 @@ export class Job {
  *
  * @param {Job} job
  * @param {File} file
- * @param {{signal: AbortSignal, limit: () => number, sent: (bytes: number) => void, begins: () => void, saved: () =>
- *     void, send?: typeof send}} tools
- *     limit: most bytes of a piece. sent: bytes of the whole that have left. begins: a piece is about to leave, whose
- *     digests should be kept. saved: the server has acknowledged more, which should be kept.
+ * @param {{signal: AbortSignal, limit: () => number, sent: (bytes: number) => void, keep: () =>
+ *     unknown, saved: () => void, send?: typeof send}} tools
+ *     limit: most bytes of a piece. sent: bytes of the whole that have left. keep: keeps the job, before what it has
+ *     read leaves. saved: the server has acknowledged more, which should be kept.
  * @returns {Promise<Answer>} the answer that says what is stored
  * @throws {Trouble}
  */
@@ -199,17 +199,30 @@ export async function upload(job, file, tools) {
  * @returns {Promise<Answer>}
  */
 async function sendRest(job, file, tools, ask) {
-    let next = read(job, file, tools.limit());
+    let kept = job.known.length;
+    const keep = async () => {
+        const { length } = job.tree.blocks;
+        if (!job.address || length <= kept) return;
+        await tools.keep();
+        kept = length;
+    };
+    const readAhead = async (/** @type {number} */ offset) => {
+        const bytes = await read(job, file, tools.limit(), offset);
+        await keep();
+        return bytes;
+    };
+    let next = readAhead(job.offset);
     try {
         for (let corrections = 0;;) {
             const bytes = await next;
             const end = job.offset + bytes.length;
+            // Otherwise a page after a reload could not tell whether what the server got was of the same content.
+            if (kept * BLOCK < end) await keep();
             // The next piece is read while this one travels.
-            if (end < file.size) next = read(job, file, tools.limit(), end);
+            if (end < file.size) next = readAhead(end);
             next.catch(() => {});
             const began = Date.now();
             job.isUnsure = true;
-            if (job.address) tools.begins();
             try {
                 const answer = await ask(request(job, file, bytes, tools));
                 job.address ||= addressIn(answer, job);
@@ -228,7 +241,7 @@ async function sendRest(job, file, tools, ask) {
             if (job.offset !== end) {
                 await next.catch(() => {});
                 await catchUp(job, file, tools.signal);
-                next = read(job, file, tools.limit());
+                next = readAhead(job.offset);
             }
         }
     } finally {

@@ -24,6 +24,9 @@ const AHEAD = 32 << 20, ALL_AHEAD = 64 << 20;
 /** Rows that are added in one task, and rows whose handles are kept while they wait. */
 const CHUNK = 500, KEPT = 500;
 
+/** Milliseconds after which an upload goes on although the browser has not said that it is kept. */
+const KEEPING = 1000;
+
 const isPhone = matchMedia("(pointer: coarse)").matches && !matchMedia("(any-pointer: fine)").matches;
 const store = new Store(document.documentElement.dataset.name ?? "");
 
@@ -51,7 +54,7 @@ export function startUploads({ folder, rights, announce, onStored }) {
             glance.changed();
         },
         onStored,
-        keep: (row) => keep(row),
+        keep: (row) => Promise.race([keep(row), new Promise((resolve) => setTimeout(resolve, KEEPING))]),
         forget,
         isPhone,
         mayRead,
@@ -119,7 +122,7 @@ export function startUploads({ folder, rights, announce, onStored }) {
         };
         const record = { ...place, url, address, offset, blocks, isCopied, ...(handle ? { handle } : {}) };
         records.set(key, record);
-        store.put(record);
+        return store.put(record);
     }
 
     /** @param {Row} row */
