@@ -46,7 +46,7 @@ def finish(process: subprocess.Popen[bytes], patience: float = PATIENCE) -> subp
     try:
         output, errors = process.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
-        present, family = describe(process.pid), [process.pid, *_descendants(process.pid)]
+        present, family = describe(process.pid), [process.pid, *descendants(process.pid)]
         for one in family:
             try:
                 os.kill(one, signal.SIGKILL)
@@ -60,14 +60,15 @@ def finish(process: subprocess.Popen[bytes], patience: float = PATIENCE) -> subp
 
 def describe(process: int) -> str:
     """Describes a process and all its descendants: command lines, states, and the place where each thread is."""
-    return "\n".join(_describe(one) for one in [process, *_descendants(process)])
+    return "\n".join(_describe(one) for one in [process, *descendants(process)])
 
 
-def _descendants(process: int) -> list[int]:
+def descendants(process: int) -> list[int]:
+    """All processes below one, each after its parent."""
     found: list[int] = []
     for tasks in Path("/proc", str(process), "task").glob("*/children"):
         for child in map(int, _read(tasks).split()):
-            found += [child, *_descendants(child)]
+            found += [child, *descendants(child)]
     return found
 
 

@@ -18,11 +18,15 @@ class Relay:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.cuts = 0
-        # Number of bytes passed to the server.
         self._passed = 0
         self._changed = threading.Condition()
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def passed(self) -> int:
+        """Number of bytes passed to the server so far."""
+        return self._passed
 
     def until(self, count: int) -> None:
         """Waits until that many bytes have gone to the server."""

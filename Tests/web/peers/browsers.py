@@ -8,6 +8,7 @@ import json
 import os
 import re
 import select
+import signal
 import socket
 import subprocess
 import threading
@@ -16,6 +17,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
+import children
 from web.wire import PATIENCE
 
 # The name of a reference to an element (WebDriver, section 12.2).
@@ -105,6 +107,19 @@ class _Program:
                 break
         raise self._silent(b"")
 
+    def kill_descendants(self) -> None:
+        """Kills all processes that the program has started, and waits for their ends."""
+        ends = []
+        for process in children.descendants(self._process.pid):
+            try:
+                ends.append(os.pidfd_open(process))
+                signal.pidfd_send_signal(ends[-1], signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        for end in ends:
+            select.select([end], [], [], PATIENCE)
+            os.close(end)
+
     def _silent(self, said: bytes) -> AssertionError:
         self._process.kill()
         self._process.communicate()
@@ -143,9 +158,14 @@ class _Driven(Browser):
             self._ask("DELETE", self._session)
         if self._driver:
             self._driver.end()
+        self._driver, self._session = None, ""
 
     def open(self, url: str) -> None:
         self._ask("POST", f"{self._session}/url", {"url": url})
+
+    def reload(self) -> None:
+        """Loads the page again, also while it asks to stay."""
+        self._ask("POST", f"{self._session}/refresh", {})
 
     def run(self, script: str, *arguments: object) -> Any:
         return self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": list(arguments)})
@@ -179,8 +199,9 @@ class Chromium(_Driven):
     needs = ("chromium", "chromedriver")
 
     def __init__(self, directory: Path, environment: dict[str, str], authority: Path | None = None) -> None:
-        """With an authority, the browser accepts no other certificates."""
-        directory.mkdir()
+        """Continues with the profile in the directory, if there is one. With an authority, the browser accepts no other
+        certificates."""
+        directory.mkdir(exist_ok=True)
         if authority:
             trust(authority, directory / ".pki" / "nssdb")
         self._driver = _Program(["chromedriver", "--port=0"], rb"successfully on port (\d+)", directory, environment)
@@ -197,6 +218,20 @@ class Chromium(_Driven):
         except BaseException:
             self.close()
             raise
+
+    def kill(self) -> None:
+        """Kills the browser with all its processes, if it runs. Another one continues with its profile."""
+        if self._driver is None:
+            return
+        self._driver.kill_descendants()
+        self._driver.end()
+        self._driver, self._session = None, ""
+
+    def drop(self, *paths: Path) -> None:
+        """Drops files and folders as from a file manager, so that the page gets handles of them."""
+        data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+        for step in ("dragEnter", "dragOver", "drop"):
+            self.command("Input.dispatchDragEvent", type=step, x=10, y=10, data=data)
 
     def complaints(self) -> list[str]:
         return [entry["message"] for entry in self._ask("POST", f"{self._session}/se/log", {"type": "browser"})]
