@@ -51,15 +51,17 @@ test-tsan: bootstrap ## run all tests under the thread sanitizer
 
 # ROUNDS (200), SEED and FIRST choose the rounds. Further kinds of rounds have a count and a first number: CUTS (a
 # tenth) and FIRST_CUT for power cuts, DELIVERIES (as many) and FIRST_DELIVERY for files sent to people, WEB (as many)
-# and FIRST_WEB for HTTP, SYNCS (as many) and FIRST_SYNC for syncs of trees, MACHINES (as many) and FIRST_MACHINE for
-# two machines that sync one folder, NEIGHBOURS (a fifth) and FIRST_NEIGHBOUR for a user who changes names in the
-# folder. DIR names the directory (.build/torture); KEEP=1 keeps the directory of a failure.
+# and FIRST_WEB for HTTP, PAGES (a twentieth) and FIRST_PAGE for the page in Chromium, SYNCS (as many) and FIRST_SYNC for
+# syncs of trees, MACHINES (as many) and FIRST_MACHINE for two machines that sync one folder, NEIGHBOURS (a fifth) and
+# FIRST_NEIGHBOUR for a user who changes names in the folder. DIR names the directory (.build/torture); KEEP=1 keeps the
+# directory of a failure.
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
 	@scripts/bootstrap.sh --tests
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FIRST),--first $(FIRST)) $(if $(CUTS),--cuts $(CUTS)) $(if $(FIRST_CUT),--first-cut $(FIRST_CUT)) \
 		$(if $(DELIVERIES),--deliveries $(DELIVERIES)) $(if $(FIRST_DELIVERY),--first-delivery $(FIRST_DELIVERY)) \
 		$(if $(WEB),--web $(WEB)) $(if $(FIRST_WEB),--first-web $(FIRST_WEB)) \
+		$(if $(PAGES),--pages $(PAGES)) $(if $(FIRST_PAGE),--first-page $(FIRST_PAGE)) \
 		$(if $(SYNCS),--syncs $(SYNCS)) $(if $(FIRST_SYNC),--first-sync $(FIRST_SYNC)) \
 		$(if $(MACHINES),--machines $(MACHINES)) $(if $(FIRST_MACHINE),--first-machine $(FIRST_MACHINE)) \
 		$(if $(NEIGHBOURS),--neighbours $(NEIGHBOURS)) $(if $(FIRST_NEIGHBOUR),--first-neighbour $(FIRST_NEIGHBOUR)) \

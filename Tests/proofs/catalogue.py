@@ -149,7 +149,8 @@ def _simulator(progress: Progress, older: str, settings: Settings) -> Item | Non
 
 
 def _other_rounds(parts: int) -> list[str]:
-    return [f"{kind}={_OTHER_ROUNDS_AT_ONCE * parts}" for kind in ("CUTS", "DELIVERIES", "WEB", "SYNCS", "MACHINES", "NEIGHBOURS")]
+    kinds = ("CUTS", "DELIVERIES", "WEB", "PAGES", "SYNCS", "MACHINES", "NEIGHBOURS")
+    return [f"{kind}={_OTHER_ROUNDS_AT_ONCE * parts}" for kind in kinds]
 
 
 def _torture_items(progress: Progress, older: str, settings: Settings) -> list[Item]:

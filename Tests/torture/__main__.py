@@ -21,6 +21,7 @@ from .medium import Medium
 from .neighbours import NeighbourPlan, Neighbours
 from .options import HISTORY, Options
 from .pace import Pace
+from .pages import PagePlan, PageRounds
 from .plan import Plan
 from .power import PowerDisk
 from .program import Broken
@@ -54,6 +55,9 @@ class Torture:
         self._web: WebRounds | None = None
         # Number of the round over HTTP that is being played.
         self._web_round = 0
+        self._pages: PageRounds | None = None
+        # Number of the round with the page that is being played.
+        self._page_round = 0
         self._syncs: Syncs | None = None
         # Number of the round of syncs that is being played.
         self._sync_round = 0
@@ -77,6 +81,7 @@ class Torture:
             self._end()
             self._play_deliveries()
             self._play_web()
+            self._play_pages()
             self._play_syncs()
             self._play_machines()
             self._play_neighbours()
@@ -93,6 +98,8 @@ class Torture:
                 self._deliveries.close()
             if self._web is not None:
                 self._web.close()
+            if self._pages is not None:
+                self._pages.close()
             if self._syncs is not None:
                 self._syncs.close()
             if self._machines is not None:
@@ -178,6 +185,37 @@ class Torture:
         self._web.close()
         shutil.rmtree(self._web.directory)
         self._web = None
+
+    def _play_pages(self) -> None:
+        """Plays the rounds with the page, likewise with separate seeds."""
+        options = self._options
+        if options.pages == 0 or not Features.of(options.transfer).web:
+            return
+        if reason := PageRounds.missing():
+            print(f"torture: no rounds with the page: {reason}", flush=True)
+            return
+        for number in range(options.first_page, options.first_page + options.pages):
+            self._page_round = number
+            if number % HISTORY == 0:
+                self._end_pages()
+            if self._pages is None:
+                self._commands = []
+                directory = options.directory / f"seed-{options.seed}-pages"
+                self._pages = PageRounds(options.transfer, directory, self._tally, lambda text: self._commands.append(text))
+            source = random.Random(f"{options.seed}/pages/{number}")
+            plan = PagePlan.make(source)
+            self._commands.append(f"# round {number} with the page: {plan}")
+            self._pages.play(number, plan, source)
+            self._live(f"round {number} with the page")
+        self._end_pages()
+
+    def _end_pages(self) -> None:
+        if self._pages is None:
+            return
+        self._pages.end()
+        self._pages.close()
+        shutil.rmtree(self._pages.directory)
+        self._pages = None
 
     def _play_syncs(self) -> None:
         """Plays the rounds of syncs, likewise with separate seeds."""
@@ -384,6 +422,8 @@ class Torture:
             repeating, what = options.repeating_delivery(self._delivery), f"round {self._delivery} of deliveries"
         elif self._web is not None:
             repeating, what = options.repeating_web(self._web_round), f"round {self._web_round} over HTTP"
+        elif self._pages is not None:
+            repeating, what = options.repeating_page(self._page_round), f"round {self._page_round} with the page"
         elif self._syncs is not None:
             repeating, what = options.repeating_sync(self._sync_round), f"round {self._sync_round} of syncs"
         elif self._machines is not None:
@@ -398,7 +438,8 @@ class Torture:
         for command in self._commands:
             print(f"    {command}", file=sys.stderr)
         played = (
-            self._history or self._deliveries or self._web or self._syncs or self._machines or self._neighbours or self._cut
+            self._history or self._deliveries or self._web or self._pages or self._syncs or self._machines or self._neighbours
+            or self._cut
         )
         if played is None:
             return

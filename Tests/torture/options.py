@@ -18,6 +18,9 @@ _LEAST_CUTS = 2
 # For every 5 rounds, one more is beside a user who changes names in the folder. Its commands take some seconds each.
 _NEIGHBOURS = 5
 
+# For every 20 rounds, one more has a browser with the page. It takes some seconds.
+_PAGES = 20
+
 # Number of rounds that share a directory, so that it accumulates a history.
 HISTORY = 8
 
@@ -45,6 +48,9 @@ class Options:
     # Number of rounds in which two machines sync one folder, and the first of them.
     machines: int
     first_machine: int
+    # Number of rounds with uploads by the page in a browser, and the first of them.
+    pages: int
+    first_page: int
     seed: int
     first: int
     directory: Path
@@ -91,6 +97,12 @@ class Options:
         others = "ROUNDS=0 CUTS=0 DELIVERIES=0 WEB=0 SYNCS=0 MACHINES=0"
         return f"make torture SEED={self.seed} {others} {chosen} DIR={self.directory} KEEP=1"
 
+    def repeating_page(self, number: int) -> str:
+        """The command that repeats a round with the page, with all rounds before it in the same directory."""
+        start = number - number % HISTORY
+        chosen = f"FIRST_PAGE={start} PAGES={number - start + 1}"
+        return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 {chosen} DIR={self.directory} KEEP=1"
+
     @staticmethod
     def parse(arguments: list[str]) -> Options:
         """Reads the command line. Ends the program if the command line is wrong."""
@@ -116,6 +128,9 @@ class Options:
         neighbours = -(-found.rounds // _NEIGHBOURS) if found.neighbours is None else found.neighbours
         if neighbours < 0 or found.first_neighbour < 0:
             parser.error("--neighbours and --first-neighbour must be at least 0")
+        pages = -(-found.rounds // _PAGES) if found.pages is None else found.pages
+        if pages < 0 or found.first_page < 0:
+            parser.error("--pages and --first-page must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
         # A directory begins with its first round, and later rounds depend on its content.
@@ -135,6 +150,8 @@ class Options:
             first_machine=found.first_machine - found.first_machine % HISTORY,
             neighbours=neighbours,
             first_neighbour=found.first_neighbour - found.first_neighbour % HISTORY,
+            pages=pages,
+            first_page=found.first_page - found.first_page % HISTORY,
             seed=seed,
             first=first,
             directory=found.dir.resolve(),
@@ -180,6 +197,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--first-neighbour", type=int, default=0, metavar="N", help="number of the first of these (default: 0)"
     )
+    parser.add_argument(
+        "--pages", type=int, metavar="N",
+        help=f"rounds with uploads by the page in Chromium (default: one for {_PAGES} others)",
+    )  # fmt: skip
+    parser.add_argument("--first-page", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
     parser.add_argument(
         "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
     )

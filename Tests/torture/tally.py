@@ -28,6 +28,8 @@ class Tally:
     deliveries: Counter[str] = field(default_factory=Counter)
     # Counts of rounds with uploads over HTTP.
     web: Counter[str] = field(default_factory=Counter)
+    # Counts of rounds with uploads by the page in a browser.
+    pages: Counter[str] = field(default_factory=Counter)
     # Counts of rounds of syncs.
     syncs: Counter[str] = field(default_factory=Counter)
     # Counts of rounds in which two machines sync one folder.
@@ -55,6 +57,7 @@ class Tally:
         cuts = ", ".join(f"{count} on {kind}" for kind, count in sorted(self.cuts.items())) or "none"
         deliveries = ", ".join(f"{count} {what}" for what, count in self.deliveries.items()) or "none"
         web = ", ".join(f"{count} {what}" for what, count in self.web.items()) or "none"
+        pages = ", ".join(f"{count} {what}" for what, count in self.pages.items()) or "none"
         syncs = ", ".join(f"{count} {what}" for what, count in self.syncs.items()) or "none"
         machines = ", ".join(f"{count} {what}" for what, count in self.machines.items()) or "none"
         neighbours = ", ".join(f"{count} {what}" for what, count in self.neighbours.items()) or "none"
@@ -62,6 +65,6 @@ class Tally:
             f"{self.rounds} rounds, {self.pushes} runs of push, {sum(self.kills.values())} kills ({kills}; by "
             f"acknowledgement: {moments}), {self.acknowledged} acknowledgements, {self.checked} files compared, {self.folders} folders known, "
             f"rounds on a failing disk: {faults}, power cuts: {cuts} (after {self.promises} acknowledgements), "
-            f"{self.receipts} receipt files verified, deliveries: {deliveries}, over HTTP: {web}, syncs: {syncs}, two machines: {machines}, beside a neighbour: {neighbours}, server at most {self.memory >> 20} MiB and "
+            f"{self.receipts} receipt files verified, deliveries: {deliveries}, over HTTP: {web}, by the page: {pages}, syncs: {syncs}, two machines: {machines}, beside a neighbour: {neighbours}, server at most {self.memory >> 20} MiB and "
             f"{self.descriptors} descriptors more when idle than at its start"
         )

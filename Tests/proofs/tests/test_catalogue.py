@@ -91,7 +91,10 @@ class CatalogueTests(unittest.TestCase):
     def test_parts_of_torture_have_seeds_of_their_own(self) -> None:
         commands = [" ".join(item.command) for item in _items("torture")]
         self.assertEqual(len(commands), 10)
-        self.assertEqual(commands[1], "make torture ROUNDS=200 SEED=8 CUTS=24 DELIVERIES=24 WEB=24 SYNCS=24 MACHINES=24 NEIGHBOURS=24")
+        self.assertEqual(
+            commands[1],
+            "make torture ROUNDS=200 SEED=8 CUTS=24 DELIVERIES=24 WEB=24 PAGES=24 SYNCS=24 MACHINES=24 NEIGHBOURS=24",
+        )
 
     def test_the_simulator_runs_until_there_are_enough_steps(self) -> None:
         proof, progress = _proof("simulator"), Progress("aaaaaaa", 7, "")
