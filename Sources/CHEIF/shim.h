@@ -145,8 +145,8 @@ static inline enum cheif_outcome cheif_decode_primary(
     return cheif_damaged;
 }
 
-// Decodes the primary picture, as it is shown, in the calling thread as far as the library lets it. `side`, squared, is
-// the largest number of pixels. If the outcome is `cheif_whole` or `cheif_partial`, the picture has to be released.
+// Decodes the primary picture, as it is shown, in the calling thread as far as the library lets it. No side may be
+// longer than `side`. If the outcome is `cheif_whole` or `cheif_partial`, the picture has to be released.
 static inline enum cheif_outcome cheif_decode(
     const struct cheif_library *library, const void *file, size_t size, int side, struct cheif_picture *picture) {
     *picture = (struct cheif_picture){0};

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -49,25 +48,33 @@
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),                        \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
+// Advice about memory without that by which root takes memory away from the machine (linux/mman.h, MADV_HWPOISON).
+enum { clinux_plain_advice = 0x1F };
+
 // Reading and writing what is open, and memory that is not executable. The runtime of Swift calls futex(2) although it
-// has one thread.
+// has one thread, and qsort(3) asks for the size of the memory.
 #define CLINUX_PLAIN_CALLS                                                                              \
     CLINUX_ALLOW(SYS_brk), CLINUX_ALLOW(SYS_clock_gettime), CLINUX_ALLOW(SYS_exit),                     \
-        CLINUX_ALLOW(SYS_exit_group), CLINUX_ALLOW(SYS_futex), CLINUX_ALLOW(SYS_getrandom),             \
-        CLINUX_ALLOW(SYS_madvise), CLINUX_ALLOW(SYS_mremap), CLINUX_ALLOW(SYS_munmap),                  \
-        CLINUX_ALLOW(SYS_pread64), CLINUX_ALLOW(SYS_read), CLINUX_ALLOW(SYS_rt_sigreturn),              \
-        CLINUX_ALLOW(SYS_write), CLINUX_ALLOW_WITHOUT(SYS_mmap, 2, PROT_EXEC)
+        CLINUX_ALLOW(SYS_exit_group), CLINUX_ALLOW(SYS_futex), CLINUX_ALLOW(SYS_getrandom), CLINUX_ALLOW(SYS_gettid), \
+        CLINUX_ALLOW(SYS_mremap), CLINUX_ALLOW(SYS_munmap), CLINUX_ALLOW(SYS_pread64),                  \
+        CLINUX_ALLOW(SYS_read), CLINUX_ALLOW(SYS_rt_sigreturn), CLINUX_ALLOW(SYS_sysinfo),              \
+        CLINUX_ALLOW(SYS_write), CLINUX_ALLOW_WITHOUT(SYS_madvise, 2, ~clinux_plain_advice),            \
+        CLINUX_ALLOW_WITHOUT(SYS_mmap, 2, PROT_EXEC)
 
 // Starting threads. Signals stay as they are, so that no thread can outlive a limit; nor do threads get names. The C
-// library tries clone3(2) first, whose flags a filter cannot see.
+// library tries clone3(2) first, whose flags a filter cannot see; for clone(2) it uses these flags (linux/sched.h):
+// CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND, CLONE_THREAD, CLONE_SYSVSEM, CLONE_SETTLS, CLONE_PARENT_SETTID and
+// CLONE_CHILD_CLEARTID.
+enum { clinux_thread_flags = 0x3D0F00 };
+
 #define CLINUX_THREAD_CALLS                                                                             \
     CLINUX_ANSWER(SYS_clone3, ENOSYS), CLINUX_ANSWER(SYS_prctl, 0), CLINUX_ANSWER(SYS_rt_sigaction, 0), \
-        CLINUX_ANSWER(SYS_rt_sigprocmask, 0), CLINUX_ALLOW(SYS_gettid), CLINUX_ALLOW(SYS_rseq),         \
+        CLINUX_ANSWER(SYS_rt_sigprocmask, 0), CLINUX_ALLOW(SYS_rseq),         \
         CLINUX_ALLOW(SYS_sched_getaffinity), CLINUX_ALLOW(SYS_sched_yield),                             \
         CLINUX_ALLOW(SYS_set_robust_list), CLINUX_ALLOW_WITHOUT(SYS_mprotect, 2, PROT_EXEC),            \
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),                                           \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),                     \
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, clinux_thread_flags, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 #define CLINUX_END_CALLS BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 

@@ -8,8 +8,9 @@ package struct Thumbnail: Equatable, Sendable {
     /// Pixels as shown: the orientation is applied.
     package let width: Int
     package let height: Int
-    /// Whether all pixels of the picture could be decoded. If not, the thumbnail shows the part that could be.
-    package let isWhole: Bool
+    /// Whether all pixels of the picture could be decoded. If not, the thumbnail shows the part that could be. Nil if
+    /// this is not known.
+    package let isWhole: Bool?
     /// For the place of the thumbnail until it is loaded.
     package let averageColour: AverageColour
     /// The file, at most `PictureLimits.thumbnailSize` bytes.
@@ -43,7 +44,7 @@ package struct Thumbnail: Equatable, Sendable {
         case .heif: return try make(bytes, HEIFHeader(source), .heif, library, side)
         case .avif: return try make(bytes, HEIFHeader(source), .avif, library, side)
         case .mp4, .quickTime: throw .unsupported("There are no thumbnails of this format.")
-        case nil: throw .notPicture
+        case nil: throw .unknownFormat(source)
         }
     }
 
@@ -126,15 +127,18 @@ package struct Thumbnail: Equatable, Sendable {
         guard let library else { throw .unsupported("libheif is not installed.") }
         try PictureLimits.check(width: header.width, height: header.height, pixels: PictureLimits.heifPixels)
         let decoded = try library.decode(bytes, side: side)
-        let isWhole = header.coded.allSatisfy { HEVCUnits.areWhole(UnsafeRawBufferPointer(rebasing: bytes[$0])) }
-        return try Thumbnail(header.facts(format), shown: decoded.raster, isWhole: decoded.isWhole && isWhole)
+        // The header can name another size than the coded picture has.
+        var facts = header.facts(format)
+        (facts.width, facts.height, facts.orientation) = (decoded.width, decoded.height, .upright)
+        let isWhole = decoded.isWhole ? header.items.haveNoHole(bytes) : false
+        return try Thumbnail(facts, shown: decoded.raster, isWhole: isWhole)
     }
 
     private init(_ facts: PictureFacts, _ raster: Raster, isWhole: Bool) throws(PictureFault) {
         try self.init(facts, shown: facts.orientation.applied(to: raster), isWhole: isWhole)
     }
 
-    private init(_ facts: PictureFacts, shown: Raster, isWhole: Bool) throws(PictureFault) {
+    private init(_ facts: PictureFacts, shown: Raster, isWhole: Bool?) throws(PictureFault) {
         var shown = shown
         let profile = facts.icc.flatMap { ColourProfile.isRGB($0) ? $0 : nil }
         var file = try ThumbnailEncoder.encode(shown, profile: profile)

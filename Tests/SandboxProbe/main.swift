@@ -25,6 +25,14 @@ func reapsOthersOnly() -> Bool {
     return children[0].end() == nil && children[1].end() == .exited(0)
 }
 
+/// Whether a thread could run to the end.
+func runsThread(_ body: @escaping @Sendable @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?)
+    -> Bool
+{
+    var thread = pthread_t()
+    return pthread_create(&thread, nil, body, nil) == 0 && pthread_join(thread, nil) == 0
+}
+
 /// Writes into new memory, and tells whether that was possible.
 func fill(_ count: Int) -> Bool {
     guard let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -51,19 +59,23 @@ case "socket": isDone = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0
 case "execute":
     var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
     isDone = execv("/bin/true", &arguments) == 0
-case "thread":
-    var thread = pthread_t()
-    isDone = pthread_create(&thread, nil, { _ in nil }, nil) == 0 && pthread_join(thread, nil) == 0
+case "thread": isDone = runsThread { _ in nil }
 case "thread that opens":
-    var thread = pthread_t()
-    let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { _ in
-        open("/etc/passwd", O_RDONLY) >= 0 ? nil : nil
+    isDone = runsThread { _ in
+        _ = open("/etc/passwd", O_RDONLY)
+        return nil
     }
-    isDone = pthread_create(&thread, nil, body, nil) == 0 && pthread_join(thread, nil) == 0
 case "process": isDone = (try? ChildProcess(running: ["/bin/true"], environment: [], descriptors: [])) != nil
 case "endless in spite of the signal":
     signal(SIGXCPU, SIG_IGN)
     while true {}
+case "sort":
+    var numbers = (0..<1000).map { $0 % 7 }
+    qsort(&numbers, numbers.count, MemoryLayout<Int>.size) { a, b in
+        Int32(clamping: (a?.load(as: Int.self) ?? 0) - (b?.load(as: Int.self) ?? 0))
+    }
+    isDone = numbers == numbers.sorted()
+case "poison": isDone = madvise(mmap(nil, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096, 100) == 0
 case "code":
     isDone = mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED
 case "writable code": isDone = mprotect(nil, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0

@@ -21,7 +21,7 @@ import TransferTestSupport
         return (end, bytes)
     }
 
-    @Test(arguments: ["read", "write", "memory"]) func whatItNeedsIsAllowed(_ action: String) throws {
+    @Test(arguments: ["read", "write", "memory", "sort"]) func whatItNeedsIsAllowed(_ action: String) throws {
         let (end, output) = try Self.run(action)
         #expect(end == .exited(0))
         if action == "write" { #expect(output == Array("some bytes".utf8)) }
@@ -29,7 +29,7 @@ import TransferTestSupport
 
     /// The kernel kills it at the first other system call.
     @Test(arguments: [
-        "open", "socket", "execute", "thread", "process", "code", "writable code", "signal", "longer file",
+        "open", "socket", "execute", "thread", "process", "code", "writable code", "signal", "longer file", "poison",
     ])
     func everythingElseKillsIt(_ action: String) throws {
         #expect(try Self.run(action).end == .killed(by: SIGSYS))

@@ -153,7 +153,7 @@ import Testing
         let file = PictureMaker.gif(screen: (1, 1), left: 3, top: 4, width: 5, height: 6) { _, _ in 9 }
         let facts = try PictureFacts.read(file)
         #expect(facts.width == 8 && facts.height == 10)
-        #expect(try Thumbnail.make(file).isWhole)
+        #expect(try Thumbnail.make(file).isWhole == true)
     }
 
     /// The average of areas against floating-point numbers.

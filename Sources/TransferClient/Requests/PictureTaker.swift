@@ -77,15 +77,21 @@ extension PictureCheck {
 
 /// Takes the answer to a question about one picture.
 final class PictureTaker: AnswerTaker {
-    /// How often a picture is asked about while the server is busy.
-    private static let mostAttempts = 5
+    /// Seconds for which a picture is asked about while the server is busy, and the first pause, which doubles.
+    fileprivate static let (patience, firstPause) = (60.0, 0.1)
 
     private let place: Int
     private let path: String
     private let digest: Digest?
     private let queue: RequestQueue
     private let events: EventQueue<(place: Int, check: PictureCheck)>
-    private let state = Locked((entry: ListedEntry?.none, attempts: 0))
+    private let state = Locked(State())
+
+    fileprivate struct State {
+        var entry: ListedEntry?
+        /// Seconds of the next pause, and of all before.
+        var (pause, waited) = (PictureTaker.firstPause, 0.0)
+    }
 
     /// - Parameters:
     ///   - place: goes with the check, so that its receiver knows which picture it is about.
@@ -108,16 +114,19 @@ final class PictureTaker: AnswerTaker {
     }
 
     func end(_ outcome: Outcome) {
-        let (found, attempts) = state.withLock { state in
-            state.attempts += 1
-            return (state.entry?.digest, state.attempts)
+        if outcome.code == .busy, let pause = state.withLock({ $0.nextPause }) {
+            Task {
+                try? await Task.sleep(for: .seconds(pause))
+                queue.again(asked)
+            }
+            return
         }
-        guard outcome.code != .busy || attempts >= Self.mostAttempts else { return queue.again(asked) }
+        let found = state.withLock { $0.entry?.digest }
         let check: PictureCheck
         if outcome.code != .completed {
             check = .unanswered(outcome.message.isEmpty ? "The server answered \(outcome.code)." : outcome.message)
-        } else if let digest, let found, digest != found {
-            check = .unanswered("Other content has been stored in its place since.")
+        } else if let digest, found.map({ $0.algorithm == digest.algorithm && $0 != digest }) ?? true {
+            check = .unanswered("Other content is stored under its name by now.")
         } else {
             check = PictureCheck(outcome.picture)
         }
@@ -126,4 +135,15 @@ final class PictureTaker: AnswerTaker {
     }
 
     func lost() { queue.again(asked) }
+}
+
+extension PictureTaker.State {
+    /// Nil if the server has been busy for too long.
+    fileprivate var nextPause: Double? {
+        mutating get {
+            guard waited < PictureTaker.patience else { return nil }
+            defer { (waited, pause) = (waited + pause, pause * 2) }
+            return pause
+        }
+    }
 }

@@ -25,19 +25,16 @@ package struct HEIFLibrary {
         bytes.count >= sampleSize && bytes[4..<8].elementsEqual("ftyp".utf8)
     }
 
-    /// Most pixels in a row of a square picture that the library decodes.
-    private static let side = Int32(Double(PictureLimits.heifPixels).squareRoot())
-
     /// Decodes the primary picture as it is shown: turned, mirrored and cut as the file says.
     ///
     /// - Parameter side: most pixels of the longer side of the result.
-    /// - Returns: the picture, and whether the library found no damage.
+    /// - Returns: the picture, its size before it was made smaller, and whether the library found no damage.
     /// - Throws: `damaged`, `unsupported` if the library has no decoder for it, `tooLarge` if there is too little memory.
     func decode(
         _ bytes: UnsafeRawBufferPointer, side: Int
-    ) throws(PictureFault) -> (raster: Raster, isWhole: Bool) {
+    ) throws(PictureFault) -> (raster: Raster, width: Int, height: Int, isWhole: Bool) {
         var (functions, picture) = (functions, cheif_picture())
-        let outcome = cheif_decode(&functions, bytes.baseAddress, bytes.count, Self.side, &picture)
+        let outcome = cheif_decode(&functions, bytes.baseAddress, bytes.count, Int32(PictureLimits.side), &picture)
         switch outcome {
         case cheif_whole, cheif_partial: break
         case cheif_unsupported: throw .unsupported("libheif has no decoder for this picture.")
@@ -63,6 +60,6 @@ package struct HEIFLibrary {
             }
             row.withUnsafeBufferPointer { scaler.add($0, at: y) }
         }
-        return (scaler.finish(), outcome == cheif_whole)
+        return (scaler.finish(), width, height, outcome == cheif_whole)
     }
 }

@@ -112,8 +112,8 @@ package enum PictureLimits {
     /// WebP 400 MB.
     package static let pixels = 100_000_000
 
-    /// Pixels of a HEIC or AVIF. Phones make up to 50 million, which need 300 MB while they are decoded.
-    package static let heifPixels = 64_000_000
+    /// Pixels of a HEIC or AVIF. Phones make up to 48.8 million, which need 300 MB while they are decoded.
+    package static let heifPixels = 50_000_000
 
     /// Bytes of a PNG's rows: 100 million pixels with 4 bytes. To inflate them takes some 3 s, more than anything else.
     package static let inflatedSize = 400_000_000

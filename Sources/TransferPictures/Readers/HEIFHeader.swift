@@ -7,10 +7,10 @@ struct HEIFHeader {
     private(set) var hasAlpha = false
     private(set) var exif: Exif?
     private(set) var hasLocationInXMP = false
-    /// Places in the file of pictures and tiles that are coded by HEVC.
-    private(set) var coded: [Range<Int>] = []
+    /// Metadata, and coded pictures and tiles.
+    let items: HEIFItems
 
-    /// Entries of a table that are read. A picture of a phone has some 50 tiles.
+    /// Entries of a table that are read.
     private static let mostEntries = 4096
 
     /// Size of version and flags at the beginning of a full box (ISO/IEC 14496-12, section 4.2).
@@ -26,6 +26,7 @@ struct HEIFHeader {
     init(_ file: [MediaBox], _ source: some PictureSource) throws(PictureFault) {
         guard let meta = file.first("meta") else { throw .damaged("The picture has no header.") }
         let boxes = meta.boxes(source, skipping: Self.fullBox)
+        items = HEIFItems(boxes, source)
         let primary = boxes.first("pitm").flatMap { Self.primary($0.window(source)) }
         let properties = boxes.first("iprp")?.boxes(source) ?? []
         let known = properties.first("ipco")?.boxes(source) ?? []
@@ -37,7 +38,7 @@ struct HEIFHeader {
         // The alpha channel is stored as a separate image, whose property `auxC` names it (section 6.5.8).
         hasAlpha = known.contains { $0.name == "auxC" && $0.window(source).contains("alpha") }
         guard width > 0, height > 0 else { throw .damaged("The picture has no size.") }
-        readItems(boxes, source)
+        readMetadata(source)
     }
 
     /// Number of the primary item.
@@ -91,69 +92,23 @@ struct HEIFHeader {
         }
     }
 
-    /// Reads what the items are that belong to the picture. The orientation in EXIF does not count: the properties have
-    /// applied it.
-    private mutating func readItems(_ boxes: [MediaBox], _ source: some PictureSource) {
-        guard let items = boxes.first("iinf"), let table = boxes.first("iloc") else { return }
-        let places = Self.places(table.window(source), source.size)
-        // The count of items has 2 or 4 bytes.
-        let version = source.read(at: items.body.lowerBound, count: 1).first
-        let entries = items.boxes(source, skipping: Self.fullBox + (version == 0 ? 2 : 4))
-        for entry in entries where entry.name == "infe" {
-            let window = source.window(at: entry.body.lowerBound, count: min(entry.body.count, 64))
-            let numberSize = window[0] == 2 ? 2 : 4
-            guard let number = window.integer(at: 4, bytes: numberSize), let place = places[number] else { continue }
-            let type = 6 + numberSize
-            if window.has("hvc1", at: type) {
-                coded.append(place)
-            } else if window.has("Exif", at: type) {
-                readExif(at: place, source)
-            } else if window.has("mime", at: type), window.contains("application/rdf+xml") {
-                hasLocationInXMP = hasLocationInXMP || Self.content(at: place, source).hasLocationInXMP
+    /// Reads the metadata among the items. The orientation in EXIF does not count: the properties have applied it.
+    private mutating func readMetadata(_ source: some PictureSource) {
+        for item in items.all {
+            guard let place = item.places?.first, item.places?.count == 1 else { continue }
+            let content = source.window(at: place.lowerBound, count: min(place.count, PictureLimits.exifSize))
+            switch item.kind {
+            case .exif: readExif(content, at: place.lowerBound)
+            case .xmp: hasLocationInXMP = hasLocationInXMP || content.hasLocationInXMP
+            case .hevc, .av1: break
             }
         }
     }
 
-    private static func content(at place: Range<Int>, _ source: some PictureSource) -> Window {
-        source.window(at: place.lowerBound, count: min(place.count, PictureLimits.exifSize))
-    }
-
-    private mutating func readExif(at place: Range<Int>, _ source: some PictureSource) {
-        let content = Self.content(at: place, source)
+    private mutating func readExif(_ content: Window, at offset: Int) {
         // Bytes between the offset itself and the TIFF header (annex A.2.1).
         guard exif == nil, let skipped = content.integer(at: 0, bytes: 4), skipped <= content.count - 4 else { return }
-        exif = Exif(Window(Array(content.bytes.dropFirst(4 + skipped))), at: place.lowerBound + 4 + skipped)
-    }
-
-    /// The places of the items that are in the file in one piece (ISO/IEC 14496-12, section 8.11.3), by their numbers.
-    private static func places(_ window: Window, _ size: Int) -> [Int: Range<Int>] {
-        guard let version = window[0], version <= 2, let sizes = window.integer(at: 4, bytes: 2) else { return [:] }
-        // Four bits each: sizes of offsets, lengths, base offsets and, since version 1, indices.
-        let (offsetSize, lengthSize, baseSize) = (sizes >> 12, sizes >> 8 & 15, sizes >> 4 & 15)
-        let indexSize = version > 0 ? sizes & 15 : 0
-        let numberSize = version < 2 ? 2 : 4
-        guard [offsetSize, lengthSize, baseSize, indexSize].allSatisfy({ [0, 4, 8].contains($0) }) else { return [:] }
-        var position = 6
-        func take(_ size: Int) -> Int? {
-            defer { position += size }
-            return size == 0 ? 0 : size == 8 ? window.long(at: position) : window.integer(at: position, bytes: size)
-        }
-        guard let count = take(numberSize) else { return [:] }
-        var places: [Int: Range<Int>] = [:]
-        for _ in 0..<min(count, mostEntries) {
-            guard let number = take(numberSize), let method = version > 0 ? take(2) : 0, take(2) != nil,
-                let base = take(baseSize), let extents = take(2)
-            else { break }
-            let first = position
-            if method & 15 == 0, extents == 1, take(indexSize) != nil, let offset = take(offsetSize),
-                let length = take(lengthSize), base <= size, offset <= size - base, length <= size - base - offset,
-                places[number] == nil
-            {
-                places[number] = base + offset..<base + offset + length
-            }
-            position = first + extents * (indexSize + offsetSize + lengthSize)
-        }
-        return places
+        exif = Exif(Window(Array(content.bytes.dropFirst(4 + skipped))), at: offset + 4 + skipped)
     }
 
     /// The facts for a file with this format.

@@ -1,13 +1,14 @@
 /// The units of a picture that is coded by HEVC, each behind its length (ISO/IEC 14496-15, section 8.3.2).
 ///
-/// HEVC has no checksum, and a decoder makes some picture of any bytes. What is missing in a file is mostly zeros,
-/// though, and three of them in a row never occur in a unit (ITU-T H.265, section 7.4.2).
+/// Three zeros in a row never occur in a unit (ITU-T H.265, section 7.4.2).
 enum HEVCUnits {
-    /// Bytes of a length, as all encoders of pictures write it.
-    private static let lengthSize = 4
+    /// Zeros at the end of a unit that encoders may leave there.
+    private static let mostTrailing = 3
 
     /// Whether the lengths lead to the end of a coded picture, and no unit has a hole.
-    static func areWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    ///
+    /// - Parameter lengthSize: bytes of a length, 1 to 4.
+    static func areWhole(_ bytes: UnsafeRawBufferPointer, lengthSize: Int = 4) -> Bool {
         var offset = 0
         while offset < bytes.count {
             guard bytes.count - offset > lengthSize else { return false }
@@ -22,7 +23,10 @@ enum HEVCUnits {
     }
 
     /// Whether three bytes in a row are zero. Every third byte is enough to find one of them.
-    private static func hasHole(_ unit: UnsafeRawBufferPointer) -> Bool {
+    private static func hasHole(_ whole: UnsafeRawBufferPointer) -> Bool {
+        var end = whole.count
+        while end > 0, whole.count - end < mostTrailing, whole[end - 1] == 0 { end -= 1 }
+        let unit = UnsafeRawBufferPointer(rebasing: whole[..<end])
         var offset = 2
         while offset < unit.count {
             if unit[offset] == 0 {

@@ -12,7 +12,7 @@ extension PictureFacts {
         case .gif: self = try GIFHeader(source).facts
         case .webp: self = try WebPHeader(source).facts
         case .heif, .avif, .mp4, .quickTime: self = try Self.readingBoxes(source)
-        case nil: throw .notPicture
+        case nil: throw .unknownFormat(source)
         }
     }
 
@@ -26,6 +26,15 @@ extension PictureFacts {
             guard let movie = boxes.first("moov") else { throw .damaged("The video has no header.") }
             return try MovieHeader(movie, source).facts(format)
         }
+    }
+}
+
+extension PictureFault {
+    /// The fault of content that is no picture, or one in a format that is not read here, such as TIFF.
+    static func unknownFormat(_ source: some PictureSource) -> PictureFault {
+        let window = source.window(at: 0, count: PictureFormat.sampleSize)
+        let format = window.bytes.withUnsafeBytes { ContentFormat(recognising: $0, isWhole: false) }
+        return format.kind == .picture ? .unsupported("There are no thumbnails of this format.") : .notPicture
     }
 }
 
@@ -49,5 +58,5 @@ extension PictureFormat {
     }
 
     /// Bytes at the beginning by which formats are recognised. Files have some 10 brands of 4 bytes.
-    private static let sampleSize = 256
+    fileprivate static let sampleSize = 256
 }

@@ -27,6 +27,9 @@ package enum Sandbox {
     /// Descriptors that stay open: standard input and standard output.
     private static let descriptors: UInt32 = 2
 
+    /// Threads that the user of the process may have.
+    private static let mostThreads = 4096
+
     /// Enters the sandbox for good. The process ends if the one that started it does, and by SIGSYS with the first
     /// system call that is not allowed.
     ///
@@ -43,6 +46,9 @@ package enum Sandbox {
         try limit(RLIMIT_CPU, limits.seconds, hard: limits.seconds + 1)
         try limit(RLIMIT_FSIZE, limits.output)
         try limit(RLIMIT_CORE, 0)
+        // The limit is for all processes of the user; root has none.
+        if limits.allowsThreads { try limit(__RLIMIT_NPROC, mostThreads) }
+        prepareSorting()
         try system("prctl") { clinux_refuse_privileges() }
         // This opens a descriptor for a moment.
         try forbidFiles()
@@ -60,6 +66,12 @@ package enum Sandbox {
                 clinux_landlock_create(rights.files, rights.network, rights.scopes)
             })
         try system("landlock_restrict_self") { clinux_restrict_self(rules.number) }
+    }
+
+    /// Older C libraries read a file about the machine's memory when a larger array is first sorted (qsort(3)).
+    private static func prepareSorting() {
+        var numbers = [Int](repeating: 0, count: 1024)
+        qsort(&numbers, numbers.count, MemoryLayout<Int>.size) { _, _ in 0 }
     }
 
     /// If the machine runs out of memory, this process goes first (proc(5), oom_score_adj).

@@ -184,7 +184,11 @@ import TransferTestSupport
             let cut = CuttingProxy.Cut(up: 100_000, stalls: isCancelled)
             let proxy = CuttingProxy(to: server.port, cuts: (0..<40).map { _ in cut })
             let events = try TransferClient(
-                server: proxy.address, configuration: .plain { ($0.archives, $0.retryFor) = (true, 0) }
+                server: proxy.address,
+                configuration: .plain { configuration in
+                    (configuration.archives, configuration.retryFor) = (true, 0)
+                    configuration.silenceTimeout = 600
+                }
             ).push([.path(sample.source, name: "copy")])
             var failure: TransferFailure?
             do throws(TransferFailure) {

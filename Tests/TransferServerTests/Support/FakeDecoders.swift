@@ -34,7 +34,10 @@ final class FakeDecoders: Sendable {
     }
 
     /// Lets one decoder go on; waits until there is one.
-    func letOneGo() throws { try writeAll(Array("go\n".utf8), to: awaitOne().number) }
+    func letOneGo() throws {
+        let gate = awaitOne()
+        try writeAll(Array("go\n".utf8), to: gate.number)
+    }
 
     /// Waits until a decoder waits.
     ///

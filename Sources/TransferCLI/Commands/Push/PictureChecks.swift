@@ -8,14 +8,14 @@ actor PictureChecks {
     private static let mostWaiting = 65_536
 
     private let client: TransferClient
-    private let deliver: @Sendable (UploadReport) async -> Void
+    private let deliver: @Sendable (UploadReport) async -> Bool
     private var waiting: [UploadReport] = []
     private var work: Task<Void, Never>?
     private var events: RequestEvents<(place: Int, check: PictureCheck)>?
     private var isCancelled = false
 
-    /// - Parameter deliver: takes each report with its check.
-    init(_ client: TransferClient, deliver: @escaping @Sendable (UploadReport) async -> Void) {
+    /// - Parameter deliver: takes each report with its check, and returns whether more are wanted.
+    init(_ client: TransferClient, deliver: @escaping @Sendable (UploadReport) async -> Bool) {
         (self.client, self.deliver) = (client, deliver)
     }
 
@@ -74,6 +74,6 @@ actor PictureChecks {
     private func report(_ report: UploadReport, _ check: PictureCheck) async {
         var report = report
         report.check = check
-        await deliver(report)
+        if await !deliver(report) { cancel() }
     }
 }

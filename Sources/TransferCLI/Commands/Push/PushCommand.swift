@@ -98,7 +98,13 @@ struct PushCommand {
             leftOut = { events.leftOut }
             var wait = waits.map { DeliveryWait($0, for: configuration.recipients, output) }
             let sources = deletesSources ? SourceRemovals(client, reporter) : nil
-            let checks = verifiesPictures ? PictureChecks(client) { await reporter.take($0, sources) } : nil
+            let checks =
+                verifiesPictures
+                ? PictureChecks(client) { [stopsAtFailure] report in
+                    await reporter.take(report, sources)
+                    guard stopsAtFailure else { return true }
+                    return await !reporter.hasFailures
+                } : nil
             Interruption.watch { [input] in
                 events.cancel()
                 input.cancel()

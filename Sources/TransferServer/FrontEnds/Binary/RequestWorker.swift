@@ -288,8 +288,8 @@ extension RequestWorker {
 
     private func beginPicture(_ list: ListRequest) throws(Failure) -> PictureAnswer {
         guard let gallery = resources.gallery else { throw Failure(.wrongForm, "This server decodes no pictures.") }
-        guard let path = try place(of: list) else {
-            throw Failure(.wrongForm, "The server's directory is a folder, not a picture.")
+        guard list.trash != .top, let path = try place(of: list) else {
+            throw Failure(.wrongForm, "This is a folder, not a picture.")
         }
         return try PictureAnswer(list, at: path, files, gallery, for: accountHolder)
     }

@@ -47,6 +47,26 @@ import TransferTestSupport
         #expect(push.lines.count { $0.contains(#""picture":"#) } == 1)
     }
 
+    /// The acknowledgement has the digest of one function, and the server may know that of another.
+    @Test func anotherDigestFunctionIsNoOtherContent() throws {
+        let server = try RunningServer()
+        for flags in [[], ["--digest", "sha256"], []] {
+            let push = try server.push(["good.png", "--verify-pictures"] + flags, to: "", files.here)
+            #expect(push.end == .exited(0), "\(push.errors)")
+        }
+    }
+
+    /// A TIFF is a picture, but none that the server decodes.
+    @Test func otherFormatsAreNotDamaged() throws {
+        let server = try RunningServer()
+        try writeFile(files.home.path("scan.tiff"), Array("II*\0".utf8) + [UInt8](repeating: 0, count: 200))
+        let push = try files.push(server, "scan.tiff", "--verify-pictures")
+        #expect(push.end == .exited(0))
+        #expect(
+            push.errors.contains("not checked  scan.tiff: The server has no decoder for this format."), "\(push.errors)"
+        )
+    }
+
     /// Only what is proved to be a whole picture is removed.
     @Test func damagedSourcesStay() throws {
         let server = try RunningServer()
