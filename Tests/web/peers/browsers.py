@@ -75,7 +75,8 @@ class _Program:
         """`sentence` matches what the program prints when it listens, with the number; it is empty if it prints nothing."""
         self._process = subprocess.Popen(
             command,
-            env=environment | {"HOME": str(directory)},
+            # A killed browser leaves its files there.
+            env=environment | {"HOME": str(directory), "TMPDIR": str(directory)},
             cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
