@@ -124,7 +124,7 @@ begin_swift TransferServerTests --filter '^TransferServerTests\.' --skip "$over_
 TRANSFER_WIRE_SESSIONS=${TRANSFER_WIRE_SESSIONS:-1000} \
     begin_swift TransferClientTests:wire-sessions --filter '^TransferClientTests\.FaultyWireTests'
 unset TRANSFER_WIRE_SESSIONS
-for target in CLI Client Store; do begin_swift "Transfer${target}Tests" --filter "^Transfer${target}Tests\\."; done
+for target in CLI Client Store Simulation; do begin_swift "Transfer${target}Tests" --filter "^Transfer${target}Tests\\."; done
 if [[ $has_python ]]; then
     begin_python web Tests/web Tests
     begin_python benchmarks-scripts Benchmarks Benchmarks
@@ -134,7 +134,7 @@ fi
 if (($# == 0)); then begin package env DEB_COMPRESSION=none scripts/test-deb.sh "$program"; fi
 for target in $(find Tests -type d -name 'Transfer*Tests' -printf '%f\n' | sort); do
     case $target in
-        TransferServerTests | TransferCLITests | TransferClientTests | TransferStoreTests) ;;
+        TransferServerTests | TransferCLITests | TransferClientTests | TransferStoreTests | TransferSimulationTests) ;;
         *) begin_swift "$target" --filter "^$target\\." ;;
     esac
 done
