@@ -300,3 +300,14 @@ export async function settle(queue, most = 20_000) {
         await new Promise((resolve) => setTimeout(resolve, 1));
     }
 }
+
+/** A file that travels in pieces. */
+export const large = (size = 20 << 20, seed = 1) => file("large.bin", content(size, seed));
+/** Whether a request carries a piece of an upload. */
+export const isPiece = ({ method, url }) =>
+    method === "PATCH" || method === "POST" && url.startsWith("/.transfer/tus/");
+
+/** Lets something happen to the n-th request that matches. */
+export function once(server, matches, fault, n = 1) {
+    server.fault = (request) => matches(request) && --n === 0 ? fault : undefined;
+}
