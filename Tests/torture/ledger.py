@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,17 @@ class Stored:
                 directories[:] = [name for name in directories if name != self._reserved]
             for file in files:
                 yield os.path.relpath(os.path.join(parent, file), self.directory)
+
+
+def problems_of_single_names(stored: dict[str, str], sent: dict[str, str], acknowledged: Iterable[str]) -> Iterator[str]:
+    """One sentence for each broken promise to clients that send each file once, under a name of its own. `stored` and
+    `sent` have digests by path."""
+    for path, found in stored.items():
+        if path not in sent:
+            yield f"never sent there, or stored twice: {path!r}"
+        elif found != sent[path]:
+            yield f"half of it, or of other content: {path!r}"
+    yield from (f"acknowledged and not there: {path!r}" for path in acknowledged if path not in stored)
 
 
 class Ledger:

@@ -16,7 +16,7 @@ from web.peers.browsers import Chromium
 from web.peers.page import Page
 
 from .content import digest
-from .ledger import Stored
+from .ledger import Stored, problems_of_single_names
 from .program import PATIENCE, Broken, Server, free_port
 from .tally import Tally
 
@@ -359,11 +359,6 @@ class PageRounds(Page):
     def _look(self, afresh: bool = False) -> None:
         """Checks that every file that the page has called stored is in place, and no file except whole dropped ones."""
         stored = self._stored.look(afresh)
-        for path, found in stored.items():
-            if path not in self._dropped:
-                raise Broken(f"nobody dropped it, or it was stored twice: {path!r}")
-            if found != self._dropped[path]:
-                raise Broken(f"half of it, or of other content: {path!r}")
-        if lost := [path for path in self._acknowledged if path not in stored]:
-            raise Broken(f"shown as stored and not there: {lost[0]!r}")
+        for problem in problems_of_single_names(stored, self._dropped, self._acknowledged):
+            raise Broken(problem)
         self._tally.pages["files compared"] += len(stored)

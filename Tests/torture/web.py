@@ -14,7 +14,7 @@ from pathlib import Path
 from web.wire import Answer, Connection, Ended, Fields, sha256_field
 
 from .content import digest
-from .ledger import Stored
+from .ledger import Stored, problems_of_single_names
 from .program import Broken, Server, free_port
 from .tally import Tally
 
@@ -135,13 +135,8 @@ class WebRounds:
         """Checks that every acknowledged file is in place, and no other file except completely sent and unacknowledged
         ones."""
         stored = self._stored.look(afresh)
-        for path, found in stored.items():
-            if path not in self._sent:
-                raise Broken(f"nobody sent it there, or it was stored twice: {path!r}")
-            if found != self._sent[path]:
-                raise Broken(f"half of it, or of other content: {path!r}")
-        if lost := [path for path in self._acknowledged if path not in stored]:
-            raise Broken(f"acknowledged and not there: {lost[0]!r}")
+        for problem in problems_of_single_names(stored, self._sent, self._acknowledged):
+            raise Broken(problem)
         self._tally.web["files compared"] += len(stored)
 
 

@@ -41,7 +41,7 @@ class PromiseTests(unittest.TestCase):
         self.note(("checked", "r0/a", "Checked, stored as r0/a"), ("sending", "r0/b", ""))
         self.rounds._look()
         self.note(("same", "r0/b", "Was stored already, with the same content"))
-        with self.assertRaisesRegex(Broken, "shown as stored and not there"):
+        with self.assertRaisesRegex(Broken, "acknowledged and not there"):
             self.rounds._look()
 
     def test_other_content_and_second_copies_are_found(self) -> None:
