@@ -7,6 +7,7 @@ import TransferProtocol
 /// The answer to a `list` that asks for what a picture says about itself and whether it can be decoded. Used by one task at a time.
 final class PictureAnswer: RequestAnswer {
     private let request: ListRequest
+    private let path: RelativePath
     private let entry: ListedEntry
     private let state: State
 
@@ -21,7 +22,7 @@ final class PictureAnswer: RequestAnswer {
         for client: AccountHolder?
     ) throws(Failure) {
         let question = try PictureQuestion(at: path, files)
-        self.request = request
+        (self.request, self.path) = (request, path)
         var entry = ListedEntry(String(path.name), question.content.attributes, nil)
         entry.digest = question.digest
         self.entry = entry
@@ -37,6 +38,11 @@ final class PictureAnswer: RequestAnswer {
 
     var signal: (any AnswerSignal)? {
         if case .ordered(let ticket) = state, ticket.outcome == nil { ticket } else { nil }
+    }
+
+    /// Decoding takes up to a minute, in which the client may lose its rights, or another folder may become its own.
+    func recheck(_ caller: Caller) throws(Failure) {
+        guard try caller.place(of: request) == path else { throw .notFound(path) }
     }
 
     func fill(_ chunk: AnswerChunk) throws(Failure) -> Outcome? {

@@ -1,7 +1,11 @@
 import Testing
+import TransferAccess
+import TransferKeys
 import TransferModel
 import TransferPictures
 import TransferProtocol
+import TransferSystem
+import TransferTestSupport
 
 @testable import TransferGallery
 @testable import TransferServer
@@ -79,6 +83,37 @@ extension ServerTests {
                 server.beginShutDown()
                 #expect(try client.listed().outcome.code == .shuttingDown)
                 withExtendedLifetime(waiting) {}
+            }
+        }
+
+        /// The rights and the folder of a client are those of the moment in which it is answered.
+        @Test(arguments: [
+            (AccessRights.writeOnly, nil as String?, ResultCode.forbidden), (.noRemove, "mine", .notFound),
+        ])
+        func rightsThatAreLostWhileItWaitsCount(rights: AccessRights, folder: String?, code: ResultCode) async throws {
+            let decoders = try FakeDecoders(Self.refused)
+            let directory = try TemporaryDirectory()
+            let lists = try StoreKind.current.access(in: directory)
+            let pair = KeyPair()
+            try lists.admit(AuthorizedKey(pair.key, name: "laptop"))
+            let configure = { @Sendable (configuration: inout ServerConfiguration) in
+                configuration.security = .identity
+                configuration.access = .listed(owner: nil)
+                configuration.thumbnails = .demand
+            }
+            let foundations = decoders.foundations(waits: true)
+            try await TransferServerTests.serving(configure, in: directory, on: foundations) { server in
+                #expect(server.put([1, 2, 3], "a.jpg"))
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                client.ask(question(1))
+                let waiting = decoders.awaitOne()
+                var options = AccessOptions()
+                options.rights = rights
+                options.folder = try folder.map { try RelativePath($0) }
+                try lists.replace(AuthorizedKey(pair.key, name: "laptop", options: options))
+                try writeAll(Array("go\n".utf8), to: waiting.number)
+                #expect(try client.listed().outcome.code == code)
             }
         }
 

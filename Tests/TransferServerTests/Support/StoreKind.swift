@@ -73,6 +73,18 @@ enum StoreKind: String, CaseIterable, Sendable {
     }
 }
 
+extension AccessLists {
+    /// Gives a client other rights, in one step.
+    func replace(_ key: AuthorizedKey) throws(AccessFault) {
+        try edit { (editing) throws(AccessFault) in
+            try editing.change { (keys: inout AuthorizedKeys) throws(AccessFault) in
+                _ = keys.remove { $0.key == key.key }
+                try keys.append(key)
+            }
+        }
+    }
+}
+
 /// A medium with access lists and the records of uploads and mail, and the folder for the servers' own files. It lives
 /// as long as the directory.
 private final class MemoryInFolder: Sendable {

@@ -25,6 +25,11 @@ protocol RequestAnswer {
     /// - Returns: the outcome when the answer is complete; nil if it is not.
     func fill(_ chunk: AnswerChunk) throws(Failure) -> Outcome?
 
+    /// Called before an answer that has waited is continued, with the rights that the client has now.
+    ///
+    /// - Throws: why the client may no longer have the answer.
+    func recheck(_ caller: Caller) throws(Failure)
+
     /// Events to log when the answer is complete.
     func events(peer: String) -> [LogEvent]
 }
@@ -33,6 +38,8 @@ extension RequestAnswer {
     var watches: Bool { false }
 
     var signal: (any AnswerSignal)? { nil }
+
+    func recheck(_ caller: Caller) throws(Failure) {}
 
     func events(peer: String) -> [LogEvent] { [] }
 }

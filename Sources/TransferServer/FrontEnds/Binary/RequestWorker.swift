@@ -71,6 +71,8 @@ package final class RequestWorker: @unchecked Sendable {
     private var cancelled: Set<UInt32> = []
     /// Why no further request is begun; nil while requests are begun.
     private var refusal: Failure?
+    /// Whether the work was waiting when the last step ended.
+    private var hasWaited = false
     private var work: Work?
     let files: ConnectionFiles
     var outcome = RequestOutcome.nothing
@@ -122,12 +124,14 @@ package final class RequestWorker: @unchecked Sendable {
             compression: AnswerCompression(compression, resources.compressors))
         self.requests += requests
         self.cancelled.formUnion(cancelled)
-        outcome.refusal = requests.isEmpty && !access.isDue ? nil : access.ask(&caller)
+        outcome.refusal = requests.isEmpty && !hasWaited && !access.isDue ? nil : access.ask(&caller)
         refusal = outcome.refusal.map { Failure($0.code, $0.message) } ?? (isStopping ? .serverStopping : nil)
         if let work,
             let error = outcome.refusal == nil && !self.cancelled.contains(work.id) ? nil : refusal ?? .cancelled
         {
             attempt(work) { () throws(Failure) in throw error }
+        } else if hasWaited, let work, case .answering(let answer) = work {
+            attempt(work) { () throws(Failure) in try answer.recheck(caller) }
         }
         let turn = Turn(on: resources.pool)
         outcome.chunk.turn = turn
@@ -140,6 +144,7 @@ package final class RequestWorker: @unchecked Sendable {
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
         outcome.isBusy = work != nil || begun < self.requests.count
+        hasWaited = outcome.waits != nil
         defer { outcome = .nothing }
         return outcome
     }
@@ -263,7 +268,7 @@ extension RequestWorker {
             let folder = try caller.pathInTrash(list.path)
             return FolderListing(list, try resources.tree.trash(below: folder), resources.intake.known)
         }
-        let path = try place(of: list)
+        let path = try caller.place(of: list)
         if list.wantsDetails { resources.intake.known.indexIfNeeded() }
         guard list.isAboutItself else {
             do throws(Failure) {
@@ -288,16 +293,10 @@ extension RequestWorker {
 
     private func beginPicture(_ list: ListRequest) throws(Failure) -> PictureAnswer {
         guard let gallery = resources.gallery else { throw Failure(.wrongForm, "This server decodes no pictures.") }
-        guard list.trash != .top, let path = try place(of: list) else {
+        guard list.trash != .top, let path = try caller.place(of: list) else {
             throw Failure(.wrongForm, "This is a folder, not a picture.")
         }
         return try PictureAnswer(list, at: path, files, gallery, for: accountHolder)
-    }
-
-    /// Path in the server's directory of what is to be listed; nil for the directory itself.
-    private func place(of list: ListRequest) throws(Failure) -> RelativePath? {
-        guard case .batch(let batch) = list.trash else { return try caller.pathForReading(list.path) }
-        return .trash(batch, try caller.pathInTrash(list.path))
     }
 
     private func begin(_ compare: CompareRequest) throws(Failure) -> FolderAnswer {
@@ -480,4 +479,12 @@ extension RequestWorker {
 extension Failure {
     /// The failure of a request that the client has withdrawn.
     fileprivate static let cancelled = Failure(.aborted, "The client cancelled the request.")
+}
+
+extension Caller {
+    /// Path in the server's directory of what is to be listed; nil for the directory itself.
+    func place(of list: ListRequest) throws(Failure) -> RelativePath? {
+        guard case .batch(let batch) = list.trash else { return try pathForReading(list.path) }
+        return .trash(batch, try pathInTrash(list.path))
+    }
 }

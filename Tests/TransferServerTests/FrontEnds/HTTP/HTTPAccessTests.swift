@@ -231,13 +231,7 @@ extension ServerTests {
                 #expect(begun.starts(with: Array("HTTP/1.1 200 ".utf8)))
                 var options = AccessOptions()
                 options.rights = .writeOnly
-                let narrowed = AuthorizedKey(pair.key, name: "laptop", options: options)
-                try lists.edit { (editing) throws(AccessFault) in
-                    try editing.change { (keys: inout AuthorizedKeys) throws(AccessFault) in
-                        _ = keys.remove { $0.key == pair.key }
-                        try keys.append(narrowed)
-                    }
-                }
+                try lists.replace(AuthorizedKey(pair.key, name: "laptop", options: options))
                 // Reading all of the file would take longer than a tenth of a second.
                 var count = 0
                 while let bytes = try? raw.some() { count += bytes.count }
