@@ -131,6 +131,27 @@ test("An upload that the server has forgotten begins anew once, and then fails",
     );
 });
 
+test("The queue is cut while all that travels waits for the connection", async () => {
+    const server = new Server();
+    let isDown = true;
+    server.fault = ({ method }) => isDown && method !== "POST" ? "lost" : undefined;
+    const waits = [];
+    const { queue } = queueOf(server, {
+        later: (f, milliseconds) => milliseconds ? waits.push(f) : setImmediate(f),
+    });
+    const rows = add(queue, [large(), large(), file("small", content(300))]);
+    for (let turn = 0; turn < 20_000 && !queue.isCut; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+    assert.ok(queue.isCut);
+    assert.ok(rows.some(({ note }) => note?.key === "lost"));
+    isDown = false;
+    waits[0]();
+    assert.ok(!queue.isCut, "one of them tries again");
+    queue.wake();
+    await settle(queue);
+    assert.ok(rows.every(({ state }) => state === "checked"));
+    assert.ok(!queue.isCut);
+});
+
 test("A lost answer to the only request is resolved by the digest, without a second copy", async () => {
     const server = new Server();
     const { queue } = queueOf(server);

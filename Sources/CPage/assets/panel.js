@@ -32,6 +32,7 @@ export class Panel {
     #isFolded = false;
     #onlyFailed = false;
     #wasBusy = false;
+    #wasCut = false;
     #failed = 0;
     #damaged = 0;
     #announced = 0;
@@ -132,7 +133,7 @@ export class Panel {
         const queue = this.#queue;
         // While sizes are unknown, the sum is a lower bound, and the time left would be a guess.
         const bytes = word(all.unknown ? "atLeast" : "bytes", { sent: size(all.sent), size: size(all.bytes) });
-        const speed = queue.isSending && queue.rate > 1 ? [rate(queue.rate)] : [];
+        const speed = queue.isSending && !queue.isCut && queue.rate > 1 ? [rate(queue.rate)] : [];
         const left = speed.length && !all.unknown
             ? [word("left", { time: duration((all.bytes - all.sent) / queue.rate) })]
             : [];
@@ -159,6 +160,7 @@ export class Panel {
             ["wrong", all.wrong, []],
             ["damaged", all.damaged, []],
             ["signedOut", Number(queue.isSignedOut), [["goOn", () => queue.goOn()]]],
+            ["cut", Number(queue.isCut), []],
             ["conflict", all.conflict, [
                 ["keepBoth", () => queue.decide("keep-both")],
                 ["replace", () => queue.decide("overwrite")],
@@ -282,7 +284,8 @@ export class Panel {
     }
 
     /**
-     * Says the end, and from time to time that files have failed, but not each file.
+     * Says the end, a lost connection once until bytes travel again, and from time to time that files have failed, but
+     * not each file.
      * @param {ReturnType<typeof totals>} all
      */
     #tell(all) {
@@ -290,6 +293,8 @@ export class Panel {
         if (this.#wasBusy && !isBusy && !all.paused && all.files) {
             const failed = all.failed ? ` ${word("failed", { n: all.failed })}.` : "";
             this.#page.announce(word("end", { finished: all.finished, checked: all.checked }) + failed);
+        } else if (this.#queue.isCut && !this.#wasCut) {
+            this.#page.announce(word("cut"));
         } else if (all.damaged > this.#damaged) {
             this.#page.announce(word("damaged", { n: all.damaged }));
         } else if (all.failed > this.#failed && Date.now() - this.#announced > ANNOUNCE) {
@@ -297,6 +302,7 @@ export class Panel {
             this.#page.announce(word("failed", { n: all.failed }));
         }
         this.#wasBusy = isBusy;
+        this.#wasCut = this.#queue.isCut || this.#wasCut && this.#queue.rate < 1;
         this.#failed = all.failed;
         this.#damaged = all.damaged;
     }

@@ -192,6 +192,12 @@ export class Queue {
         return !this.isPaused && !this.isSignedOut && this.rows.some((row) => !row.isSettled);
     }
 
+    /** Whether all that could be sent waits because the connection was lost. */
+    get isCut() {
+        const running = Object.values(this.#running).reduce((sum, count) => sum + count, 0);
+        return this.#sleepers.size > 0 && this.#sleepers.size >= running;
+    }
+
     /** Whether nothing is being sent or prepared, and nothing is held back. */
     get isIdle() {
         return !this.isPaused && !this.isSignedOut && this.rows.every((row) => row.isSettled && !row.isActive);

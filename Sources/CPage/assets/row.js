@@ -137,6 +137,8 @@ export function totals(rows) {
         ) all[state]++;
         if (state === "failed" || state === "wrong") all.failed++;
         if (isFinished) all.finished++;
+        // The server has compared the digest.
+        if (state === "same") all.checked++;
         if (isDamaged) all.damaged++;
         if (!isSettled) all.open++;
         if (state === "same" || state === "likely" || state === "skipped" || state === "choose") continue;

@@ -58,6 +58,11 @@ const table = {
         "会话已结束。请在另一个标签页重新登录，然后在这里继续：列表会保留。",
         "Die Sitzung ist beendet. Melde dich in einem anderen Tab neu an, dann setze hier fort: die Liste bleibt.",
     ],
+    cut: [
+        "The connection is lost, or the server is busy. The uploads go on by themselves.",
+        "连接中断或服务器繁忙。上传会自动继续。",
+        "Die Verbindung ist weg, oder der Server ist ausgelastet. Die Uploads gehen von selbst weiter.",
+    ],
     "conflict.one": [
         "1 file has the name of a stored file with other content.",
         "",
