@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import struct
+import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ _LIGHTS: tuple[tuple[Colour, Colour, Colour, Colour], ...] = (
 )
 
 _WIDTH, _HEIGHT = 600, 400
+
+# Bytes of a PNG up to the end of its first chunk.
+_HEAD = 8 + 12 + 13
 
 # 2026-07-18, in seconds since 1970.
 _DEPARTURE = 1_784_332_800
@@ -45,6 +49,30 @@ def files() -> Iterator[File]:
             yield File(f"{folder}/{name}.png", _DEPARTURE + day * 86_400 + hour * 3_607, picture(name, number + day))
     for number, (name, content) in enumerate(_OTHERS.items()):
         yield File(f"{FOLDER}/{name}", _DEPARTURE - 400_000 + number * 93_211, content)
+
+
+def snapshots(count: int) -> Iterator[File]:
+    """Pictures that differ in their bytes, taken on four days in the order of their names. The camera has kept the times in
+    the pictures alone, and some of them are large."""
+    landscapes = [picture(f"Snapshot {light}", light) for light in range(len(_LIGHTS))]
+    for number in range(count):
+        taken = _DEPARTURE + number * 4 * 86_400 // count
+        more = random.Random(number).randbytes(1 << 20 if number % 10 == 0 else 8)
+        landscape = landscapes[number % len(landscapes)]
+        content = landscape[:_HEAD] + _chunk(b"eXIf", _exif(taken)) + _chunk(b"noTe", more) + landscape[_HEAD:]
+        yield File(f"IMG_{number:04}.png", _DEPARTURE, content)
+
+
+def _exif(taken: int) -> bytes:
+    """The time at which a picture was taken (Exif, section 4.6)."""
+    date = time.strftime("%Y:%m:%d %H:%M:%S", time.gmtime(taken)).encode() + b"\0"
+    first, second = 8, 26
+    return b"".join((
+        struct.pack("<2sHI", b"II", 42, first),
+        struct.pack("<HHHIII", 1, 0x8769, 4, 1, second, 0),
+        struct.pack("<HHHIII", 1, 0x9003, 2, len(date), second + 18, 0),
+        date,
+    ))
 
 
 def picture(seed: str, light: int) -> bytes:
@@ -98,8 +126,11 @@ def _mix(one: Colour, other: Colour, share: float) -> Colour:
 
 def _png(rows: bytes) -> bytes:
     parts = ((b"IHDR", struct.pack(">IIBBBBB", _WIDTH, _HEIGHT, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-    chunks = (struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in parts)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 _PICTURES = {

@@ -18,6 +18,7 @@ class Relay:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.cuts = 0
+        self._is_down = False
         self._passed = 0
         self._changed = threading.Condition()
         self._open: list[socket.socket] = []
@@ -34,10 +35,21 @@ class Relay:
             if not self._changed.wait_for(lambda: self._passed >= count, PATIENCE):
                 raise AssertionError(f"{self._passed} bytes have gone to the server, not {count}")
 
+    def go_down(self) -> None:
+        """Cuts the open connections, and each new one until `come_back`."""
+        self._is_down = True
+        self._cut_all()
+
+    def come_back(self) -> None:
+        self._is_down = False
+
     def close(self) -> None:
         """Accepts no more connections, and cuts the open ones."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._cut_all()
+
+    def _cut_all(self) -> None:
         for stream in list(self._open):
             _end(stream)
 
@@ -47,6 +59,9 @@ class Relay:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self._is_down:
+                client.close()
+                continue
             limit = self._limits.pop(0) if self._limits else None
             try:
                 server = socket.create_connection(("127.0.0.1", self._target))

@@ -22,6 +22,15 @@ for (const [name, size] of files) {
 document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, bubbles: true, cancelable: true}));
 """
 
+# Clicks the last visible button with these words.
+_CLICK = """
+const [words] = arguments;
+const named = (button) => [button.textContent, button.ariaLabel].some((name) => name?.trim().startsWith(words));
+const found = [...document.querySelectorAll('button')].findLast((button) => button.checkVisibility() && named(button));
+found?.click();
+return found !== undefined;
+"""
+
 # Waits until a condition holds. Every change of the document is a reason to look again.
 _UNTIL = """
 const [condition, ...values] = arguments;
@@ -33,6 +42,7 @@ const conditions = {
     // The page reuses the elements of rows, in any order.
     names: (names) => [...document.querySelectorAll('.entry bdi')].map((name) => name.textContent).sort().join('/') === names,
     element: (selector) => document.querySelector(selector),
+    uploaded: () => /^(\\d+) of \\1 stored/.test(document.querySelector('.uploads .fold')?.textContent),
 };
 return new Promise((resolve) => {
     const look = () => conditions[condition](...values) && end(true);
@@ -74,9 +84,13 @@ def _is(browser: Browser, condition: str, *values: object) -> bool:
 
 def link(server: WebServer, *rights: str, name: str = "ann") -> str:
     """Makes a link that signs one browser in."""
-    url = origin(server)
-    command = ["access", "pair", "--web", "--dir", str(server.directory), "--name", name, "--url", url, *rights]
-    return next(word for word in server.transfer(*command).stdout.decode().split() if word.startswith(url))
+    return next(word for word in invitation(server, *rights, name=name).split() if word.startswith(origin(server)))
+
+
+def invitation(server: WebServer, *options: str, name: str) -> str:
+    """What is printed for the user of a browser."""
+    command = ["access", "pair", "--web", "--dir", str(server.directory), "--name", name, "--url", origin(server), *options]
+    return server.transfer(*command).stdout.decode()
 
 
 def origin(server: WebServer) -> str:
@@ -116,11 +130,21 @@ class Page:
         if not self.holds("element", selector):
             raise AssertionError(f"the page has no {selector}, but:\n{self.text[:2000]}")
 
+    def until_uploaded(self) -> None:
+        """Waits until each upload that the page shows is stored."""
+        if not self.holds("uploaded"):
+            raise AssertionError(f"the page has not stored all files, but shows:\n{self.text[:2000]}")
+
     def drop(self, *files: tuple[str, int]) -> None:
         """Drops files, each with a name and a size that is a multiple of four."""
         # What takes them is loaded behind the list.
         self.until_there(".uploads")
         self.browser.run(_DROP, [list(file) for file in files])
+
+    def press_button(self, words: str) -> None:
+        """Clicks the last visible button whose text or label begins with these words."""
+        if not self.browser.run(_CLICK, words):
+            raise AssertionError(f"the page has no button {words!r}, but:\n{self.text[:2000]}")
 
     def press(self, keys: str) -> None:
         """Presses keys in the row that has the focus, or would get it."""
@@ -143,13 +167,15 @@ class BrowserCase(PeerCase):
     """Tests in a browser that is signed in, and that accepts the certificate, as after a comparison of the fingerprint."""
 
     kind: ClassVar[type[Chromium | Firefox | WebKit]]
+    # Programs that are needed besides the browser.
+    tools: ClassVar[tuple[str, ...]] = ()
     # Rights of the browser, as options of `transfer access pair`.
     rights: ClassVar[tuple[str, ...]] = ()
     browser: ClassVar[Browser]
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.needs = cls.kind.needs
+        cls.needs = (*cls.kind.needs, *cls.tools)
         super().setUpClass()
         if cls.kind is WebKit:
             # Under its driver, it waits for ever where a server asks for a certificate of the client, as this one does.
@@ -158,6 +184,10 @@ class BrowserCase(PeerCase):
             cls.server.front_port = proxy.port
         cls.browser = cls.begin_browser()
         cls.addClassCleanup(cls.browser.close)
+        cls.begin_session()
+
+    @classmethod
+    def begin_session(cls) -> None:
         sign_in(cls.browser, cls.server, *cls.rights)
 
     @classmethod

@@ -121,10 +121,6 @@ class LivePhotoTests(Page, BrowserCase):
     def press_focused(self, keys: str) -> None:
         self.browser.type(self.browser.find(".entry:focus"), keys)
 
-    def press_button(self, words: str) -> None:
-        buttons = "[...document.querySelectorAll('button')].filter((one) => one.checkVisibility())"
-        self.browser.run(f"{buttons}.findLast((one) => one.textContent === arguments[0]).click()", words)
-
     def press_stage(self, keys: str) -> None:
         self.browser.type(self.browser.find("dialog .stage"), keys)
 
@@ -133,9 +129,6 @@ class LivePhotoTests(Page, BrowserCase):
         self.until_there("dialog [data-pressed='true,false']")
         self.assertEqual(self.browser.run(_STAGE), [[], "block"])
         self.browser.run("delete document.querySelector('dialog [data-pressed]').dataset.pressed")
-
-    def press_undo(self) -> None:
-        self.browser.run("[...document.querySelectorAll('.toast')].at(-1).querySelector('button').click()")
 
     def test_a_pair_is_one_tile_and_two_rows(self) -> None:
         self.put("a.HEIC", "a.JPG", "a.MOV", "b.MOV", "c.JPG", "c.MOV")
@@ -164,7 +157,7 @@ class LivePhotoTests(Page, BrowserCase):
         self.until_names("b.txt")
         self.until("Removed 2 entries to the trash.")
         self.assertEqual(self.stored(), ["b.txt"])
-        self.press_undo()
+        self.press_button("Undo")
         self.until_names("a.JPG", "b.txt")
         self.until("Undone for 2 entries.")
         self.assertEqual(self.stored(), ["a.JPG", "a.MOV", "b.txt"])
@@ -185,7 +178,7 @@ class LivePhotoTests(Page, BrowserCase):
         self.until("Renamed 2 files.")
         self.assertEqual(self.stored(), ["b-1.JPG", "b-1.MOV", "b.MOV"])
         self.assert_stored(f"{self.folder}/b-1.MOV", self.movie)
-        self.press_undo()
+        self.press_button("Undo")
         self.until_names("a.JPG", "b.MOV")
         self.assertEqual(self.stored(), ["a.JPG", "a.MOV", "b.MOV"])
 
@@ -205,7 +198,7 @@ class LivePhotoTests(Page, BrowserCase):
         self.press_button("Move here")
         self.until_names("sub")
         self.assertEqual(self.stored("sub"), ["a.JPG", "a.MOV"])
-        self.press_undo()
+        self.press_button("Undo")
         self.until_names("a.JPG", "sub")
         self.focus("a.JPG")
         self.press_focused(_DELETE)

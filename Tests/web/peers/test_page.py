@@ -28,7 +28,7 @@ class Cases:
             files = (("small \u4f60 & <b>.txt", 1000), ("large.bin", 9 << 20), ("taken.bin", 2000))
             self.drop(*files)
             self.until("Checked", "Keep both")
-            self.browser.run("[...document.querySelectorAll('button')].find(one => one.textContent === 'Keep both').click()")
+            self.press_button("Keep both")
             self.until("3 of 3 stored", "taken-1.bin")
             self.assertEqual(self.text.count("Checked, stored as"), 3)
             for name, size in files:
@@ -70,7 +70,7 @@ class Cases:
             self.browser.type(self.browser.find(".entry:focus"), _DELETE)
             self.until_names("b.txt")
             self.assertFalse((self.server.directory / "keys/c.txt").exists())
-            self.browser.run("[...document.querySelectorAll('.toast')].at(-1).querySelector('button').click()")
+            self.press_button("Undo")
             self.until_names("b.txt", "c.txt")
             self.assert_stored("keys/c.txt", b"a.txt")
             self.assert_quiet()

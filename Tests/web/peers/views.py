@@ -67,9 +67,6 @@ class Views(Page):
                 self._put(f"{_LIVE}/{name}{end}", content, 1_784_795_000 + number)
         self._put(f"{_LIVE}/Diary.txt", b"Rain.\n", 1_784_796_000)
 
-    def press_button(self, selector: str) -> None:
-        self.browser.click(self.browser.find(selector))
-
     def _put(self, path: str, content: bytes, modified: int) -> None:
         fields = {"Transfer-Modified": str(modified), "Authorization": f"Bearer {self.server.token}"}
         with self.server.connect() as connection:
