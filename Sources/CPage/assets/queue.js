@@ -223,8 +223,7 @@ export class Queue {
         row.state = state;
         row.note = note;
         if (row.isFinished) row.source = row.job = null;
-        // After a reload, only what is not complete is offered again.
-        if (row.isFinished || state === "likely" || state === "skipped") this.tools.forget(row);
+        if (row.isOver) this.tools.forget(row);
         this.tools.changed();
     }
 

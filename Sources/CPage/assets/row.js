@@ -102,6 +102,11 @@ export class Row {
         return finished.has(this.state);
     }
 
+    /** Whether there is nothing to offer again after a reload. */
+    get isOver() {
+        return this.isGone || this.isFinished || this.state === "likely" || this.state === "skipped";
+    }
+
     /** Whether it is stored, and its picture cut off or damaged. */
     get isDamaged() {
         return this.state === "checked" && this.picture?.decoded === false;

@@ -6,6 +6,8 @@
  * reload is lost.
  */
 
+/** @typedef {import("./row.js").Row} Row */
+
 /**
  * @typedef {object} Kept
  * @property {string} key
@@ -38,16 +40,32 @@ const isLeft = ({ time }) => navigator.locks !== undefined || Date.now() - time 
 /** Bytes of a photo, and of all photos, that are copied. */
 const COPY = 16 << 20, COPIES = 256 << 20;
 
+/** Name of the channel on which one tab tells the others that a session has signed out. */
+const CHANNEL = "transfer.out";
+
+/** Bytes of a file, and of all files, that are read into memory. */
+const AHEAD = 32 << 20, ALL_AHEAD = 64 << 20;
+
+/** Gigabytes of a phone's memory below which it reads nothing ahead; browsers that do not tell it count as such. */
+const ENOUGH = 4;
+
 export class Store {
     /** @type {Promise<IDBDatabase | null>} */
     #database;
-    #copied = 0;
+    /** Bytes of the copies that are there, by their keys. @type {Map<string, number>} */
+    #copied = new Map();
+    /** Whether the session has signed out: nothing is kept any more. */
+    #isOver = false;
+    #channel = globalThis.BroadcastChannel && new BroadcastChannel(CHANNEL);
     page = `transfer-upload-${Date.now()}-${Math.random()}`;
 
     /** @param {string} session */
     constructor(session) {
         this.session = session;
         this.#database = open();
+        if (this.#channel) {
+            this.#channel.onmessage = ({ data }) => data === session && this.#end();
+        }
         navigator.locks?.request(this.page, () => new Promise(() => {})).catch(() => {});
     }
 
@@ -56,11 +74,11 @@ export class Store {
      * @param {(records: Kept[]) => void} use
      */
     async left(use) {
+        const isOld = (/** @type {Kept} */ { time }) => Date.now() - time > AGE;
+        // Those of other sessions too, which may never come back.
+        for (const { key, isCopied } of (await this.#all()).filter(isOld)) await this.remove(key, isCopied);
         const own = await this.#own();
-        for (const { key, time, size, isCopied } of own) {
-            if (Date.now() - time > AGE) this.remove(key, isCopied);
-            else if (isCopied) this.#copied += size;
-        }
+        for (const { key, size, isCopied } of own) if (isCopied) this.#copied.set(key, size);
         for (const page of new Set(own.map(({ page }) => page))) {
             const look = async () =>
                 use((await this.#own()).filter((record) => record.page === page && isLeft(record)));
@@ -70,17 +88,21 @@ export class Store {
         }
     }
 
+    /** @returns {Promise<Kept[]>} */
+    async #all() {
+        return await this.#run("readonly", (uploads) => uploads.getAll()) ?? [];
+    }
+
     async #own() {
-        /** @type {Kept[]} */
-        const all = await this.#run("readonly", (uploads) => uploads.getAll()) ?? [];
-        return all.filter(({ session }) => session === this.session);
+        return (await this.#all()).filter(({ session }) => session === this.session);
     }
 
     /** @param {Kept} record */
     async put(record) {
+        if (this.#isOver) return;
         // A handle of an old browser may not be storable; the rest is.
         const isKept = await this.#run("readwrite", (uploads) => uploads.put(record));
-        if (isKept === null && record.handle) {
+        if (isKept === null && record.handle && !this.#isOver) {
             await this.#run("readwrite", (uploads) => uploads.put({ ...record, handle: undefined }));
         }
     }
@@ -88,12 +110,29 @@ export class Store {
     /** @param {string} key @param {boolean} [isCopied] */
     async remove(key, isCopied) {
         await this.#run("readwrite", (uploads) => uploads.delete(key));
-        if (isCopied) await copies().then((folder) => folder.removeEntry(name(key))).catch(() => {});
+        if (isCopied) await this.#removeCopy(key);
     }
 
+    /** Removes everything of the session, whose uploads in this and other tabs may still be under way. */
     async clear() {
+        this.#channel?.postMessage(this.session);
+        await this.#end();
+    }
+
+    async #end() {
+        this.#isOver = true;
         for (const { key, isCopied } of await this.#own()) await this.remove(key, isCopied);
-        this.#copied = 0;
+        // A page that ended in between may have left a copy without a record.
+        const used = new Set((await this.#all()).map(({ key }) => name(key)));
+        try {
+            const folder = await copies();
+            for await (const copy of /** @type {any} */ (folder).keys()) {
+                if (!used.has(copy)) await folder.removeEntry(copy);
+            }
+        } catch {
+            // The browser has no private file system.
+        }
+        this.#copied.clear();
     }
 
     /**
@@ -102,18 +141,26 @@ export class Store {
      * @returns {Promise<boolean>} whether the file was small enough and is copied
      */
     async copy(key, file) {
-        if (file.size > COPY || this.#copied + file.size > COPIES) return false;
-        this.#copied += file.size;
+        const all = [...this.#copied.values()].reduce((sum, size) => sum + size, file.size);
+        if (this.#isOver || file.size > COPY || all > COPIES) return false;
+        this.#copied.set(key, file.size);
         try {
             const handle = await (await copies()).getFileHandle(name(key), { create: true });
             const writer = await handle.createWritable();
             await writer.write(file);
             await writer.close();
-            return true;
+            if (!this.#isOver) return true;
         } catch {
-            this.#copied -= file.size;
-            return false;
+            // The browser has no private file system, or no room in it.
         }
+        await this.#removeCopy(key);
+        return false;
+    }
+
+    /** @param {string} key */
+    async #removeCopy(key) {
+        this.#copied.delete(key);
+        await copies().then((folder) => folder.removeEntry(name(key))).catch(() => {});
     }
 
     /** @param {Kept} record @returns {Promise<File>} with the name and time of the original */
@@ -143,6 +190,40 @@ export class Store {
         }
     }
 }
+
+/** Takes the content of chosen files at once: the right to read one may end, and its tab may be lost. */
+export class Ahead {
+    /** Rows whose files are in memory. @type {Set<Row>} */
+    #held = new Set();
+
+    /** @param {Store} store @param {number} memory gigabytes that the browser tells */
+    constructor(store, memory) {
+        this.store = store;
+        this.memory = memory;
+    }
+
+    /** @param {Row} row @returns {Promise<boolean>} whether the private file system has a copy, which needs a record */
+    async take(row) {
+        const file = row.source?.file;
+        if (!file || file.size > AHEAD || row.isSettled) return false;
+        row.record ||= newKey(row);
+        [row.size, row.modified] = [file.size, file.lastModified];
+        const isPhoto = /\.(jpe?g|hei[cf]|png|dng|avif|webp)$/i.test(file.name);
+        if (isPhoto && await this.store.copy(row.record, file)) return true;
+        for (const one of this.#held) if (one.isOver) this.#held.delete(one);
+        const all = [...this.#held].reduce((sum, { size }) => sum + size, file.size);
+        if (this.memory < ENOUGH || all > ALL_AHEAD) return false;
+        this.#held.add(row);
+        const bytes = await file.arrayBuffer().catch(() => null);
+        if (bytes && row.source) {
+            row.source = { file: new File([bytes], file.name, { lastModified: file.lastModified }) };
+        }
+        return false;
+    }
+}
+
+/** @param {Row} row @returns {string} the key of a new record */
+export const newKey = ({ id }) => `${Date.now()}-${id}-${String(Math.random()).slice(2)}`;
 
 /** @returns {Promise<IDBDatabase | null>} */
 function open() {

@@ -10,16 +10,10 @@ import { Glance } from "./glance.js";
 import { Panel } from "./panel.js";
 import { Queue } from "./queue.js";
 import { Row } from "./row.js";
-import { Store } from "./store.js";
+import { Ahead, newKey, Store } from "./store.js";
 import { Job, send } from "./tus.js";
 import { fromClipboard, fromDrop, fromInput } from "./walk.js";
 import { word } from "./words-upload.js";
-
-/**
- * Bytes of a file, and of all files, that phones read into memory at once, because the right to read a chosen file may
- * end.
- */
-const AHEAD = 32 << 20, ALL_AHEAD = 64 << 20;
 
 /** Rows that are added in one task, and rows whose handles are kept while they wait. */
 const CHUNK = 500, KEPT = 500;
@@ -59,7 +53,7 @@ export function startUploads({ folder, rights, announce, onStored }) {
         isPhone,
         mayRead,
     });
-    let held = 0;
+    const ahead = new Ahead(store, /** @type {any} */ (navigator).deviceMemory ?? 0);
     /** Additions under way. */
     let adding = 0;
     const panel = new Panel(queue, {
@@ -104,7 +98,7 @@ export function startUploads({ folder, rights, announce, onStored }) {
 
     /** @param {Row} row @param {boolean} [isCopied] */
     function keep(row, isCopied = records.get(row.record)?.isCopied) {
-        row.record ||= `${Date.now()}-${row.id}-${String(Math.random()).slice(2)}`;
+        row.record ||= newKey(row);
         const { record: key, folder, path, policy, size, modified, job, source } = row;
         const { url = "", address = "", offset = 0 } = job ?? {};
         const blocks = joined(job ? [...job.tree.blocks, ...job.known.slice(job.tree.blocks.length)] : []);
@@ -134,24 +128,10 @@ export function startUploads({ folder, rights, announce, onStored }) {
 
     /** Copies what a phone could soon refuse to read, or lose with the tab. @param {Row[]} rows */
     async function secure(rows) {
-        const memory = /** @type {any} */ (navigator).deviceMemory ?? 0;
         for (const row of rows) {
-            const file = row.source?.file;
-            if (!file || file.size > AHEAD || row.isSettled) continue;
-            row.record ||= `${Date.now()}-${row.id}-${String(Math.random()).slice(2)}`;
-            [row.size, row.modified] = [file.size, file.lastModified];
-            const isPhoto = /\.(jpe?g|hei[cf]|png|dng|avif|webp)$/i.test(file.name);
-            if (isPhoto && await store.copy(row.record, file)) {
-                keep(row, true);
-                if (row.isFinished) forget(row);
-                continue;
-            }
-            if (memory < 4 || held + file.size > ALL_AHEAD) continue;
-            held += file.size;
-            const bytes = await file.arrayBuffer().catch(() => null);
-            if (bytes && row.source) {
-                row.source = { file: new File([bytes], file.name, { lastModified: file.lastModified }) };
-            }
+            if (!await ahead.take(row)) continue;
+            keep(row, true);
+            if (row.isOver) forget(row);
         }
     }
 
