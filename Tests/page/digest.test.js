@@ -51,6 +51,40 @@ test("Content above one block has the tree digest of the protocol", async () => 
     );
 });
 
+test("Without WebCrypto a worker gives the same digests, and another one begins after its end", async () => {
+    const bytes = new Uint8Array(4_194_305).fill(7);
+    const expected = await digestOfFile(new File([bytes], "a"));
+    /** @type {any[]} */
+    const workers = [];
+    const { Worker, document } = globalThis;
+    const web = Object.getOwnPropertyDescriptor(globalThis, "crypto");
+    Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true });
+    globalThis.document = /** @type {any} */ ({ documentElement: { dataset: { page: "/page/" } } });
+    globalThis.Worker = /** @type {any} */ (class {
+        onmessage = (_) => {};
+        onerror = () => {};
+        constructor(address) {
+            this.address = address;
+            workers.push(this);
+        }
+        postMessage({ id, bytes }) {
+            if (this.ends) return setImmediate(() => this.onerror());
+            setImmediate(() => this.onmessage({ data: { id, digest: sha256(bytes) } }));
+        }
+    });
+    try {
+        assert.equal(await digestOfFile(new File([bytes], "a")), expected);
+        assert.deepEqual(workers.map(({ address }) => address), ["/page/hash-worker.js"]);
+        workers[0].ends = true;
+        await assert.rejects(new Tree().add(bytes.subarray(0, 10)));
+        assert.equal(await digestOfFile(new File([bytes], "a")), expected);
+        assert.equal(workers.length, 2);
+    } finally {
+        Object.defineProperty(globalThis, "crypto", /** @type {any} */ (web));
+        Object.assign(globalThis, { Worker, document });
+    }
+});
+
 test("An entity tag names function and digest", () => {
     assert.equal(digestOf('"sha256-tree-4m-00ff"'), "sha256-tree-4m:00ff");
     assert.equal(digestOf('W/"abc"'), null);

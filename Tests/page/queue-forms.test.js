@@ -94,6 +94,30 @@ test("After a lost answer to a form, its stored files are acknowledged by their 
     assert.equal(server.log.filter(({ url }) => url.startsWith("/?")).length, 1);
 });
 
+test("A form whose request a browser aborts by itself is sent again", async () => {
+    const server = new Server();
+    const { queue, log } = queueOf(server);
+    once(server, ({ url }) => url.startsWith("/?"), "abort");
+    const rows = add(queue, [file("a", content(10))]);
+    await settle(queue);
+    assert.deepEqual(rows.map(({ state }) => state), ["checked"]);
+    assert.equal(server.log.filter(({ url }) => url.startsWith("/?")).length, 2);
+    assert.equal(log.waits.length, 1);
+});
+
+test("A file that cannot be read is left out of its form, and the others are sent", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const lost = file("b", content(10, 2));
+    lost.arrayBuffer = () => Promise.reject(new DOMException("", "NotReadableError"));
+    const rows = add(queue, [file("a", content(10)), lost, file("c", content(10, 3))]);
+    await settle(queue);
+    assert.deepEqual(rows.map(({ state, note }) => note?.key ?? state), ["checked", "unreadable", "checked"]);
+    queue.replace(rows[1], file("b", content(10, 2), 7));
+    await settle(queue);
+    assert.equal(rows[1].state, "checked");
+});
+
 test("While a question about digests has no answer, the row says so", async () => {
     const server = new Server();
     const said = [];

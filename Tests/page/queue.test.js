@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { send, Trouble } from "../../Sources/CPage/assets/tus.js";
+import { fromClipboard, fromDrop, fromInput } from "../../Sources/CPage/assets/walk.js";
 import {
     add,
     BLOCK,
@@ -324,8 +325,7 @@ test("After the end of the session the list stays, and goes on later", async () 
     let isOver = true;
     server.fault = ({ method }) => isOver && method === "PATCH" ? { status: 401 } : undefined;
     const rows = add(queue, [large(), file("small", content(10))]);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    assert.equal(queue.isSignedOut, true);
+    while (!queue.isSignedOut) await new Promise(setImmediate);
     assert.equal(rows[0].state, "waiting");
     isOver = false;
     queue.goOn();
@@ -380,6 +380,89 @@ test("A file that cannot be read fails alone, and can be chosen again", async ()
     queue.replace(rows[0], large());
     await settle(queue);
     assert.equal(rows[0].state, "checked");
+});
+
+test("A file that becomes unreadable in the middle goes on when it is chosen again, under any time", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const lost = large();
+    const slice = lost.slice.bind(lost);
+    // Phones end the right to read a file that was chosen.
+    lost.slice = (start, end) =>
+        Number(end) <= 12 << 20
+            ? slice(start, end)
+            : /** @type {any} */ ({ arrayBuffer: () => Promise.reject(new DOMException("", "NotReadableError")) });
+    const rows = add(queue, [lost, file("a.bin", content(9 << 20, 2)), file("b", content(10))]);
+    await settle(queue);
+    assert.deepEqual(rows.map(({ state }) => state), ["failed", "checked", "checked"]);
+    assert.deepEqual([rows[0].note?.key, rows[0].full], ["unreadable", "large.bin"]);
+    const before = server.log.length;
+    queue.replace(rows[0], file("image.jpg", content(20 << 20), 7));
+    await settle(queue);
+    assert.equal(rows[0].state, "checked");
+    assert.equal(rows[0].stored, "large.bin");
+    const again = server.log.slice(before).filter(isPiece);
+    assert.ok(again.reduce((sum, { size }) => sum + size, 0) < 20 << 20, "what the server has is not sent again");
+    assert.ok(server.log.every(({ method }) => method !== "DELETE"));
+
+    // The same again, but another file was chosen: nothing of it is joined with the first part.
+    server.files.clear();
+    const [other] = add(queue, [lost], "other");
+    await settle(queue);
+    queue.replace(other, large(20 << 20, 9));
+    await settle(queue);
+    assert.deepEqual([other.state, other.note?.key], ["failed", "changed"]);
+    assert.equal(server.files.size, 0);
+});
+
+test("The page sends bytes and never a part of a file, whose request some browsers do not end", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const rows = add(queue, [large(), file("one.bin", content(5 << 20, 2)), file("small", content(10))]);
+    await settle(queue);
+    assert.ok(rows.every(({ state }) => state === "checked"));
+    const sent = server.log.filter(({ body }) => body !== null && typeof body !== "string");
+    assert.ok(sent.length >= 5);
+    assert.ok(sent.every(({ body }) => body instanceof Uint8Array));
+});
+
+test("The next piece is read while one travels", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const read = [];
+    const piecewise = large();
+    const slice = piecewise.slice.bind(piecewise);
+    piecewise.slice = (start, end) => (read.push(Number(start)), slice(start, end));
+    server.fault = ({ method }) => method === "PATCH" ? "hang" : undefined;
+    const [row] = add(queue, [piecewise]);
+    while (!server.log.some(({ method }) => method === "PATCH")) await new Promise(setImmediate);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    queue.remove(row);
+    const { headers, size } = server.log.find(({ method }) => method === "PATCH");
+    assert.equal(read.at(-1), Number(headers["Upload-Offset"]) + size);
+});
+
+test("The type that a browser gives a file is never asked for, and its name may be in capitals", async () => {
+    const server = new Server();
+    const { queue } = queueOf(server);
+    const files = [
+        file("IMG_1.HEIC", content(10)),
+        file("IMG_2.HEIC", content(9 << 20)),
+        file("image.png", content(20)),
+    ];
+    for (const one of files) Object.defineProperty(one, "type", { get: () => assert.fail("the type is asked for") });
+    const entry = (/** @type {File} */ file) => ({ name: file.name, file: (/** @type {any} */ give) => give(file) });
+    const drop = {
+        items: [{ kind: "file", webkitGetAsEntry: () => entry(files[1]), getAsFile: () => files[1] }],
+    };
+    const items = [...fromInput([files[0]])];
+    for await (const some of fromDrop(/** @type {any} */ (drop))) items.push(...some);
+    const clipboard = /** @type {any} */ ({ files: [files[2]], getData: () => "" });
+    items.push(...fromClipboard(clipboard, new Date(), "Pasted", false));
+    const rows = queue.add(items, "", { policy: "" });
+    await settle(queue);
+    assert.deepEqual(rows.map(({ state }) => state), ["checked", "checked", "checked"]);
+    assert.deepEqual(rows.slice(0, 2).map(({ stored }) => stored), ["IMG_1.HEIC", "IMG_2.HEIC"]);
 });
 
 test("Pausing stops requests without deleting; removing deletes", async () => {
