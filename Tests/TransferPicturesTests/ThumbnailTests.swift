@@ -86,6 +86,13 @@ import TransferModel
         }
     }
 
+    @Test func theProfileOfAPNGStays() throws {
+        let profile = PictureMaker.profile()
+        let chunk = PictureMaker.pngChunk("iCCP", Array("P3".utf8) + [0, 0] + PictureMaker.zlib(profile))
+        let thumbnail = try Thumbnail.make(PictureMaker.png(PictureMaker.gradient(50, 40), chunks: chunk))
+        #expect(try PictureFacts.read(thumbnail.webP).icc == profile)
+    }
+
     /// Alpha and a profile of an odd length at once.
     @Test func transparencyStays() throws {
         let raster = PictureMaker.gradient(64, 64, hasAlpha: true)
@@ -129,6 +136,18 @@ import TransferModel
             #expect(JPEGScans(bytes, from: 2).end == file.count)
             #expect(JPEGScans(bytes, from: 2).count == 1)
         }
+    }
+
+    /// Phones store a second picture or a movie behind the first one, and an index of them beside the profile.
+    @Test func anIndexOfPicturesIsNoProfile() throws {
+        let index = PictureMaker.segment(0xE2, Array("MPF\0".utf8) + [UInt8](repeating: 0, count: 40))
+        let profile = PictureMaker.profile()
+        let segments = index + PictureMaker.profileSegments(profile) + index
+        let file = PictureMaker.jpeg(PictureMaker.quarters(64, 64), segments: segments)
+        let movie = PictureMaker.box("ftyp", Array("mp42".utf8) + [0, 0, 0, 0])
+        let (first, all) = (try Thumbnail.make(file), try Thumbnail.make(file + file + movie))
+        #expect(try PictureFacts.read(all.webP).icc == profile)
+        #expect(first.webP == all.webP && all.isWhole == true)
     }
 
     @Test func halfAPictureIsShown() throws {

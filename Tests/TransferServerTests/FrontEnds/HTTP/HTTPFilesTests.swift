@@ -296,6 +296,17 @@ extension ServerTests {
             }
         }
 
+        /// The browser's viewer shows a PDF in a frame of the page.
+        @Test func aPDFIsShownInTheBrowser() async throws {
+            try await servingHTTP { server in
+                let client = try HTTPClient(server)
+                _ = try client.ask(.put, "/x.PDF", [], Array("%PDF-1.7".utf8))
+                let found = try client.ask(.get, "/x.PDF")
+                #expect(found["content-type"] == "application/pdf" && found["x-frame-options"] == "SAMEORIGIN")
+                #expect(found["content-disposition"]?.hasPrefix("inline") ?? false)
+            }
+        }
+
         /// The server never sends decayed content as complete.
         @Test(.directoryOnly) func whatHasDecayedIsCut() async throws {
             try await servingHTTP { server in
