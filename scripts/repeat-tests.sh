@@ -51,6 +51,8 @@ play() {
     fi
     failed=$(sed -n 's/^== failed: *//p' "$log")
     echo "$what: red, $((SECONDS - begin)) s, failed: ${failed:-before any suite} ($log)"
+    # The next call of this script deletes the log.
+    sed -n '/^== failed:/,$p' "$log"
     red=$((red + 1))
 }
 

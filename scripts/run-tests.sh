@@ -142,6 +142,6 @@ wait
 failed=$(find "$logs" -name '*.failed' -printf '%f ' | sed 's/\.failed / /g')
 if [[ $failed ]]; then
     echo "== failed: $failed"
-    for name in $failed; do grep -a '✘' "$logs/$name" || tail -n 20 "$logs/$name"; done
+    for name in $failed; do grep -aE '✘|^# seed ' "$logs/$name" || tail -n 20 "$logs/$name"; done
     exit 1
 fi

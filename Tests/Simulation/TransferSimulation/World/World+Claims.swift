@@ -117,6 +117,8 @@ extension World {
         guard !claim.isLost || !isUndisturbed else {
             throw Promises.Broken("upload \(claim.upload): a part that was taken over is told as staged")
         }
+        // The server has looked for what was published, and has begun a part.
+        uploads[claim.upload].wasPublished = false
         refresh(claim.upload)
         guard !claim.mayBeLost, !claim.isLost else { return }
         uploads[claim.upload].parts.staged.append((claim.range, claim.connection))
