@@ -31,12 +31,12 @@ REFUSED = [
 
 # The largest number of words in a document, or in all documents of a folder together.
 BOUNDS = [
-    ("README.md", ["README.md"], 900),
-    ("the guide", ["docs/guide/*.md"], 9_900),
-    ("the reference", ["docs/reference/*.md"], 23_200),
-    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 17_200),
-    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 7_200),
-    ("docs", ["docs/**/*.md"], 57_500),
+    ("README.md", ["README.md"], 800),
+    ("the guide", ["docs/guide/*.md"], 9_300),
+    ("the reference", ["docs/reference/*.md"], 22_200),
+    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 16_600),
+    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 6_200),
+    ("docs", ["docs/**/*.md"], 55_000),
 ]
 
 # A doc comment of so few words says no more than the name below it.
@@ -174,7 +174,9 @@ def check_links(file: Path) -> Iterator[str]:
 
 def check_bounds() -> Iterator[str]:
     for name, patterns, most in BOUNDS:
-        count = sum(len(file.read_text().split()) for pattern in patterns for file in ROOT.glob(pattern))
+        texts = (file.read_text() for pattern in patterns for file in ROOT.glob(pattern))
+        # The lines of a table or a drawing are not words.
+        count = sum(1 for text in texts for word in text.split() if re.search(r"\w", word))
         if count > most:
             yield f"{name}: {count:,} words, and {most:,} are allowed"
 

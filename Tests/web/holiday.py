@@ -22,7 +22,7 @@ _LIGHTS: tuple[tuple[Colour, Colour, Colour, Colour], ...] = (
 
 _WIDTH, _HEIGHT = 600, 400
 
-# Bytes of a PNG up to the end of its first chunk.
+# Bytes of a PNG before its second chunk.
 _HEAD = 8 + 12 + 13
 
 # 2026-07-18, in seconds since 1970.
