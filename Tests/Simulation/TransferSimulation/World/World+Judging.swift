@@ -49,6 +49,8 @@ extension World {
         trace.add(Int(outcome.code.rawValue))
         if options.tells { print("    upload \(index): \(outcome.code) \(outcome.path?.string ?? outcome.message)") }
         uploads[index].isOnItsWay = false
+        // After an error of the server, the client may try again.
+        if outcome.code.class != .server { uploads[index].wasPublished = false }
         // An upload that is over takes no more parts, even those that are still on their way.
         for claim in claims where claim.upload == index { claim.mayBeLost = true }
         switch outcome {

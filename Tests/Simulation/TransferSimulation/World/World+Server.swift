@@ -24,6 +24,7 @@ extension World {
         done.insert(.expire)
         for index in uploads.indices where intake.multiparts[uploads[index].id] == nil {
             uploads[index].appendUpload?.mayBeGone = true
+            uploads[index].wasPublished = false
             uploads[index].partsUnder = nil
             uploads[index].parts = Parts()
         }
