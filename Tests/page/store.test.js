@@ -104,9 +104,16 @@ test("Signing out removes records and copies of the session, and nothing of anot
         await store.put(record(name, name, { isCopied: true }));
     }
     // The page ended between the copy and its record.
-    browser.copies.set("left-alone", photo("b.jpg"));
+    browser.copies.set("1-alone", photo("b.jpg"));
     await ann.clear();
     assert.deepEqual(browser.kept, ["ben", "ben"]);
+});
+
+test("A page removes copies without a record, except for those that another page may be about to record", async () => {
+    const fresh = `${Date.now()}-1`;
+    for (const name of ["1-alone", fresh]) browser.copies.set(name, photo("b.jpg"));
+    await new Store("ann").left(() => {});
+    assert.deepEqual(browser.kept, [fresh]);
 });
 
 test("After signing out nothing more is kept, in other tabs neither", async () => {
@@ -193,6 +200,15 @@ test("A phone reads chosen files at once, and then does not need the right to re
         record(row.record, "ann", { path: "IMG_1.HEIC", modified: row.modified }),
     );
     assert.deepEqual([kept.name, kept.lastModified], ["IMG_1.HEIC", files[2].lastModified]);
+});
+
+test("A copy of what was stored or removed meanwhile goes", async () => {
+    const taking = new Ahead(new Store("ann"), 8);
+    const row = new Row("", "a.jpg", { file: photo("a.jpg") }, { policy: "" });
+    const taken = taking.take(row);
+    row.record = "";
+    assert.equal(await taken, false);
+    assert.equal(browser.copies.size, 0);
 });
 
 test("What a phone holds in memory and in copies is bounded, and what is stored makes room", async () => {

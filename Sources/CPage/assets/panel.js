@@ -132,15 +132,18 @@ export class Panel {
     #drawTotals(all) {
         const queue = this.#queue;
         // While sizes are unknown, the sum is a lower bound, and the time left would be a guess.
-        const bytes = word(all.unknown ? "atLeast" : "bytes", { sent: size(all.sent), size: size(all.bytes) });
+        const bytes = all.bytes || all.unknown
+            ? [word(all.unknown ? "atLeast" : "bytes", { sent: size(all.sent), size: size(all.bytes) })]
+            : [];
         const speed = queue.isSending && !queue.isCut && queue.rate > 1 ? [rate(queue.rate)] : [];
         const left = speed.length && !all.unknown
             ? [word("left", { time: duration((all.bytes - all.sent) / queue.rate) })]
             : [];
         const failed = all.failed ? [word("failed", { n: all.failed })] : [];
         const done = word("done", { finished: all.finished, files: all.files });
-        text(this.fold, [done, bytes, ...speed, ...left, ...failed].join(" · "));
-        this.bar.show(all.sent, all.bytes);
+        text(this.fold, [done, ...bytes, ...speed, ...left, ...failed].join(" · "));
+        if (all.bytes) this.bar.show(all.sent, all.bytes);
+        else this.bar.show(all.finished, all.files);
         text(this.pauseButton, word(this.#isHeld(all) ? "goOn" : "pauseAll"));
         this.pauseButton.hidden = !all.open && !all.paused;
         this.retryButton.hidden = this.failedButton.hidden = all.failed === 0;

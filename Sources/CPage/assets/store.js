@@ -31,6 +31,9 @@
 /** Milliseconds after which a record is of no use. */
 const AGE = 30 * 86_400_000;
 
+/** Milliseconds after which no page that is open can still be about to record a copy. */
+const UNRECORDED = 86_400_000;
+
 /** Without locks, which need a secure context, a record that was written so short ago may be of a page that is open. */
 const OPEN = 120_000;
 
@@ -55,7 +58,7 @@ export class Store {
     /** Bytes of the copies that are there, by their keys. @type {Map<string, number>} */
     #copied = new Map();
     /** Whether the session has signed out: nothing is kept any more. */
-    #isOver = false;
+    isOver = false;
     #channel = globalThis.BroadcastChannel && new BroadcastChannel(CHANNEL);
     page = `transfer-upload-${Date.now()}-${Math.random()}`;
 
@@ -77,6 +80,7 @@ export class Store {
         const isOld = (/** @type {Kept} */ { time }) => Date.now() - time > AGE;
         // Those of other sessions too, which may never come back.
         for (const { key, isCopied } of (await this.#all()).filter(isOld)) await this.remove(key, isCopied);
+        await this.#sweep(Date.now() - UNRECORDED);
         const own = await this.#own();
         for (const { key, size, isCopied } of own) if (isCopied) this.#copied.set(key, size);
         for (const page of new Set(own.map(({ page }) => page))) {
@@ -99,10 +103,10 @@ export class Store {
 
     /** @param {Kept} record */
     async put(record) {
-        if (this.#isOver) return;
+        if (this.isOver) return;
         // A handle of an old browser may not be storable; the rest is.
         const isKept = await this.#run("readwrite", (uploads) => uploads.put(record));
-        if (isKept === null && record.handle && !this.#isOver) {
+        if (isKept === null && record.handle && !this.isOver) {
             await this.#run("readwrite", (uploads) => uploads.put({ ...record, handle: undefined }));
         }
     }
@@ -110,7 +114,7 @@ export class Store {
     /** @param {string} key @param {boolean} [isCopied] */
     async remove(key, isCopied) {
         await this.#run("readwrite", (uploads) => uploads.delete(key));
-        if (isCopied) await this.#removeCopy(key);
+        if (isCopied) await this.removeCopy(key);
     }
 
     /** Removes everything of the session, whose uploads in this and other tabs may still be under way. */
@@ -120,19 +124,23 @@ export class Store {
     }
 
     async #end() {
-        this.#isOver = true;
+        this.isOver = true;
         for (const { key, isCopied } of await this.#own()) await this.remove(key, isCopied);
-        // A page that ended in between may have left a copy without a record.
+        await this.#sweep(Date.now());
+        this.#copied.clear();
+    }
+
+    /** Removes the copies without a record, which pages have left that ended between the two. @param {number} before time in milliseconds */
+    async #sweep(before) {
         const used = new Set((await this.#all()).map(({ key }) => name(key)));
         try {
             const folder = await copies();
             for await (const copy of /** @type {any} */ (folder).keys()) {
-                if (!used.has(copy)) await folder.removeEntry(copy);
+                if (!used.has(copy) && parseInt(copy) <= before) await folder.removeEntry(copy);
             }
         } catch {
             // The browser has no private file system.
         }
-        this.#copied.clear();
     }
 
     /**
@@ -142,23 +150,23 @@ export class Store {
      */
     async copy(key, file) {
         const all = [...this.#copied.values()].reduce((sum, size) => sum + size, file.size);
-        if (this.#isOver || file.size > COPY || all > COPIES) return false;
+        if (this.isOver || file.size > COPY || all > COPIES) return false;
         this.#copied.set(key, file.size);
         try {
             const handle = await (await copies()).getFileHandle(name(key), { create: true });
             const writer = await handle.createWritable();
             await writer.write(file);
             await writer.close();
-            if (!this.#isOver) return true;
+            if (!this.isOver) return true;
         } catch {
             // The browser has no private file system, or no room in it.
         }
-        await this.#removeCopy(key);
+        await this.removeCopy(key);
         return false;
     }
 
     /** @param {string} key */
-    async #removeCopy(key) {
+    async removeCopy(key) {
         this.#copied.delete(key);
         await copies().then((folder) => folder.removeEntry(name(key))).catch(() => {});
     }
@@ -209,7 +217,13 @@ export class Ahead {
         row.record ||= newKey(row);
         [row.size, row.modified] = [file.size, file.lastModified];
         const isPhoto = /\.(jpe?g|hei[cf]|png|dng|avif|webp)$/i.test(file.name);
-        if (isPhoto && await this.store.copy(row.record, file)) return true;
+        const { record } = row;
+        if (isPhoto && await this.store.copy(record, file)) {
+            if (row.record === record) return true;
+            // Meanwhile the row was stored, removed, or joined with an upload of an earlier page.
+            await this.store.removeCopy(record);
+            return false;
+        }
         for (const one of this.#held) if (one.isOver) this.#held.delete(one);
         const all = [...this.#held].reduce((sum, { size }) => sum + size, file.size);
         if (this.memory < ENOUGH || all > ALL_AHEAD) return false;

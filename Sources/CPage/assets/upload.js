@@ -290,7 +290,7 @@ export function startUploads({ folder, rights, announce, onStored }) {
         if (!document.hidden) queue.wake();
         stayAwake();
     });
-    addEventListener("beforeunload", (event) => queue.isBusy && event.preventDefault());
+    addEventListener("beforeunload", (event) => queue.isBusy && !store.isOver && event.preventDefault());
     if (mayWrite) store.left(restore);
 
     return {

@@ -123,9 +123,9 @@ const table = {
     taken: ["{pixels}, taken {date}", "{pixels}，拍摄于 {date}", "{pixels}, aufgenommen am {date}"],
     "state.made": ["Folder made", "文件夹已创建", "Ordner angelegt"],
     "state.same": [
-        "Was stored already, with the same content",
-        "已有相同内容",
-        "War schon mit demselben Inhalt gespeichert",
+        "Checked, was stored already with the same content",
+        "已校验，之前已存储相同内容",
+        "Geprüft, war schon mit demselben Inhalt gespeichert",
     ],
     "state.likely": [
         "Not sent: a stored file looks the same (size and time)",

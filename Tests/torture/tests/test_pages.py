@@ -40,7 +40,7 @@ class PromiseTests(unittest.TestCase):
         (self.store / "r0" / "a").write_bytes(b"a")
         self.note(("checked", "r0/a", "Checked, stored as r0/a"), ("sending", "r0/b", ""))
         self.rounds._look()
-        self.note(("same", "r0/b", "Was stored already, with the same content"))
+        self.note(("same", "r0/b", "Checked, was stored already with the same content"))
         with self.assertRaisesRegex(Broken, "acknowledged and not there"):
             self.rounds._look()
 

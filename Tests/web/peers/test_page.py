@@ -41,7 +41,7 @@ class Cases:
             self.open("up/")
             self.until("large.bin")
             self.drop(files[1])
-            self.until("Was stored already")
+            self.until("was stored already")
             self.assert_quiet()
 
         def test_many_small_files(self) -> None:
