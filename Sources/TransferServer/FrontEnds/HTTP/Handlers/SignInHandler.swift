@@ -45,7 +45,9 @@ struct SignInHandler: HTTPHandler {
             throw HTTPRefusal(500, .storageFailed, "The session could not be ended; the server's log says why.")
         }
         uploads.events.append(.sessionEnded(context.caller.grant.name, session, peer: uploads.peer))
-        var answer = HTTPReply.page(200, PageWords(request.head).left, SessionCookie.clearing(request.way))
+        // Browsers keep thumbnails for a year, and files until they are full.
+        let cleared = SessionCookie.clearing(request.way) + [("Clear-Site-Data", "\"cache\"")]
+        var answer = HTTPReply.page(200, PageWords(request.head).left, cleared)
         answer.rejectsContent = true
         return .reply(answer)
     }

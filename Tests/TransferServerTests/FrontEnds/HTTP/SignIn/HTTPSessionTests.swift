@@ -143,6 +143,7 @@ extension ServerTests {
                 #expect(try client.ask(.get, "/.transfer/out", session).status == 405)
                 let left = try client.ask(.post, "/.transfer/out", session, [])
                 #expect(left.status == 200 && left.text.contains("Signed out"))
+                #expect(left["clear-site-data"] == "\"cache\"")
                 let cleared = try #require(left["set-cookie"])
                 #expect(cleared.hasPrefix("__Host-transfer=; ") && cleared.hasSuffix("; Max-Age=0"), "\(cleared)")
                 let page = try client.ask(.get, "/", session + [("Accept", "text/html")])
