@@ -71,8 +71,8 @@ package final class RequestWorker: @unchecked Sendable {
     private var cancelled: Set<UInt32> = []
     /// Why no further request is begun; nil while requests are begun.
     private var refusal: Failure?
-    /// Whether the work was waiting when the last step ended.
-    private var hasWaited = false
+    /// Whether the work was waiting for a signal when the last step ended.
+    private var isWaiting = false
     private var work: Work?
     let files: ConnectionFiles
     var outcome = RequestOutcome.nothing
@@ -124,13 +124,13 @@ package final class RequestWorker: @unchecked Sendable {
             compression: AnswerCompression(compression, resources.compressors))
         self.requests += requests
         self.cancelled.formUnion(cancelled)
-        outcome.refusal = requests.isEmpty && !hasWaited && !access.isDue ? nil : access.ask(&caller)
+        outcome.refusal = requests.isEmpty && !isWaiting && !access.isDue ? nil : access.ask(&caller)
         refusal = outcome.refusal.map { Failure($0.code, $0.message) } ?? (isStopping ? .serverStopping : nil)
         if let work,
             let error = outcome.refusal == nil && !self.cancelled.contains(work.id) ? nil : refusal ?? .cancelled
         {
             attempt(work) { () throws(Failure) in throw error }
-        } else if hasWaited, let work, case .answering(let answer) = work {
+        } else if isWaiting, let work, case .answering(let answer) = work {
             attempt(work) { () throws(Failure) in try answer.recheck(caller) }
         }
         let turn = Turn(on: resources.pool)
@@ -144,7 +144,7 @@ package final class RequestWorker: @unchecked Sendable {
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
         outcome.isBusy = work != nil || begun < self.requests.count
-        hasWaited = outcome.waits != nil
+        isWaiting = outcome.waits != nil
         defer { outcome = .nothing }
         return outcome
     }
