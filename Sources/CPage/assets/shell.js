@@ -3,7 +3,7 @@
 
 import { toast } from "./dialog.js";
 import { h, icon, shown } from "./dom.js";
-import { address, explain, parentOf, request } from "./server.js";
+import { address, explain, parentOf } from "./server.js";
 import { language, say } from "./words.js";
 
 const root = document.documentElement;
@@ -127,13 +127,15 @@ export function account() {
 
 async function signOut() {
     try {
-        await request("/.transfer/out", { method: "POST" });
         const { clearUploads } = await import("./upload.js");
         await clearUploads();
-        location.reload();
     } catch (error) {
-        toast(explain(error), { failure: true });
+        return toast(explain(error), { failure: true });
     }
+    // The answer is a page. If this one were loaded again, the browser would ask for a password.
+    const form = h("form", { method: "post", action: "/.transfer/out" });
+    document.body.append(form);
+    form.submit();
 }
 
 /**

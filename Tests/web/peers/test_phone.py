@@ -195,7 +195,7 @@ class PhoneTests(Page, BrowserCase):
         self.assertTrue(records == 1 and copies >= 1, (records, copies))
         self.browser.run("document.querySelector('.account').open = true")
         self.press_button("Sign out")
-        self.until("You have to sign in")
+        self.until("Signed out")
         self.assertEqual(self.browser.run(_KEPT), [0, 0])
 
     def choose(self, name: str) -> None:
