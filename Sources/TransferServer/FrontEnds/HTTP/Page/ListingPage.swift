@@ -63,14 +63,13 @@ struct ListingPage {
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(title)</title>
             <style>
-            body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 1rem auto; padding: 0 1rem }
+            \(SmallPage.look)
+            body { max-width: 60rem; margin: 1rem auto }
             table { width: 100%; border-collapse: collapse }
             th, td { text-align: left; padding: .25rem .5rem; overflow-wrap: anywhere }
             .n { text-align: right; white-space: nowrap }
             tr:nth-child(even) { background: #8881 }
             @media (max-width: 40rem) { .n { white-space: normal } }
-            input { max-width: 100% }
-            :root { color-scheme: light dark; background: Canvas }
             </style>
             </head>
             <body>
@@ -118,11 +117,12 @@ struct ListingPage {
             entry.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let end = entry.isDirectory ? "/" : ""
         let size = entry.isDirectory ? "" : ByteFormat.size(entry.size)
-        let time = UTCTime(clamping: entry.modified.seconds).description
+        let time = UTCTime(clamping: entry.modified.seconds)
         // The prefix makes the link relative, whatever the name begins with.
         let link = "./" + PercentEncoding.component(name.utf8) + (entry.isDirectory ? "/\(query)" : "")
         return """
-            <tr><td><a href="\(link)">\((name + end).htmlEscaped)</a></td><td class="n">\(size)</td><td class="n">\(time)</td></tr>
+            <tr><td><a href="\(link)">\((name + end).htmlEscaped)</a></td><td class="n">\(size)</td>\
+            <td class="n"><time datetime="\(time)">\(time.forReaders)</time></td></tr>
 
             """
     }

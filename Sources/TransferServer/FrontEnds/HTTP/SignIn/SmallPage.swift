@@ -6,6 +6,20 @@ import TransferModel
 struct SmallPage {
     static let type = "text/html; charset=utf-8"
 
+    /// The style of pages without scripts. The colours are those of `page.css`.
+    static let look = """
+        :root { color-scheme: light dark; --ground: #fff; --text: #16202b; --accent: #1a5fb4; --on-accent: #fff; --line: #dde2e8 }
+        @media (prefers-color-scheme: dark) {
+        :root { --ground: #14181d; --text: #e7ecf1; --accent: #8abbf5; --on-accent: #0c1a2a; --line: #333c46 }
+        }
+        body { font: 1rem/1.5 system-ui, sans-serif; padding: 0 1rem; background: var(--ground); color: var(--text) }
+        h1 { font-size: 1.5rem; line-height: 1.25 }
+        h1, p { overflow-wrap: anywhere }
+        a { color: var(--accent) }
+        button, input { font: inherit; max-width: 100% }
+        button { min-height: 2.75rem; padding: 0 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: none; color: inherit }
+        """
+
     let language: String
     let title: String
     let paragraphs: [String]
@@ -34,10 +48,9 @@ struct SmallPage {
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(title.htmlEscaped)</title>
             <style>
-            body { font: 1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem }
-            button { font: inherit; padding: .75rem 1.5rem }
-            p { overflow-wrap: anywhere }
-            :root { color-scheme: light dark; background: Canvas }
+            \(Self.look)
+            body { max-width: 36rem; margin: 3rem auto }
+            button { background: var(--accent); border-color: var(--accent); color: var(--on-accent) }
             </style>
             </head>
             <body>
@@ -51,6 +64,11 @@ struct SmallPage {
     }
 }
 
+extension UTCTime {
+    /// As people write it: `2026-12-31 23:59 UTC`.
+    var forReaders: String { "\(description.prefix(10)) \(description.dropFirst(11).prefix(5)) UTC" }
+}
+
 /// The texts of pages about signing in, in the language that the browser prefers.
 struct PageWords {
     private let language: Negotiation.Language
@@ -61,7 +79,7 @@ struct PageWords {
 
     /// The page of a valid link.
     func offer(_ link: AccessToken) -> [UInt8] {
-        let end = link.sessionEnds.map { "\($0)" } ?? ""
+        let end = link.sessionEnds?.forReaders ?? ""
         return switch language {
         case .english:
             page(
