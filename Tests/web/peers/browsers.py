@@ -194,6 +194,18 @@ class _Driven(Browser):
         return found
 
 
+def _chromedriver(directory: Path, environment: dict[str, str]) -> _Program:
+    """Starts the driver. It lets the kernel choose a port for IPv6, and ends if that is in use for IPv4."""
+    for _ in range(20):
+        try:
+            return _Program(["chromedriver", "--port=0"], rb"successfully on port (\d+)", directory, environment)
+        except AssertionError as error:
+            if "Address already in use" not in str(error):
+                raise
+            refused = error
+    raise refused
+
+
 class Chromium(_Driven):
     """Chromium, which can also take the look of other devices."""
 
@@ -205,7 +217,7 @@ class Chromium(_Driven):
         directory.mkdir(exist_ok=True)
         if authority:
             trust(authority, directory / ".pki" / "nssdb")
-        self._driver = _Program(["chromedriver", "--port=0"], rb"successfully on port (\d+)", directory, environment)
+        self._driver = _chromedriver(directory, environment)
         arguments = ["--headless=new", f"--user-data-dir={directory / 'profile'}", "--lang=en", "--disable-gpu"]
         # The sandbox does not work for root.
         arguments += ["--no-sandbox"] if os.geteuid() == 0 else []

@@ -26,7 +26,8 @@ const list = document.querySelector('.uploads .rows');
 const states = {};
 for (let top = 0; top < list.scrollHeight; top += list.clientHeight) {
     list.scrollTop = top;
-    await new Promise((resolve) => setTimeout(resolve));
+    // Frames draw what has become visible.
+    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
     for (const row of list.querySelectorAll('.row')) {
         states[row.querySelector('.name').textContent] = row.querySelector('.state').textContent;
     }
@@ -128,7 +129,7 @@ class PhoneTests(Page, BrowserCase):
         self.press_button("Clear stored ones")
         self.browser.drop(*files)
         self.until(f" of {_PICTURES} stored")
-        self.until_checked()
+        self.assertEqual(self.until_checked(), _PICTURES)
         self.press_button("Clear stored ones")
 
     def lose_connection(self, *parts: str) -> None:
@@ -207,12 +208,13 @@ class PhoneTests(Page, BrowserCase):
 
     # Checks
 
-    def until_checked(self) -> None:
-        """Waits for the end of all uploads, and fails unless each was compared with what is stored."""
+    def until_checked(self) -> int:
+        """Waits for the end of all uploads, and fails unless each was compared with what is stored. Returns their number."""
         self.until_uploaded()
         states = self.browser.run(_STATES)
         self.assertEqual([f"{name}: {state}" for name, state in states.items() if not state.startswith("Checked, ")], [])
         self.assert_readable()
+        return len(states)
 
     def assert_readable(self) -> None:
         """The page shows no JSON, and nothing that waits without an end."""
