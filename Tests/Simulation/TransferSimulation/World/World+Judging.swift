@@ -51,6 +51,8 @@ extension World {
         uploads[index].isOnItsWay = false
         // After an error of the server, the client may try again.
         if outcome.code.class != .server { uploads[index].wasPublished = false }
+        // A late part may begin the upload anew before the next check.
+        forgetVerified()
         // An upload that is over takes no more parts, even those that are still on their way.
         for claim in claims where claim.upload == index { claim.mayBeLost = true }
         switch outcome {
