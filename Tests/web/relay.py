@@ -19,6 +19,8 @@ class Relay:
         self.port: int = self._listener.getsockname()[1]
         self.cuts = 0
         self._is_down = False
+        self._flows = threading.Event()
+        self._flows.set()
         self._passed = 0
         self._changed = threading.Condition()
         self._open: list[socket.socket] = []
@@ -42,9 +44,20 @@ class Relay:
 
     def come_back(self) -> None:
         self._is_down = False
+        self._flows = threading.Event()
+        self._flows.set()
+
+    def hold(self) -> None:
+        """Passes nothing on until `release`, whatever is opened or closed meanwhile. What is held back may then arrive after what
+        was sent later."""
+        self._flows.clear()
+
+    def release(self) -> None:
+        self._flows.set()
 
     def close(self) -> None:
         """Accepts no more connections, and cuts the open ones."""
+        self.release()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._cut_all()
@@ -77,6 +90,7 @@ class Relay:
         passed = 0
         try:
             while data := one.recv(1 << 14):
+                self._flows.wait()
                 other.sendall(data)
                 passed += len(data)
                 self._count(len(data) if counts else 0)

@@ -107,6 +107,7 @@ export class Looker {
                 if (error.kind === "signedOut") throw error;
                 if ([403, 404, 405].includes(error.status)) this.mayAsk = false;
                 if (error.kind !== "lost") return [];
+                this.queue.lost();
                 for (const row of rows) if (row.isWanted) this.queue.set(row, "looking", { key: "lost" });
                 await this.queue.sleep(tries, error.after);
             }

@@ -287,8 +287,7 @@ export class Panel {
     }
 
     /**
-     * Says the end, a lost connection once until bytes travel again, and from time to time that files have failed, but
-     * not each file.
+     * Says the end, a lost connection, and from time to time that files have failed, but not each file.
      * @param {ReturnType<typeof totals>} all
      */
     #tell(all) {
@@ -305,7 +304,7 @@ export class Panel {
             this.#page.announce(word("failed", { n: all.failed }));
         }
         this.#wasBusy = isBusy;
-        this.#wasCut = this.#queue.isCut || this.#wasCut && this.#queue.rate < 1;
+        this.#wasCut = this.#queue.isCut;
         this.#failed = all.failed;
         this.#damaged = all.damaged;
     }

@@ -58,6 +58,10 @@ export class Queue {
     #sleepers = new Set();
     #looker;
     #sender;
+    /** Whether a connection was lost since bytes have travelled. */
+    #hasLost = false;
+    /** Whether nothing travels because connections were lost, as of the last `tick`. */
+    isCut = false;
 
     /** @param {Tools} tools */
     constructor(tools) {
@@ -192,12 +196,6 @@ export class Queue {
         return !this.isPaused && !this.isSignedOut && this.rows.some((row) => !row.isSettled);
     }
 
-    /** Whether all that could be sent waits because the connection was lost. */
-    get isCut() {
-        const running = Object.values(this.#running).reduce((sum, count) => sum + count, 0);
-        return this.#sleepers.size > 0 && this.#sleepers.size >= running;
-    }
-
     /** Whether nothing is being sent or prepared, and nothing is held back. */
     get isIdle() {
         return !this.isPaused && !this.isSignedOut && this.rows.every((row) => row.isSettled && !row.isActive);
@@ -213,6 +211,8 @@ export class Queue {
             row.mark = row.sent;
             moved += bytes;
         }
+        if (moved) this.#hasLost = false;
+        this.isCut = this.#hasLost && this.isSending;
         this.rate = this.rate ? 0.7 * this.rate + 0.3 * moved / seconds : moved / seconds;
     }
 
@@ -244,6 +244,7 @@ export class Queue {
         const { kind } = trouble;
         if (kind === "signedOut") this.isSignedOut = true;
         if (kind === "lost") {
+            this.lost();
             for (const row of rows) {
                 row.sent = row.mark = row.job?.offset ?? 0;
                 if (row.isWanted) this.set(row, "waiting", { key: "lost" });
@@ -282,6 +283,11 @@ export class Queue {
     /** Lets the page draw and answer the user between two pieces of work. */
     breathe() {
         return new Promise((resolve) => this.tools.later(() => resolve(undefined), 0));
+    }
+
+    /** Notes that a connection was lost. */
+    lost() {
+        this.#hasLost = true;
     }
 
     /**

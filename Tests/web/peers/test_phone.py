@@ -110,7 +110,7 @@ class PhoneTests(Page, BrowserCase):
         self.until("This folder is empty")
 
     def send(self, files: list[Path]) -> None:
-        """Sends the pictures. The connection is lost before the page is loaded again, and after that."""
+        """Sends the pictures. The connection is cut before the page is loaded again, and stalls after that."""
         size = sum(file.stat().st_size for file in files)
         self.until_there(".uploads")
         self.browser.drop(*files)
@@ -123,7 +123,7 @@ class PhoneTests(Page, BrowserCase):
         self.assert_readable()
         self.press_button("Go on with")
         self.relay.until(size * 3 // 4)
-        self.lose_connection()
+        self.stall()
         self.until_checked()
         # What was stored before the page was loaded again is not in the list any more, but is found again.
         self.press_button("Clear stored ones")
@@ -138,6 +138,13 @@ class PhoneTests(Page, BrowserCase):
         self.until("The connection is lost", *parts)
         self.assert_readable()
         self.relay.come_back()
+
+    def stall(self) -> None:
+        """Loses everything that is sent, without the end of a connection, until the page gives the connections up."""
+        self.relay.hold()
+        self.until("The connection is lost")
+        self.assert_readable()
+        self.relay.release()
 
     def look_through(self, names: list[str]) -> None:
         """Looks at each picture, from the first one on, in the order in which they were taken."""
