@@ -3,7 +3,7 @@
 
 import { toast } from "./dialog.js";
 import { h, icon, shown } from "./dom.js";
-import { address, explain, parentOf } from "./server.js";
+import { address, explain, parentOf, request } from "./server.js";
 import { language, say } from "./words.js";
 
 const root = document.documentElement;
@@ -128,6 +128,8 @@ export function account() {
 async function signOut() {
     try {
         const { clearUploads } = await import("./upload.js");
+        // While the server cannot be reached, the session goes on, and may need what is kept.
+        await request("/healthz", { cache: "no-store" });
         await clearUploads();
     } catch (error) {
         return toast(explain(error), { failure: true });

@@ -201,7 +201,12 @@ class PhoneTests(Page, BrowserCase):
         records, copies = self.browser.run(_KEPT)
         # The page may have been loaded again between a copy and its record.
         self.assertTrue(records == 1 and copies >= 1, (records, copies))
+        self.relay.go_down()
         self.browser.run("document.querySelector('.account').open = true")
+        self.press_button("Sign out")
+        self.until("The server cannot be reached.")
+        self.assertEqual(self.browser.run(_KEPT)[0], 1, "the session goes on")
+        self.relay.come_back()
         self.press_button("Sign out")
         self.until("Signed out")
         self.assertEqual(self.browser.run(_KEPT), [0, 0])
