@@ -212,7 +212,7 @@ extension Scrub {
             finding.kind = entry.isTouched(version) || !content.isUnchanged ? .changed : .rotten
         }
         guard isFinal else { return state.withLock { $0.suspects.append(path) } }
-        if finding.kind != .rotten, let newest, content.changed >= newest {
+        if finding.kind != .rotten, try isRecent(path, content) {
             return state.withLock { $0.summary.recent.add(size) }
         }
         try repair?.take(finding, path, version)
@@ -279,6 +279,20 @@ extension Scrub {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
+    /// Whether a running server may still have to record the file.
+    private func isRecent(_ path: RelativePath, _ content: any ScrubContent) throws(RecordsError) -> Bool {
+        guard let newest else { return false }
+        guard content.changed < newest else { return true }
+        return try isMoving(path.string)
+    }
+
+    /// Whether a running server, or one that has just died, has noted a change of the path and not yet recorded what
+    /// became of it.
+    private func isMoving(_ path: String) throws(RecordsError) -> Bool {
+        guard newest != nil, let noted = try claims?.intended() else { return false }
+        return noted.contains { $0.change?.concerns(path) ?? false }
+    }
+
     /// Checks paths of the catalog that the walk did not find: they are missing, unless they exist or can be read by now.
     private func lookForMissing() throws(RecordsError) {
         guard let claims else { return }
@@ -302,11 +316,26 @@ extension Scrub {
             case .absent, .other: break
             }
         }
+        // A change is noted before it is made, and the note is removed with the record of what became of the change. So if
+        // a server has moved the file, either the note is still there, or the catalog has the new path.
+        let isMoving = try isMoving(text)
         let entry = try claims.find(text)
+        if newest != nil, entry == nil || isMoving {
+            return state.withLock { state in if let entry { state.summary.recent.add(entry.size) } }
+        }
         let finding = ScrubFinding(kind: .missing, path: text, size: entry?.size ?? 0, recorded: entry?.digest)
         if let path { try repair?.take(finding, path, nil) }
         // The mark of a rotten file stays: the same file may return to this path, where the catalog still has its entry.
         found(finding)
+    }
+}
+
+extension IntendedChange {
+    /// Whether the change can give or take the path.
+    fileprivate func concerns(_ path: String) -> Bool {
+        [self.path, target].contains { changed in
+            path.hasSameBytes(as: changed) || form == .folder && path.utf8.starts(with: "\(changed)/".utf8)
+        }
     }
 }
 

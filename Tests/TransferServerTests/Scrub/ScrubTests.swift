@@ -200,6 +200,29 @@ extension ServerTests.ScrubTests {
         }
     }
 
+    /// The server has renamed files, and has not recorded that yet.
+    @Test(arguments: [false, true]) func besideAServerThatMovesNothingIsMissing(isFolder: Bool) async throws {
+        try await fixture.push([("d/a", [1]), ("d/b", [2])])
+        try await serving(in: fixture.directory) { [fixture] _ in
+            let catalog = Catalog(path: Catalog.path(in: fixture.directory.path("store")), isDurable: false) { _ in }
+            defer { try? catalog.close() }
+            let names = isFolder ? ["d"] : ["d/a", "d/b"]
+            let store = try StoredFiles(path: fixture.directory.path("store"))
+            let changes = try names.map { name in
+                let found = try #require(try store.object(at: try RelativePath(name)))
+                return IntendedChange(
+                    isFolder ? .folder : .move, name, to: "new-\(name)", before: found.version, at: utcNanoseconds())
+            }
+            let noted = try catalog.intend(changes)
+            if !isFolder { mkdir(fixture.path("new-d"), 0o755) }
+            for name in names { #expect(rename(fixture.path(name), fixture.path("new-\(name)")) == 0) }
+            let outcome = try fixture.scrub()
+            #expect(outcome.found.isEmpty && outcome.summary.recent.files == 4)
+            try catalog.complete(noted, KnownChanges())
+            #expect(try fixture.scrub().found == ["missing d/a", "missing d/b"])
+        }
+    }
+
     @Test func aDirectoryWithoutAServersFolderIsRefused() throws {
         let directory = try TemporaryDirectory()
         #expect(throws: Failure.self) { try StoredFiles(path: directory.path) }

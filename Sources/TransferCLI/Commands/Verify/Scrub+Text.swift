@@ -35,7 +35,9 @@ extension ScrubSummary {
     /// The lines that are printed without `--json`.
     var lines: [String] {
         var lines = [counts]
-        if recent.files > 0 { lines.append("\(recent.shown) not checked, because just stored or being replaced") }
+        if recent.files > 0 {
+            lines.append("\(recent.shown) not checked, because just stored, or being moved or replaced")
+        }
         if unfinished.files > 0 {
             lines.append("\(unfinished.files) unfinished uploads take \(ByteFormat.size(unfinished.bytes))")
         }
