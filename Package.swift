@@ -92,6 +92,8 @@ let package = Package(
                 "CQREncode",
             ]),
         library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL", "CIPSecMB"]),
+        library(
+            "TransferObjects", uses: ["TransferModel", "TransferHTTP", "TransferIO", "TransferSystem", "COpenSSL"]),
         library("TransferPorts", uses: ["TransferModel", "TransferCodec", "TransferSystem"]),
         library(
             "TransferStore", uses: ["TransferPorts", "TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
@@ -152,6 +154,7 @@ let package = Package(
             dependencies: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
                 "TransferSealing", "TransferAccess", "TransferClassic", "TransferHTTP", "TransferPictures",
+                "TransferObjects",
                 "TransferPorts", "TransferStore", "TransferIO", "TransferConnection", "TransferIntake",
                 "TransferServer",
                 "TransferClient", "TransferCLI", "TransferSimulation", "TransferTestSupport",
@@ -210,6 +213,7 @@ let package = Package(
         tests("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys"]),
         tests("TransferAccess", uses: ["TransferModel", "TransferKeys", "TransferMemoryStore", "CLinux", "CQREncode"]),
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),
+        tests("TransferObjects", uses: ["TransferModel", "TransferHTTP", "TransferIO"]),
         tests("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         tests(
             "TransferStore",

@@ -445,6 +445,31 @@ def make_batches() -> None:
         keep("batches", b"\x03" + front)
 
 
+def make_s3_answers() -> None:
+    """Makes answers of object engines, and what operators write about them."""
+    listing = (
+        b'<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name>'
+        b"<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><Contents><Key>a%2Fb+c&amp;&#x41;</Key>"
+        b"<Size>12</Size><Owner><ID>x</ID></Owner></Contents><Contents><Size>0</Size><Key>z</Key></Contents>"
+        b"</ListBucketResult>"
+    )
+    problem = (
+        b"<Error><Code>AuthorizationHeaderMalformed</Code><Message><![CDATA[wrong & so on]]></Message>"
+        b"<Region>eu-west-1</Region><!-- x --><RequestId/></Error>"
+    )
+    for kind, text in enumerate((problem, listing, problem)):
+        keep("s3-answers", bytes([kind]) + text)
+    keep("s3-answers", b"\0" + listing)
+    for text in (
+        b"# keys\n[default]\naws_access_key_id = A\naws_secret_access_key=B/+\n[other]\naws_session_token=T",
+        b"bytes 0-9/443",
+        b"bytes 5-5/*",
+        b"s3://bucket/some/where",
+        b"data/0123456789abcdef",
+    ):
+        keep("s3-answers", b"\x03" + text)
+
+
 def make_datagrams() -> None:
     """Makes probes, answers, and other datagrams."""
     front = b"\xf5XFRFIND\x01"
@@ -578,6 +603,7 @@ def main() -> None:
     make_sealed()
     make_dialects()
     make_datagrams()
+    make_s3_answers()
     make_kept()
     for seed in pictures.seeds():
         keep("pictures", seed)

@@ -43,6 +43,7 @@ package final class FuzzRunner {
         case .http: try HTTPTarget.run(input)
         case .forms: try FormTarget.run(input)
         case .fields: try FieldTarget.run(input)
+        case .s3Answers: try S3AnswerTarget.run(input)
         case .appending: try AppendTarget.run(input)
         case .discovery: try DiscoveryTarget.run(input)
         case .pictures: try PictureTarget.run(input)

@@ -44,6 +44,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case forms
     /// Values of fields of HTTP, paths, queries, and addresses.
     case fields
+    /// Answers of object engines, and what operators write about them.
+    case s3Answers = "s3-answers"
     /// The records of uploads that grow.
     case appending
     /// The datagrams that find servers.

@@ -15,7 +15,12 @@ package final class Monitor<State>: @unchecked Sendable {
         mutex = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
         condition = .allocate(capacity: 1)
-        pthread_cond_init(condition, nil)
+        // Waits with a deadline use the clock that never jumps (pthread_condattr_setclock(3)).
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
         value = .allocate(capacity: 1)
         value.initialize(to: initial)
     }
@@ -53,6 +58,20 @@ package final class Monitor<State>: @unchecked Sendable {
     /// Releases the lock until another thread wakes this one; wake-ups may be spurious.
     package func wait() {
         pthread_cond_wait(condition, mutex)
+    }
+
+    /// Releases the lock until another thread wakes this one, or until a time has come; wake-ups may be spurious.
+    ///
+    /// - Parameter deadline: nanoseconds of the monotonic clock, as from `monotonicDeadline`; `Int64.max` for no limit.
+    /// - Returns: false if the time has come.
+    package func wait(until deadline: Int64) -> Bool {
+        guard deadline < .max else {
+            wait()
+            return true
+        }
+        let (seconds, nanoseconds) = max(0, deadline).quotientAndRemainder(dividingBy: 1_000_000_000)
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
+        return pthread_cond_timedwait(condition, mutex, &time) != ETIMEDOUT
     }
 
     package func wakeOne() {

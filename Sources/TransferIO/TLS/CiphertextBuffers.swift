@@ -15,11 +15,15 @@ package final class CiphertextBuffers {
     private static let size = 17 * (recordSize + recordOverhead) + 1024
 
     /// Most unused buffers that are kept.
-    private static let spares = 4
+    private let spares: Int
 
     private var free: [UnsafeMutableRawBufferPointer] = []
 
-    package init() {}
+    /// - Parameter spares: most unused buffers that are kept, by default as many as a loop with several connections
+    ///   needs.
+    package init(spares: Int = 4) {
+        self.spares = spares
+    }
 
     deinit {
         for buffer in free { buffer.deallocate() }
@@ -30,7 +34,7 @@ package final class CiphertextBuffers {
     }
 
     func giveBack(_ buffer: UnsafeMutableRawBufferPointer) {
-        guard free.count < Self.spares else { return buffer.deallocate() }
+        guard free.count < spares else { return buffer.deallocate() }
         free.append(buffer)
     }
 }

@@ -235,7 +235,7 @@ extension TLSContext {
     }
 
     /// Describes OpenSSL's first error, which is the cause; later ones are consequences.
-    private static func problem() -> String {
+    fileprivate static func problem() -> String {
         let code = ERR_peek_error()
         ERR_clear_error()
         return ERR_reason_error_string(code).map { String(cString: $0) } ?? "it is not PEM, or is encrypted"
@@ -361,6 +361,23 @@ extension TLSContext {
             return .unknownIssuer
         default: return .other(X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "error \(code)")
         }
+    }
+
+    /// Makes a client trust the certificates in one file instead of the system's.
+    ///
+    /// - Parameter path: a file with one or more certificates in PEM.
+    /// - Throws: `TLSError` if the file cannot be read or has no certificate.
+    package func trust(onlyAuthoritiesIn path: String) throws(TLSError) {
+        ERR_clear_error()
+        guard let store = SSL_CTX_get_cert_store(raw), mustLoadTrust(), X509_STORE_load_file(store, path) == 1 else {
+            throw TLSError("The certificates in '\(path)' cannot be used: \(Self.problem()).")
+        }
+    }
+
+    /// Loads the system's trusted certificates now, for a program that loses access to files later, and for contexts
+    /// that several threads use.
+    package func loadSystemTrust() {
+        loadTrust(SSL_CTX_get_cert_store(raw))
     }
 
     /// Loads the trusted certificates only when they are needed, because reading a file with all of them takes longer

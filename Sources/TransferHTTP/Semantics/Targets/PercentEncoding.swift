@@ -25,7 +25,7 @@ package enum PercentEncoding {
     /// Decodes a text once. If the result looks encoded, it is not decoded again.
     ///
     /// - Returns: nil if a percent sign is not followed by two digits.
-    static func decoded(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
+    package static func decoded(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
         var reader = FieldReader(text)
         var bytes: [UInt8] = []
         while true {
