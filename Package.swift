@@ -57,6 +57,7 @@ let package = Package(
         .systemLibrary(name: "CQREncode"),
         .systemLibrary(name: "CIPSecMB"),
         .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CPostgres"),
         .systemLibrary(name: "CTurboJPEG"),
         .systemLibrary(name: "CWebP"),
         .systemLibrary(name: "CHEIF"),
@@ -98,6 +99,7 @@ let package = Package(
         library(
             "TransferStore", uses: ["TransferPorts", "TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferDatabase", uses: ["TransferModel", "TransferSystem", "CSQLite"]),
+        library("TransferPostgres", uses: ["TransferIO", "TransferSystem", "CPostgres"]),
         library("TransferCatalog", uses: ["TransferDatabase", "TransferPorts", "TransferModel", "TransferSystem"]),
         library("TransferMail", uses: ["TransferPorts", "TransferKeys", "TransferModel", "TransferSystem"]),
         library("TransferLedger", uses: ["TransferDatabase", "TransferPorts", "TransferModel", "TransferSystem"]),
@@ -233,6 +235,7 @@ let package = Package(
                 "TransferDatabase", "TransferPorts", "TransferModel", "TransferProtocol", "TransferMemoryStore",
                 "CSQLite",
             ]),
+        tests("TransferPostgres", uses: ["CPostgres", "CSpawn"]),
         tests(
             "TransferIntake",
             uses: [

@@ -5,7 +5,7 @@
 # comfortable. If one of them cannot be installed, the script prints a line about it.
 #
 #   scripts/bootstrap.sh           installs missing software on Debian and its derivatives; elsewhere prints what to install
-#   scripts/bootstrap.sh --tests   also installs the shells, man(1), mkfs.xfs(8), lowntfs-3g(8), age(1), Chromium and libheif, which some tests run
+#   scripts/bootstrap.sh --tests   also installs the shells, man(1), mkfs.xfs(8), lowntfs-3g(8), age(1), Chromium, libheif, PostgreSQL and libpq, which some tests run
 #   scripts/bootstrap.sh --http    also installs the clients, proxies and browsers with which HTTP is tested
 #   scripts/bootstrap.sh --check   installs nothing and prints what is missing; exits with 1 if required software is missing
 set -euo pipefail
@@ -109,6 +109,8 @@ lacks_man() { ! command -v man >/dev/null; }
 lacks_age() { ! command -v age >/dev/null || ! command -v age-keygen >/dev/null; }
 lacks_ntfs() { ! command -v lowntfs-3g >/dev/null && [[ ! -x /usr/sbin/lowntfs-3g ]]; }
 lacks_libheif() { ! /sbin/ldconfig -p 2>/dev/null | grep -q 'libheif\.so\.1 '; }
+lacks_libpq() { ! /sbin/ldconfig -p 2>/dev/null | grep -q 'libpq\.so\.5 '; }
+lacks_postgresql() { ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
 lacks_xfs() { ! command -v mkfs.xfs >/dev/null && [[ ! -x /usr/sbin/mkfs.xfs ]]; }
 
 # Programs that only the tests of HTTP run.
@@ -151,6 +153,8 @@ describe_unneeded() {
         chromedriver) echo "chromedriver, for the tests of the page for browsers" ;;
         ntfs) echo "lowntfs-3g(8), for torture, as root, on a file system that ignores case" ;;
         libheif) echo "libheif (libheif.so.1), for the tests of thumbnails of HEIC and AVIF" ;;
+        libpq) echo "libpq 14 or newer (libpq.so.5), for the tests with PostgreSQL" ;;
+        postgresql) echo "PostgreSQL, for the tests of nodes that share a database" ;;
         xfs) echo "mkfs.xfs(8), for the tests, as root, of failing disks and power cuts" ;;
     esac
 }
@@ -170,6 +174,8 @@ unneeded_package() {
         man) echo man-db ;;
         ntfs) echo ntfs-3g ;;
         libheif) echo libheif1 ;;
+        libpq) echo libpq5 ;;
+        postgresql) echo postgresql ;;
         xfs) echo xfsprogs ;;
     esac
 }
@@ -302,7 +308,7 @@ check_only=false
 test_programs=()
 case ${1:-} in
     "") ;;
-    --tests) test_programs=(zsh fish man age xfs ntfs libheif chromium chromedriver) ;;
+    --tests) test_programs=(zsh fish man age xfs ntfs libheif libpq postgresql chromium chromedriver) ;;
     --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver firefox_esr webkit xvfb certutil) ;;
     --check) check_only=true ;;
     -h | --help)
