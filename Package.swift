@@ -104,6 +104,12 @@ let package = Package(
         library("TransferMail", uses: ["TransferPorts", "TransferKeys", "TransferModel", "TransferSystem"]),
         library("TransferLedger", uses: ["TransferDatabase", "TransferPorts", "TransferModel", "TransferSystem"]),
         library(
+            "TransferCluster",
+            uses: [
+                "TransferObjects", "TransferAccess", "TransferPorts", "TransferCodec", "TransferModel",
+                "TransferSystem", "CLinux",
+            ]),
+        library(
             "TransferGallery",
             uses: [
                 "TransferPictures", "TransferDatabase", "TransferIO", "TransferModel", "TransferSystem",
@@ -180,6 +186,13 @@ let package = Package(
             dependencies: ["TransferAccess", "TransferCodec", "TransferModel", "TransferPorts", "TransferSystem"],
             path: "Tests/TransferMemoryStore", swiftSettings: strict),
         .target(
+            name: "TransferClusterModel",
+            dependencies: [
+                "TransferCluster", "TransferObjects", "TransferCodec", "TransferModel", "TransferPorts",
+                "TransferSystem",
+            ],
+            path: "Tests/TransferClusterModel", swiftSettings: strict),
+        .target(
             name: "TransferSimulation",
             dependencies: [
                 "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys",
@@ -221,7 +234,7 @@ let package = Package(
             "TransferStore",
             uses: [
                 "TransferPorts", "TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport",
-                "TransferMemoryStore", "CLinux",
+                "TransferMemoryStore", "TransferCluster", "TransferClusterModel", "CLinux",
             ]),
         tests(
             "TransferMail",
@@ -236,6 +249,9 @@ let package = Package(
                 "CSQLite",
             ]),
         tests("TransferPostgres", uses: ["CPostgres", "CSpawn"]),
+        tests(
+            "TransferCluster",
+            uses: ["TransferClusterModel", "TransferCodec", "TransferModel", "TransferObjects", "TransferPorts"]),
         tests(
             "TransferIntake",
             uses: [
@@ -253,7 +269,7 @@ let package = Package(
                 "TransferReceipts", "TransferSealing", "TransferIO",
                 "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
                 "TransferLedger", "TransferGallery", "TransferPictures",
-                "TransferMemoryStore", "TransferStoreTestSupport",
+                "TransferMemoryStore", "TransferCluster", "TransferClusterModel", "TransferStoreTestSupport",
                 "CLinux",
             ]),
         tests(

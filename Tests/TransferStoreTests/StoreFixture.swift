@@ -115,9 +115,16 @@ struct StoreFixture {
 }
 
 extension ContentStore {
+    /// The digests of the blocks, concatenated.
+    private func blocks(of content: [UInt8], _ function: DigestFunction) -> [UInt8] {
+        stride(from: 0, to: content.count, by: Limits.blockSize).flatMap { start in
+            content[start...].prefix(Limits.blockSize).withUnsafeBytes { BlockHasher.digest(function, $0) }
+        }
+    }
+
     /// Stages all of `content`.
     ///
-    /// - Parameter asPart: stages it as a part that can be resumed.
+    /// - Parameter asPart: stages it as a part that can be resumed, and that is recorded if the store has such records.
     func publication(
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
         digest: DigestFunction = .xxh128, modified: Timestamp? = nil, permissions: UInt16? = nil
@@ -132,6 +139,10 @@ extension ContentStore {
             }
         do {
             try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
+            if asPart, size > 0, let records = parts?.records {
+                let part = RecordedPart(0..<size, digests: blocks(of: content, digest))
+                try records.add(part, to: id, epoch: try records.takeOver(id).epoch)
+            }
         } catch {
             staged.discard()
             throw error

@@ -3,6 +3,8 @@ import Glibc
 import Testing
 import TransferAccess
 import TransferCatalog
+import TransferCluster
+import TransferClusterModel
 import TransferMemoryStore
 import TransferModel
 import TransferPorts
@@ -13,11 +15,15 @@ import TransferTestSupport
 
 /// Kind of the store behind the server of a test.
 enum StoreKind: String, CaseIterable, Sendable {
-    case directory, memory
+    case directory, memory, cluster
 
-    /// `directory`, `memory` or `each`: the store of suites that do not choose one themselves. Long suites run over
+    /// `directory`, `memory`, `cluster` or `each`: the store of suites that do not choose one themselves. Long suites run over
     /// each store only on request.
     fileprivate static let wanted = getenv("TRANSFER_TEST_STORE").map { String(cString: $0) }
+
+    /// The kinds over which suites run. The store of a cluster is not among them while parts of it are missing; suites
+    /// run over it on request.
+    fileprivate static let complete: [StoreKind] = [.directory, .memory]
 
     /// Store of the servers that the present test starts.
     @TaskLocal static var current = wanted.flatMap { StoreKind(rawValue: $0) } ?? .directory
@@ -34,9 +40,10 @@ enum StoreKind: String, CaseIterable, Sendable {
     /// - Returns: the medium of a store in memory; nil for a store in the directory.
     func prepare(
         _ foundations: inout ServerFoundations, in directory: TemporaryDirectory
-    ) throws -> MemoryMedium? {
-        guard self == .memory else { return nil }
+    ) throws -> (any TestMedium)? {
+        guard self != .directory else { return nil }
         let memory = try MemoryInFolder.of(directory)
+        guard self == .memory else { return prepareCluster(&foundations, in: memory) }
         let abilities = Self.abilities
         foundations.openStore = { (configuration) throws(Failure) in
             OpenedStore(
@@ -56,15 +63,38 @@ enum StoreKind: String, CaseIterable, Sendable {
         return memory.medium
     }
 
+    /// - Returns: the medium of the cluster.
+    private func prepareCluster(_ foundations: inout ServerFoundations, in memory: MemoryInFolder) -> ClusterMedium {
+        let cluster = memory.cluster
+        foundations.openStore = { (configuration) throws(Failure) in
+            let store: ClusterStore
+            do {
+                store = try cluster.store(quota: configuration.space.quota)
+            } catch {
+                throw Failure(.storageFailed, "\(error)")
+            }
+            return OpenedStore(store, OpenedStore.Folders(directory: memory.top.number, own: memory.own.number))
+        }
+        foundations.openAccess = { _ in ClusterAccess(cluster.ledger(), interval: 0) }
+        foundations.openCatalog = { path, _, _ in
+            close(open(path, O_WRONLY | O_CREAT, 0o600))
+            return ClusterRecords(cluster.ledger())
+        }
+        foundations.openMail = { _, _, _ in ClusterMail(cluster.ledger()) }
+        return cluster
+    }
+
     /// Opens the records of uploads as a program beside the server does. A server with the store `store` in the
     /// directory has made them.
     func records(in directory: TemporaryDirectory) throws -> any UploadRecords {
+        if self == .cluster { return ClusterRecords(try MemoryInFolder.of(directory).cluster.ledger()) }
         guard self == .directory else { return MemoryRecords(try MemoryInFolder.of(directory).uploads) }
         return Catalog(path: Catalog.path(in: directory.path("store")), isDurable: false) { _ in }
     }
 
     /// Makes `store` in the directory, and the access lists of the servers that store in it.
     func access(in directory: TemporaryDirectory) throws -> any AccessLists {
+        if self == .cluster { return ClusterAccess(try MemoryInFolder.of(directory).cluster.ledger(), interval: 0) }
         guard self == .directory else { return try MemoryInFolder.of(directory).access }
         _ = mkdir(directory.path("store"), 0o755)
         let folder = AccessFolder(of: directory.path("store"))
@@ -85,10 +115,30 @@ extension AccessLists {
     }
 }
 
+/// The medium of a store in memory, which a test looks at and changes beside the server.
+protocol TestMedium: Sendable {
+    /// - Returns: nil if there is no file at the path.
+    func content(_ path: RelativePath) -> [UInt8]?
+
+    func write(_ content: [UInt8], _ path: RelativePath) throws
+
+    func paths() -> [String]
+
+    /// The IDs of unfinished uploads.
+    var uploads: [UploadID] { get }
+}
+
+extension ClusterMedium: TestMedium {}
+
+extension MemoryMedium: TestMedium {
+    func paths() -> [String] { paths(below: nil) }
+}
+
 /// A medium with access lists and the records of uploads and mail, and the folder for the servers' own files. It lives
 /// as long as the directory.
 private final class MemoryInFolder: Sendable {
     let medium = MemoryMedium()
+    let cluster = ClusterMedium()
     let access = MemoryAccess()
     let uploads = MemoryUploads()
     let mailboxes = MemoryMailboxes()
@@ -128,7 +178,7 @@ struct EachStore: SuiteTrait, TestTrait, TestScoping {
         guard !test.traits.contains(where: { $0 is DirectoryOnly }) else {
             return try await StoreKind.$current.withValue(.directory) { try await function() }
         }
-        for kind in StoreKind.allCases { try await StoreKind.$current.withValue(kind) { try await function() } }
+        for kind in StoreKind.complete { try await StoreKind.$current.withValue(kind) { try await function() } }
     }
 }
 

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 import TransferIO
-import TransferMemoryStore
 import TransferModel
 import TransferProtocol
 import TransferSystem
@@ -51,7 +50,7 @@ final class TestServer: Sendable {
     let directory: TemporaryDirectory
 
     /// Medium of a store in memory; nil if the server stores in the directory.
-    let medium: MemoryMedium?
+    let medium: (any TestMedium)?
     private let ending = Locked<Task<Void, Never>?>(nil)
 
     init(

@@ -1,4 +1,6 @@
 import Glibc
+import TransferCluster
+import TransferClusterModel
 import TransferMemoryStore
 import TransferModel
 import TransferPorts
@@ -26,6 +28,17 @@ protocol ModeledStore {
 
     /// Another process removes a file or an empty folder.
     func remove(_ path: String) throws
+
+    /// Sentences about records of the store that contradict one another.
+    var faults: [String] { get }
+
+    /// Whether short uploads are admitted without a look at their paths. They are refused when they are published.
+    var admitsUnseen: Bool { get }
+}
+
+extension ModeledStore {
+    var faults: [String] { [] }
+    var admitsUnseen: Bool { false }
 }
 
 extension StoreFixture: ModeledStore {
@@ -68,4 +81,31 @@ struct ModeledMemory: ModeledStore {
     func write(_ content: [UInt8], over path: String) throws { try medium.write(content, RelativePath(path)) }
 
     func remove(_ path: String) throws { try medium.remove(RelativePath(path)) }
+}
+
+/// A store of a cluster, with a database and a bucket in memory. Other processes are other servers.
+struct ModeledCluster: ModeledStore {
+    private let medium = ClusterMedium()
+    let store: ClusterStore
+
+    init() throws { store = try medium.store() }
+
+    var visible: Set<String> {
+        let folders = medium.folders
+        return Set(
+            medium.paths().filter { !$0.hasPrefix(RelativePath.reservedName) }
+                .map { folders.contains($0) ? $0 + "/" : $0 })
+    }
+
+    var unfinished: Int { medium.uploads.count }
+
+    func content(_ path: String) -> [UInt8]? { (try? RelativePath(path)).flatMap(medium.content) }
+
+    func write(_ content: [UInt8], over path: String) throws { try medium.write(content, RelativePath(path)) }
+
+    func remove(_ path: String) throws { try medium.remove(RelativePath(path)) }
+
+    var faults: [String] { medium.database.check() }
+
+    let admitsUnseen = true
 }

@@ -1,0 +1,232 @@
+package import TransferModel
+package import TransferPorts
+import TransferSystem
+
+extension ClusterStore: PartStore {
+    package var records: (any PartRecords)? { ClusterParts(self) }
+
+    package func resume(
+        id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?
+    ) throws(Failure) -> ClusterStaged {
+        let (row, isNew) = try begin(id, reserved: size ?? 0, append: nil)
+        guard row.append == nil else { throw .takenID }
+        return try part(row, isNew: isNew, size: size, quota: quota)
+    }
+
+    /// Makes a row for an unfinished upload, unless there is one.
+    fileprivate func begin(
+        _ id: UploadID, reserved: UInt64, append: OpenUploadRow.Append?
+    ) throws(Failure) -> (row: OpenUploadRow, isNew: Bool) {
+        // The first epoch is a number that was not used before, so that an upload that begins again with the same ID has
+        // no epoch that it had before.
+        let epoch = try ask { () throws(LedgerError) in try objects.numbers.next() }
+        let row = OpenUploadRow(
+            id: id, epoch: epoch, reserved: reserved, written: configuration.utc(), append: append)
+        return try ask { () throws(LedgerError) in try ledger.begin(row, limit: UnfinishedContent.mostParts) }
+    }
+
+    fileprivate func part(
+        _ row: OpenUploadRow, isNew: Bool, size: UInt64?, quota: Quota?
+    ) throws(Failure) -> ClusterStaged {
+        let hold = SpaceHold(space, client: quota, part: row.id)
+        do throws(Failure) {
+            try hold?.grow(to: max(size ?? 0, row.reserved))
+        } catch {
+            if isNew { try? removePart(row.id) }
+            throw error
+        }
+        return staged(row.id) { ClusterStaged(of: self, hold: hold, recorded: row.id, isNew: isNew) }
+    }
+
+    package func hasPart(_ id: UploadID) -> Bool {
+        do throws(LedgerError) { return try ledger.upload(id) != nil } catch { return true }
+    }
+
+    package func part(_ id: UploadID) -> UnfinishedPart? {
+        guard let row = try? ledger.upload(id)?.row else { return nil }
+        return UnfinishedPart(size: row.reserved, written: row.written)
+    }
+
+    package func removePart(_ id: UploadID) throws(Failure) {
+        for _ in 0..<Self.mostAttempts {
+            guard let found = try ask({ () throws(LedgerError) in try ledger.upload(id) }) else { break }
+            var changes = LedgerChanges()
+            changes.ended[id] = found.row.epoch
+            do throws(LedgerError) {
+                try ledger.apply(changes)
+                break
+            } catch {
+                guard error.reason == .conflict else { throw Failure(ledger: error) }
+            }
+        }
+        staged(id)?.forgetBytes()
+        space?.quota?.release(part: id)
+    }
+
+    package func unfinished() throws(Failure) -> UnfinishedContent {
+        var content = UnfinishedContent()
+        for row in try ask({ () throws(LedgerError) in try ledger.uploads() }) {
+            content.count += 1
+            content.bytes = content.bytes.addingClamped(row.reserved)
+        }
+        return content
+    }
+
+    /// Removes nothing: what no client can resume has no row, and the sweeper deletes its objects.
+    package func removeLeftovers() throws(Failure) -> UnfinishedContent { UnfinishedContent() }
+
+    package func removeUnfinished(
+        where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
+    ) throws(Failure) -> UnfinishedContent {
+        var removed = UnfinishedContent()
+        for row in try ask({ () throws(LedgerError) in try ledger.uploads() })
+        where isOld(Int(row.written / 1_000_000_000)) && !isInUse(row.id) {
+            try removePart(row.id)
+            removed.count += 1
+            removed.bytes = removed.bytes.addingClamped(row.reserved)
+        }
+        return removed
+    }
+}
+
+extension Failure {
+    fileprivate static let takenID = Failure(.contentMismatch, "The upload id is in use for other content.")
+}
+
+/// The verified parts of uploads, whose bytes are in the bucket before they are recorded.
+struct ClusterParts: PartRecords {
+    private let store: ClusterStore
+
+    init(_ store: ClusterStore) { self.store = store }
+
+    func join(_ id: UploadID) throws(Failure) -> RecordedParts {
+        guard let found = try store.ask({ () throws(LedgerError) in try store.ledger.upload(id) }) else {
+            throw .takenOver
+        }
+        return RecordedParts(epoch: found.row.epoch, found.parts.map(\.part))
+    }
+
+    func takeOver(_ id: UploadID) throws(Failure) -> RecordedParts {
+        guard let found = try store.ask({ () throws(LedgerError) in try store.ledger.takeOver(id) }) else {
+            throw .takenOver
+        }
+        return RecordedParts(epoch: found.row.epoch, found.parts.map(\.part))
+    }
+
+    func withdraw(_ range: Range<UInt64>, of id: UploadID, epoch: UInt64) throws(Failure) {
+        try replace(range, by: nil, [], of: id, epoch: epoch)
+    }
+
+    func add(_ part: RecordedPart, to id: UploadID, epoch: UInt64) throws(Failure) {
+        guard let staged = store.staged(id) else { throw .takenOver }
+        let (extents, objects) = try staged.storePart(part.range)
+        do throws(Failure) {
+            try replace(part.range, by: PartRow(part, extents), objects, of: id, epoch: epoch)
+        } catch {
+            // After any other failure, the part may be recorded.
+            if error.code == .incomplete { store.discardObjects(objects) }
+            throw error
+        }
+    }
+
+    private func replace(
+        _ range: Range<UInt64>, by part: PartRow?, _ objects: [ObjectRow], of id: UploadID, epoch: UInt64
+    ) throws(Failure) {
+        let row = OpenUploadRow(id: id, epoch: epoch, reserved: range.upperBound, written: store.configuration.utc())
+        do throws(LedgerError) {
+            try store.ledger.replace(range, by: part, objects, in: row, epoch: objects.first?.number.epoch)
+        } catch {
+            switch error.reason {
+            case .conflict: throw .takenOver
+            case .epochClosed:
+                store.objects.numbers.abandon()
+                throw Failure(ledger: error)
+            default: throw Failure(ledger: error)
+            }
+        }
+    }
+}
+
+// MARK: Append uploads
+
+extension ClusterStore: AppendStore {
+    package func makeAppendable(
+        id: UploadID, size: UInt64?, function: DigestFunction, declaration: [UInt8], quota: Quota?
+    ) throws(Failure) -> ClusterAppendable {
+        let append = OpenUploadRow.Append(declaration: declaration, kept: AppendMark(function))
+        let (row, isNew) = try begin(id, reserved: size ?? 0, append: append)
+        guard isNew else { throw .takenID }
+        return ClusterAppendable(row, try part(row, isNew: true, size: size, quota: quota), in: self)
+    }
+
+    package func appendable(
+        id: UploadID, quota: Quota?,
+        to target: (_ declaration: [UInt8], _ function: DigestFunction) throws(Failure) -> UploadTarget?
+    ) throws(Failure) -> ClusterAppendable? {
+        guard let found = try ask({ () throws(LedgerError) in try ledger.takeOver(id) }), found.row.append != nil else {
+            return nil
+        }
+        let staged = try part(found.row, isNew: false, size: nil, quota: quota)
+        staged.hold?.shrink(to: found.row.append?.kept.offset ?? 0)
+        return ClusterAppendable(found.row, staged, in: self)
+    }
+}
+
+/// An append upload, whose kept bytes are in the bucket. Used by one thread at a time.
+///
+/// A connection that opens it begins another epoch, so that an older one, perhaps at another server, keeps nothing more.
+package final class ClusterAppendable: AppendableContent {
+    private let row: OpenUploadRow
+    private let staged: ClusterStaged
+    private let store: ClusterStore
+    private let mark: Locked<AppendMark>
+    package let declaration: [UInt8]
+
+    /// Always false: what could not be stored is not kept, and what was kept is in the bucket.
+    package let isLost = false
+
+    init(_ row: OpenUploadRow, _ staged: ClusterStaged, in store: ClusterStore) {
+        (self.row, self.staged, self.store) = (row, staged, store)
+        mark = Locked(row.append?.kept ?? AppendMark())
+        declaration = row.append?.declaration ?? []
+    }
+
+    package var content: any StagedContent { staged }
+
+    package var kept: AppendMark { mark.withLock { $0 } }
+
+    package func read(
+        _ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        let found = try store.ask { () throws(LedgerError) in try store.ledger.upload(row.id) }
+        guard let found else { throw .appendLost }
+        try staged.read(range, found.parts.flatMap(\.extents), body)
+    }
+
+    package func keep(_ mark: AppendMark) throws(Failure) {
+        let before = kept
+        guard mark.offset >= before.offset else { throw .appendLost }
+        let range = before.offset..<mark.offset
+        let (extents, objects) = try staged.storePart(range)
+        var state = row
+        state.reserved = max(state.reserved, mark.offset)
+        state.written = store.configuration.utc()
+        state.append = OpenUploadRow.Append(declaration: declaration, kept: mark)
+        let part = range.isEmpty ? nil : PartRow(RecordedPart(range, digests: []), extents)
+        do throws(LedgerError) {
+            try store.ledger.replace(range, by: part, objects, in: state, epoch: objects.first?.number.epoch)
+        } catch {
+            if error.reason == .conflict { throw .takenOver }
+            throw Failure(ledger: error)
+        }
+        self.mark.withLock { $0 = mark }
+    }
+
+    /// Does nothing: the transaction that publishes the upload also ends it.
+    package func note(_ mark: AppendMark) {}
+
+    package func discard() { staged.discard() }
+
+    /// Does nothing: the transaction that publishes the upload also ends it.
+    package func forgetIfGone() {}
+}

@@ -1,0 +1,247 @@
+package import TransferModel
+package import TransferObjects
+package import TransferPorts
+package import TransferSystem
+
+/// A store for any number of servers: content in objects of a bucket, names in a database. Safe to use from any thread.
+///
+/// What is acknowledged is in the bucket and committed in the database; nothing of it is on the servers. An object is
+/// stored first, and only a commit gives it a meaning, so a server that dies or sleeps in between leaves nothing but an
+/// object that no row refers to, which the sweeper deletes a day later.
+package final class ClusterStore: ServerStore {
+    /// What a cluster store is made of, and how it behaves.
+    package struct Configuration: Sendable {
+        /// The name of this server, for operators.
+        package var server: String
+
+        /// Bytes that all content may have together; nil for no limit.
+        package var quota: UInt64?
+
+        /// Identifies the cluster for clients.
+        package var identity: [UInt8]?
+
+        /// UTC, in nanoseconds since 1970.
+        package var utc: @Sendable () -> Int64 = utcNanoseconds
+
+        /// Nanoseconds of a clock that is never set.
+        package var monotonic: @Sendable () -> Int64 = monotonicNanoseconds
+
+        package init(server: String) { self.server = server }
+    }
+
+    /// Permission bits that new files do not get, unless the publication keeps its permissions.
+    static let umask: UInt16 = 0o022
+
+    /// How often a batch is tried again when what it had looked at has changed. Each attempt means that another server
+    /// has committed, so the cluster makes progress.
+    static let mostAttempts = 16
+
+    let ledger: any ClusterLedger
+    let objects: ClusterObjects
+    let packs: PackWriter
+    let scratch: ScratchSpace
+    let configuration: Configuration
+    let rules = Locked(CommandRules())
+    let space: ClusterSpace?
+    private let staged = Locked<[UploadID: Weak<ClusterStaged>]>([:])
+
+    package let isNew: Bool
+    package let durability = Durability.commit
+    package let isInDoubt = false
+    package var identity: [UInt8]? { configuration.identity }
+    package let recordsChanges = true
+    package let isSerial = false
+    package var parts: (any PartStore)? { self }
+    package var appends: (any AppendStore)? { self }
+    package let rereads: (any RereadStore)? = nil
+
+    package let abilities: StoreAbilities = {
+        var abilities = StoreAbilities()
+        abilities.isShared = true
+        // As many as a client has on the way at a time (`Limits`): they share a pack and a transaction.
+        abilities.uploadsAtOnce = PackWriter.most.files
+        // A thread that waits for the bucket costs some 20 KiB; with fewer threads, a few slow requests would stop all
+        // other clients.
+        abilities.waitingThreads = 256
+        abilities.takesPieces = false
+        abilities.linksFiles = false
+        return abilities
+    }()
+
+    /// - Parameter scratch: takes what has arrived and is in no object yet.
+    /// - Throws: if the database cannot be read.
+    package init(
+        _ bucket: any ObjectStore, _ ledger: any ClusterLedger, scratch: ScratchSpace, _ configuration: Configuration
+    ) throws(Failure) {
+        let numbers = NodeNumbers(
+            ledger, server: configuration.server, monotonic: configuration.monotonic, utc: configuration.utc)
+        (self.ledger, self.scratch, self.configuration) = (ledger, scratch, configuration)
+        objects = ClusterObjects(bucket, ledger, numbers)
+        packs = PackWriter(objects)
+        do throws(LedgerError) {
+            isNew = try ledger.list(NodeRow.top, after: nil, limit: 1).isEmpty
+        } catch {
+            throw Failure(ledger: error)
+        }
+        space = configuration.quota.map { ClusterSpace($0, of: ledger, configuration.monotonic) }
+    }
+
+    /// Other servers go on using the store; there is nothing to release.
+    package func unlock() {}
+
+    func view() -> TreeView { TreeView(ledger, objects.numbers, clock: configuration.utc) }
+
+    /// Runs a query whose failure means that the caller finds nothing.
+    func ask<T>(_ body: () throws(LedgerError) -> T) throws(Failure) -> T {
+        do throws(LedgerError) { return try body() } catch { throw Failure(ledger: error) }
+    }
+
+    /// Deletes objects that no row refers to and no commit will. If this fails, the sweeper deletes them.
+    func discardObjects(_ rows: [ObjectRow]) {
+        for row in rows { try? objects.delete(row.number) }
+    }
+}
+
+/// A reference that does not keep its object.
+struct Weak<Object: AnyObject & Sendable>: @unchecked Sendable {
+    weak var object: Object?
+}
+
+// MARK: Looking
+
+extension ClusterStore {
+    /// The node at a path; nil if the path is free.
+    func node(at path: RelativePath) throws(Failure) -> NodeRow? {
+        var paths = LedgerPaths()
+        let index = paths.add(path)
+        return try ask { () throws(LedgerError) in try ledger.look(paths)[index] }
+    }
+
+    package func version(at path: RelativePath) -> ContentVersion? { versions(at: [path])[0] }
+
+    package func versions(at paths: [RelativePath]) -> [ContentVersion?] {
+        var wanted = LedgerPaths()
+        let indices = paths.map { wanted.add($0) }
+        guard let found = try? ledger.look(wanted) else { return paths.map { _ in nil } }
+        return indices.map { found[$0]?.fileVersion }
+    }
+
+    package func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?] {
+        let paths = names.map { RelativePath.child($0, of: folder) }
+        var found = versions(at: paths.compactMap(\.self))[...]
+        return paths.map { $0 == nil ? nil : found.popFirst() ?? nil }
+    }
+
+    /// Always false: a replaced file gets its other name in the transaction that replaces it.
+    package func isAboutToGiveWay(_ version: ContentVersion, knownAs before: ContentVersion) -> Bool { false }
+
+    package func exists(_ path: RelativePath) -> Bool { (try? node(at: path)) != nil }
+
+    package func missingFolders(_ folder: RelativePath?, below top: RelativePath?) -> [RelativePath] {
+        var (above, next): ([RelativePath], RelativePath?) = ([], folder)
+        while let folder = next, folder != top {
+            above.append(folder)
+            next = folder.parent
+        }
+        guard !above.isEmpty else { return [] }
+        var wanted = LedgerPaths()
+        let indices = above.map { wanted.add($0) }
+        guard let found = try? ledger.look(wanted) else { return above }
+        return zip(above, indices).prefix { found[$0.1]?.isFolder != true }.map(\.0)
+    }
+
+    package func admit(
+        _ path: RelativePath, size: UInt64?, conflict: ConflictPolicy
+    ) throws(Failure) -> PublicationOutcome? {
+        // A look costs a round trip, which is more than a short upload costs altogether: the transaction that publishes
+        // it looks at its path anyway.
+        guard conflict == .skip || size ?? .max > UInt64(ClusterStaged.mostInPack) else { return nil }
+        var view = view()
+        do throws(ViewError) {
+            let there = try view.looking(at: path)
+            try view.checkFolders(above: path)
+            guard let there else { return nil }
+            switch conflict {
+            case .skip: return .skipped
+            case .keepBoth: return nil
+            case .overwrite, .fail:
+                guard !there.isFolder else { throw ViewError.failure(.isDirectory(path)) }
+                guard conflict == .fail, let size, size != there.file?.size else { return nil }
+                throw ViewError.failure(.isTaken(path))
+            }
+        } catch {
+            throw error.failure
+        }
+    }
+
+    package func stage(
+        id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
+    ) throws(Failure) -> ClusterStaged {
+        let staged = ClusterStaged(of: self, hold: SpaceHold(space, client: quota))
+        if let size { try staged.hold?.grow(to: size) }
+        return staged
+    }
+}
+
+// MARK: Unfinished uploads of this server
+
+extension ClusterStore {
+    /// The place for parts of an upload that arrive at this server. All its connections share it.
+    func staged(_ id: UploadID, _ make: () -> ClusterStaged) -> ClusterStaged {
+        staged.withLock { staged in
+            if let known = staged[id]?.object { return known }
+            let new = make()
+            staged[id] = Weak(object: new)
+            return new
+        }
+    }
+
+    func staged(_ id: UploadID) -> ClusterStaged? { staged.withLock { $0[id]?.object } }
+
+    func forgetStaged(_ id: UploadID, _ object: ClusterStaged) {
+        staged.withLock { staged in
+            if staged[id]?.object === object { staged[id] = nil }
+        }
+    }
+}
+
+// MARK: Room
+
+/// The quota of a cluster. Each server counts what it stores, and counts everything again from time to time and before
+/// it refuses, so that servers together may exceed the quota for some seconds.
+final class ClusterSpace: LimitedSpace {
+    let quota: Quota?
+
+    init(_ limit: UInt64, of ledger: any ClusterLedger, _ clock: @escaping @Sendable () -> Int64) {
+        quota = Quota(ofStore: limit, clock: clock) { _ in
+            guard let sum = try? ledger.sum(below: [NodeRow.top]), let uploads = try? ledger.uploads() else {
+                return nil
+            }
+            let parts = Dictionary(uploads.map { ($0.id, $0.reserved) }) { first, _ in first }
+            return Quota.Count(stored: sum.bytes, parts: parts)
+        }
+    }
+
+    func check() throws(Failure) {}
+}
+
+extension ClusterStore {
+    package var room: StoreRoom? { nil }
+
+    package var isReadOnly: Bool { false }
+
+    package var quota: (used: UInt64, limit: UInt64)? { space?.quota.map { ($0.used, $0.currentLimit) } }
+
+    package var syncDurations: DurationHistogram? { nil }
+
+    package func change(_ limits: SpaceLimits) -> SpaceLimits {
+        if let quota = space?.quota, let limit = limits.quota { quota.change(limit: limit) }
+        return SpaceLimits(quota: space?.quota?.currentLimit)
+    }
+
+    package func whenFull(_ body: @escaping @Sendable (RoomNeed) -> Bool) {
+        space?.quota?.givesWay { body(.stored($0)) }
+    }
+
+    package func checkRoom() throws(Failure) {}
+}

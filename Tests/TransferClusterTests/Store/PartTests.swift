@@ -1,0 +1,114 @@
+import Testing
+import TransferClusterModel
+import TransferCodec
+import TransferModel
+import TransferPorts
+import TransferSystem
+
+@testable import TransferCluster
+
+/// Unfinished uploads whose parts arrive at different servers.
+@Suite struct PartTests {
+    private let medium = ClusterMedium()
+    private let id = UploadID.random()
+
+    /// Two blocks, of which the second one is short.
+    private static let content = [UInt8](repeating: 3, count: Limits.blockSize) + [1, 2, 3, 4, 5]
+    private static let size = UInt64(content.count)
+    private static let ranges = [0..<UInt64(Limits.blockSize), UInt64(Limits.blockSize)..<size]
+
+    private static func part(_ index: Int) -> (part: RecordedPart, bytes: [UInt8]) {
+        let range = ranges[index]
+        let bytes = Array(content[Int(range.lowerBound)..<Int(range.upperBound)])
+        let digest = bytes.span.bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
+        return (RecordedPart(range, digests: digest), bytes)
+    }
+
+    /// One part arrives at a server.
+    private func send(_ index: Int, to node: Node, epoch: UInt64? = nil) throws -> ClusterStaged {
+        let staged = try node.store.resume(id: id, size: Self.size, filled: nil, quota: nil)
+        let (part, bytes) = Self.part(index)
+        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in
+            try staged.write(bytes, at: part.range.lowerBound)
+        }
+        let records = try #require(node.store.records)
+        try records.add(part, to: id, epoch: try epoch ?? records.join(id).epoch)
+        return staged
+    }
+
+    private func publication(_ staged: ClusterStaged) throws -> Publication {
+        Publication(
+            staged: staged, id: id, path: try RelativePath("a"), size: Self.size,
+            digest: Node.digest(of: Self.content))
+    }
+
+    /// Lanes of one push are at two servers, and the upload ends at a third.
+    @Test func partsOfTwoServersAreOneFile() throws {
+        let nodes = try (0..<3).map { _ in try Node(medium) }
+        _ = try send(1, to: nodes[0])
+        _ = try send(0, to: nodes[1])
+        let records = try #require(nodes[2].store.records)
+        #expect(try records.join(id).parts == [Self.part(0).part, Self.part(1).part])
+        let staged = try nodes[2].store.resume(id: id, size: Self.size, filled: nil, quota: nil)
+        #expect(!staged.isNew)
+        try nodes[2].publish([try publication(staged)])
+        let isSame = try nodes[0].content("a") == Self.content
+        #expect(isSame && medium.uploads.isEmpty && medium.database.check() == [])
+        #expect(medium.bucket.contents.count == 2)
+    }
+
+    /// A server that was asleep adds nothing to an upload that another one has taken over.
+    @Test func anOlderEpochIsRefused() throws {
+        let (asleep, awake) = (try Node(medium), try Node(medium))
+        _ = try send(0, to: asleep)
+        let old = try #require(asleep.store.records).join(id).epoch
+        let taken = try #require(awake.store.records).takeOver(id)
+        #expect(taken.epoch != old && taken.parts == [Self.part(0).part])
+        #expect(throws: Failure.takenOver) { try self.send(1, to: asleep, epoch: old) }
+        // Its object is gone, too.
+        #expect(medium.bucket.contents.count == 1 && medium.database.check() == [])
+        _ = try send(1, to: awake, epoch: taken.epoch)
+        #expect(throws: Failure.takenOver) {
+            try #require(asleep.store.records).withdraw(Self.ranges[0], of: id, epoch: old)
+        }
+    }
+
+    @Test func anUploadThatBeginsAgainHasAnotherEpoch() throws {
+        let node = try Node(medium)
+        _ = try send(0, to: node)
+        let old = try #require(node.store.records).join(id).epoch
+        try node.store.removePart(id)
+        #expect(!node.store.hasPart(id) && medium.uploads.isEmpty && medium.database.check() == [])
+        _ = try send(0, to: node)
+        #expect(throws: Failure.takenOver) { try self.send(1, to: node, epoch: old) }
+    }
+
+    @Test func aPartThatIsSentAgainReplacesItsObject() throws {
+        let node = try Node(medium)
+        _ = try send(0, to: node)
+        _ = try send(0, to: node)
+        let staged = try send(1, to: node)
+        try node.publish([try publication(staged)])
+        let isSame = try node.content("a") == Self.content
+        let unused = medium.database.contents.objects.values.filter { $0.row.live == 0 }
+        #expect(isSame && unused.count == 1 && medium.database.check() == [])
+    }
+
+    /// An append upload goes on at another server, and the first one keeps nothing more.
+    @Test func anAppendUploadGoesOnElsewhere() throws {
+        let (one, two) = (try Node(medium), try Node(medium))
+        let first = try one.store.makeAppendable(
+            id: id, size: nil, function: .xxh128, declaration: [9], quota: nil)
+        let bytes: [UInt8] = [1, 2, 3]
+        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try first.content.write(bytes, at: 0) }
+        try first.keep(AppendMark(offset: 3, tail: [7]))
+        let second = try #require(try two.store.appendable(id: id, quota: nil) { _, _ in nil })
+        #expect(second.kept == AppendMark(offset: 3, tail: [7]) && second.declaration == [9])
+        #expect(throws: Failure.takenOver) { try first.keep(AppendMark(offset: 4, tail: [8])) }
+        var read: [UInt8] = []
+        try second.read(0..<3) { read += Array($0) }
+        #expect(read == bytes)
+        second.discard()
+        #expect(medium.uploads.isEmpty && medium.database.check() == [])
+    }
+}
