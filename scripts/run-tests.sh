@@ -112,7 +112,7 @@ if [[ $has_python ]]; then
     begin torture env PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer "$program"
     begin_python torture-scripts Tests/torture Tests
 elif (($# == 0)); then
-    echo "python3 is not there; the tests of the benchmarks, of the mutants, of the proofs, of the dialects and of HTTP, and the short torture, were not run."
+    echo "python3 is not there; the tests of the benchmarks, of the mutants, of the proofs, of the dialects, of HTTP and of the engines, and the short torture, were not run."
 fi
 if [[ $has_python ]] && ! { command -v chromium && command -v chromedriver; } >/dev/null; then
     echo "chromium and chromedriver are not both there; the walk through the page was not run."
@@ -127,6 +127,7 @@ unset TRANSFER_WIRE_SESSIONS
 for target in CLI Client Store Simulation; do begin_swift "Transfer${target}Tests" --filter "^Transfer${target}Tests\\."; done
 if [[ $has_python ]]; then
     begin_python web Tests/web Tests
+    begin_python cluster-scripts Tests/cluster Tests
     begin_python benchmarks-scripts Benchmarks Benchmarks
     begin_python mutants-scripts Tests/mutants Tests
     begin_python proofs-scripts Tests/proofs Tests
