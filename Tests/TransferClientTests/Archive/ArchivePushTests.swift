@@ -199,7 +199,7 @@ import TransferTestSupport
                 failure = error
             }
             proxy.stop()
-            #expect(failure != nil && (failure?.reason == .cancelled || !isCancelled))
+            #expect(failure != nil && (failure?.reason == .cancelled || !isCancelled), "\(String(describing: failure))")
             var status = stat()
             #expect(lstat(stored, &status) == 0 && status.st_mode & 0o777 == 0o511)
             let again = try await sample.push(server)
