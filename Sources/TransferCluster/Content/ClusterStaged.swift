@@ -263,6 +263,10 @@ package final class ClusterStaged: StagedContent {
         try? store.removePart(recorded)
     }
 
+    /// Called if an upload could not be published now. A resumable upload stays, and a client that sends it again
+    /// resumes it.
+    func discardUnlessResumable() { if recorded == nil { discard() } }
+
     /// Notes what the publication will replace, which its records name before they are committed.
     ///
     /// - Parameter freed: bytes that the replaced file frees; nil if no file is replaced.

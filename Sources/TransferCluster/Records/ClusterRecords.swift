@@ -37,7 +37,13 @@ package final class ClusterRecords: UploadRecords {
         var changes = LedgerChanges()
         changes.entries = entries.compactMap { entry in entry.version.map { EntryRow(entry, node: $0.object) } }
         changes.receipts = receipts
-        try ask { () throws(LedgerError) in if !changes.isEmpty { try ledger.apply(changes) } }
+        try ask { () throws(LedgerError) in
+            guard !changes.isEmpty else { return }
+            let nodes = try ledger.nodes(changes.entries.map(\.node)).compactMap(\.self)
+            changes.expected = Dictionary(nodes.map { ($0.number, $0.touch) }) { $1 }
+            changes.entries.removeAll { changes.expected[$0.node] == nil }
+            try ledger.apply(changes)
+        }
         return try hasRotten()
     }
 

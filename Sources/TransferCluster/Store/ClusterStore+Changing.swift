@@ -101,13 +101,11 @@ private final class ClusterChanges: TreeEditing {
     }
 
     func make(_ change: PlannedChange) throws(Failure) -> MadeChange {
-        let before = view
         do throws(ViewError) {
             let result = try make(change, in: &view)
             made.append(change)
             return result
         } catch {
-            view = before
             throw error.failure
         }
     }

@@ -216,8 +216,9 @@ package final class ClusterAppendable: AppendableContent {
         do throws(LedgerError) {
             try store.ledger.replace(range, by: part, objects, in: state, epoch: objects.first?.number.epoch)
         } catch {
-            if error.reason == .conflict { throw .takenOver }
-            throw Failure(ledger: error)
+            guard error.reason == .conflict else { throw Failure(ledger: error) }
+            store.discardObjects(objects)
+            throw .takenOver
         }
         self.mark.withLock { $0 = mark }
     }

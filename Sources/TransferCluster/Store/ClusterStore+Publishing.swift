@@ -80,7 +80,8 @@ private final class PublishingAttempt: Settlement {
 
     deinit {
         guard !isOver else { return }
-        for publication in batch { (publication.content as? ClusterStaged)?.discard() }
+        // An upload in parts can be resumed.
+        for publication in batch { (publication.content as? ClusterStaged)?.discardUnlessResumable() }
     }
 
     // MARK: Deciding
@@ -98,14 +99,11 @@ private final class PublishingAttempt: Settlement {
         }
         (outcomes, replaced) = ([], [])
         for (index, publication) in batch.enumerated() {
-            let before = view
             do throws(Failure) {
                 let result = try place(publication, index, in: &view)
                 outcomes.append(.success(result.outcome))
                 replaced.append(result.replaced)
             } catch {
-                // A publication that is refused leaves no folders behind.
-                view = before
                 outcomes.append(.failure(error))
                 replaced.append(nil)
             }
@@ -215,7 +213,7 @@ private final class PublishingAttempt: Settlement {
                 let replaced = replaced[index]
                 staged.published(publication.size, replacing: replaced?.freed, kept: replaced?.kept)
             case .success(.alreadyStored), .success(.skipped): staged.discard()
-            case .failure: if outcomes[index].isFinal { staged.discard() }
+            case .failure: if outcomes[index].isFinal { staged.discard() } else { staged.discardUnlessResumable() }
             }
         }
     }
