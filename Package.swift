@@ -240,7 +240,7 @@ let package = Package(
             "TransferMail",
             uses: [
                 "TransferLedger", "TransferPorts", "TransferDatabase", "TransferModel", "TransferMemoryStore",
-                "CSQLite",
+                "TransferCluster", "TransferClusterModel", "CSQLite",
             ]),
         tests(
             "TransferCatalog",

@@ -8,7 +8,9 @@ extension ModelLedger {
             var facts = MailFacts(revision: rows.mailRevision, lastNumber: rows.lastDelivery, now: moment)
             for id in ids { facts.mails[id] = rows.mails[id] }
             facts.deliveries = rows.ordered.filter { facts.mails[$0.id] != nil }
-            for recipient in recipients { facts.waiting += rows.waiting(for: recipient) }
+            for recipient in Set(recipients.map { PathKey($0) }) {
+                facts.waiting += rows.waiting(for: recipient.string)
+            }
             return facts
         }
     }
@@ -56,7 +58,7 @@ extension ModelLedger {
 
     package func overdueMail(for age: Int64, limit: Int) throws(LedgerError) -> [DeliveryRow] {
         try run(.overdueMail) { rows, moment in
-            let end = moment.subtractingReportingOverflow(age).partialValue
+            let end = Self.end(moment, age)
             return rows.ordered.filter { row in
                 row.state.isOpen && row.since < end && rows.mails[row.id].map { $0.since < end } ?? false
             }.prefix(max(0, limit)).map { $0 }
@@ -65,7 +67,7 @@ extension ModelLedger {
 
     package func forgetMail(endedFor age: Int64) throws(LedgerError) {
         try run(.forgetMail) { rows, moment in
-            let end = moment.subtractingReportingOverflow(age).partialValue
+            let end = Self.end(moment, age)
             let kept = Set(rows.deliveries.values.filter { $0.state.isOpen || $0.since >= end }.map(\.id))
             let before = rows.mails.count
             rows.mails = rows.mails.filter { kept.contains($0.key) || $0.value.since >= end }
@@ -99,6 +101,14 @@ extension ModelLedger {
                     person: person, seen: moment, order: rows.peopleKept)
             }
         }
+    }
+}
+
+extension ModelLedger {
+    /// The moment before which something is older than `age`. An age beyond all times is before or after all moments.
+    private static func end(_ moment: Int64, _ age: Int64) -> Int64 {
+        let (end, overflow) = moment.subtractingReportingOverflow(age)
+        return overflow ? (age > 0 ? .min : .max) : end
     }
 }
 

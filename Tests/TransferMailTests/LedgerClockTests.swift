@@ -24,7 +24,7 @@ import TransferTestSupport
         #expect(try ledger.states(1) == ["bob queued"])
     }
 
-    @Test func timeGoesWhileAServerHasItOpen() throws {
+    @Test(.serversClock) func timeGoesWhileAServerHasItOpen() throws {
         let first = try fixture.open()
         try first.queue(LedgerFixture.mail(1), to: ["bob"])
         fixture.clock.withLock { $0 += month / 2 }

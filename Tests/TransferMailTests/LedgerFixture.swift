@@ -1,4 +1,6 @@
 import Testing
+import TransferCluster
+import TransferClusterModel
 import TransferDatabase
 import TransferMemoryStore
 import TransferModel
@@ -24,9 +26,24 @@ final class LedgerFixture: Sendable {
     /// The monotonic time for the ledger's clock.
     let clock = Locked<Int64>(1_000_000)
 
+    /// The database of a cluster, whose clock is the same.
+    private let cluster = Locked<ModelDatabase?>(nil)
+
     func open(isDurable: Bool = true) throws(RecordsError) -> any MailRecords {
-        guard EachKindOfMail.isMemory else { return try openDatabase(isDurable: isDurable) }
-        return MemoryMail(mailboxes) { [self] in clock.withLock(\.self) }
+        switch EachKindOfMail.kind {
+        case .database: try openDatabase(isDurable: isDurable)
+        case .memory: MemoryMail(mailboxes) { [self] in clock.withLock(\.self) }
+        case .cluster: ClusterMail(ModelLedger(database))
+        }
+    }
+
+    private var database: ModelDatabase {
+        cluster.withLock { cluster in
+            if let cluster { return cluster }
+            let made = ModelDatabase { [weak self] in self?.clock.withLock(\.self) ?? 0 }
+            cluster = made
+            return made
+        }
     }
 
     func openDatabase(
@@ -75,9 +92,14 @@ extension MailRecords {
     }
 }
 
-/// Runs each test of a suite with a database and with records in memory: both have to give the same results.
+/// Runs each test of a suite with a database, with records in memory, and with those of a cluster: all have to give the
+/// same results.
 struct EachKindOfMail: SuiteTrait, TestTrait, TestScoping {
-    @TaskLocal static var isMemory = false
+    enum Kind: CaseIterable {
+        case database, memory, cluster
+    }
+
+    @TaskLocal static var kind = Kind.database
 
     let isRecursive = true
 
@@ -85,7 +107,10 @@ struct EachKindOfMail: SuiteTrait, TestTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil, !test.traits.contains(where: { $0 is DatabaseOnly }) else { return try await function() }
-        for isMemory in [false, true] { try await Self.$isMemory.withValue(isMemory) { try await function() } }
+        let hasServersClock = test.traits.contains { $0 is ServersClock }
+        for kind in Kind.allCases where kind != .cluster || !hasServersClock {
+            try await Self.$kind.withValue(kind) { try await function() }
+        }
     }
 }
 
@@ -94,6 +119,13 @@ struct DatabaseOnly: TestTrait {}
 
 extension Trait where Self == EachKindOfMail {
     static var overEachKindOfMail: EachKindOfMail { EachKindOfMail() }
+}
+
+/// Runs a test only with records whose time goes while a server has them open. The time of a cluster is the database's.
+struct ServersClock: TestTrait {}
+
+extension Trait where Self == ServersClock {
+    static var serversClock: ServersClock { ServersClock() }
 }
 
 extension Trait where Self == DatabaseOnly {

@@ -1,3 +1,4 @@
+import Synchronization
 package import TransferModel
 package import TransferPorts
 import TransferSystem
@@ -7,6 +8,7 @@ import TransferSystem
 /// A change is decided from facts that were read, and applied if no other server has changed any mailbox meanwhile.
 package final class ClusterMail: MailRecords {
     private let ledger: any ClusterLedger
+    private let isClosed = Atomic(false)
 
     /// The most times that a change is decided again because another server has changed mailboxes.
     private static let mostAttempts = 32
@@ -14,6 +16,9 @@ package final class ClusterMail: MailRecords {
     package init(_ ledger: any ClusterLedger) { self.ledger = ledger }
 
     private func ask<T>(_ body: () throws(LedgerError) -> T) throws(RecordsError) -> T {
+        guard !isClosed.load(ordering: .relaxed) else {
+            throw RecordsError(.unavailable, "The mailboxes are closed: the server has stopped.")
+        }
         do throws(LedgerError) { return try body() } catch { throw RecordsError(ledger: error) }
     }
 
@@ -39,7 +44,7 @@ package final class ClusterMail: MailRecords {
         }
     }
 
-    package func close() {}
+    package func close() { isClosed.store(true, ordering: .relaxed) }
 }
 
 // MARK: Waiting mail

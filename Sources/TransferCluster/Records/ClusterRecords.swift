@@ -1,3 +1,4 @@
+import Synchronization
 package import TransferModel
 package import TransferPorts
 import TransferSystem
@@ -11,6 +12,7 @@ package final class ClusterRecords: UploadRecords {
     private static let page = 1000
 
     private let ledger: any ClusterLedger
+    private let isClosed = Atomic(false)
     package let wasEmpty: Bool
     package let fault: RecordsError?
 
@@ -24,10 +26,13 @@ package final class ClusterRecords: UploadRecords {
     }
 
     private func ask<T>(_ body: () throws(LedgerError) -> T) throws(RecordsError) -> T {
+        guard !isClosed.load(ordering: .relaxed) else {
+            throw RecordsError(.unavailable, "The records are closed: the server has stopped.")
+        }
         do throws(LedgerError) { return try body() } catch { throw RecordsError(ledger: error) }
     }
 
-    package func close() throws(RecordsError) {}
+    package func close() throws(RecordsError) { isClosed.store(true, ordering: .relaxed) }
 
     // MARK: What was acknowledged
 
