@@ -106,8 +106,8 @@ let package = Package(
         library(
             "TransferCluster",
             uses: [
-                "TransferObjects", "TransferAccess", "TransferPorts", "TransferCodec", "TransferModel",
-                "TransferSystem", "CLinux",
+                "TransferObjects", "TransferPostgres", "TransferAccess", "TransferPorts", "TransferCodec",
+                "TransferModel", "TransferSystem", "CLinux",
             ]),
         library(
             "TransferGallery",
@@ -251,7 +251,10 @@ let package = Package(
         tests("TransferPostgres", uses: ["CPostgres", "CSpawn"]),
         tests(
             "TransferCluster",
-            uses: ["TransferClusterModel", "TransferCodec", "TransferModel", "TransferObjects", "TransferPorts"]),
+            uses: [
+                "TransferClusterModel", "TransferCodec", "TransferModel", "TransferObjects", "TransferPorts",
+                "TransferPostgres", "CSpawn",
+            ]),
         tests(
             "TransferIntake",
             uses: [

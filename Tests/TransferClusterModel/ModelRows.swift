@@ -2,8 +2,8 @@ package import TransferCluster
 package import TransferModel
 package import TransferPorts
 
-/// The rows of a cluster's database in dictionaries. Each method is a part of a transaction; `apply` and `replace` check
-/// everything before they change anything.
+/// The rows of a cluster's database in dictionaries. Each method is a part of a transaction; `apply` and `replace`
+/// check everything before they change anything.
 package struct ModelRows: Sendable {
     package internal(set) var nodes: [UInt64: NodeRow] = [:]
     package internal(set) var extents: [UInt64: [Extent]] = [:]
@@ -77,7 +77,7 @@ extension ModelRows {
         try checkContent(changes)
         try checkNames(changes)
         try checkEmptied(changes)
-        for row in changes.entries where nodes[row.node]?.file == nil && changes.made[row.node] == nil {
+        for row in changes.storedEntries where nodes[row.node]?.file == nil && changes.made[row.node] == nil {
             throw LedgerError(.conflict, "Node \(row.node), which has the content of an upload, is not a file.")
         }
         for (id, epoch) in changes.ended where uploads[id]?.row.epoch != epoch {
@@ -151,39 +151,40 @@ extension ModelRows {
 
     /// The live bytes that objects have after the changes.
     private func liveCounts(_ changes: LedgerChanges) throws(LedgerError) -> [ObjectNumber: UInt64] {
-        var counts: [ObjectNumber: Int64] = [:]
-        for object in changes.objects {
-            // Another transaction may have recorded the object first, with other files.
-            let before = objects[object.number]?.row.live ?? 0
-            counts[object.number] = Int64(clamping: before) + Int64(clamping: object.live)
+        var net = changes.live
+        for extent in changes.ended.keys.flatMap({ uploads[$0]?.parts ?? [] }).flatMap(\.extents) {
+            net[extent.object, default: 0] -= Int64(clamping: extent.count)
         }
-        for (number, change) in changes.live where counts[number] == nil {
+        return try liveCounts(after: net, changes.objects)
+    }
+
+    /// The live bytes that objects have after some are added to them and others removed.
+    ///
+    /// - Parameter made: new objects with the bytes that they have besides. Another transaction may have recorded an
+    ///   object first, with other files.
+    private func liveCounts(
+        after net: [ObjectNumber: Int64], _ made: [ObjectRow]
+    ) throws(LedgerError) -> [ObjectNumber: UInt64] {
+        var counts: [ObjectNumber: UInt64] = [:]
+        for object in made {
+            counts[object.number] = (objects[object.number]?.row.live ?? 0).addingClamped(object.live)
+        }
+        for (number, change) in net where change != 0 && counts[number] == nil {
             guard let object = objects[number], object.row.live > 0 || change < 0 else {
                 throw LedgerError(.conflict, "The object \(number.rawValue) is about to be deleted.")
             }
-            counts[number] = Int64(clamping: object.row.live)
+            counts[number] = object.row.live
         }
-        for (number, change) in changes.live { counts[number]? += change }
-        for id in changes.ended.keys {
-            for extent in uploads[id]?.parts.flatMap(\.extents) ?? [] {
-                if counts[extent.object] == nil {
-                    counts[extent.object] = objects[extent.object].map { Int64(clamping: $0.row.live) }
-                }
-                counts[extent.object]? -= Int64(clamping: extent.count)
+        for (number, change) in net {
+            guard let count = counts[number] else { continue }
+            let sum = Int64(clamping: count).addingReportingOverflow(change)
+            guard !sum.overflow, let sum = UInt64(exactly: sum.partialValue) else {
+                throw LedgerError(
+                    .damaged, "The object \(number.rawValue) has \(count) bytes, and is to get \(change).")
             }
+            counts[number] = sum
         }
-        return try Self.unsigned(counts)
-    }
-
-    private static func unsigned(_ counts: [ObjectNumber: Int64]) throws(LedgerError) -> [ObjectNumber: UInt64] {
-        var found: [ObjectNumber: UInt64] = [:]
-        for (number, count) in counts {
-            guard let count = UInt64(exactly: count) else {
-                throw LedgerError(.damaged, "The object \(number.rawValue) has fewer bytes than were removed.")
-            }
-            found[number] = count
-        }
-        return found
+        return counts
     }
 
     private mutating func setLive(_ number: ObjectNumber, _ live: UInt64, at moment: Int64) {
@@ -286,36 +287,19 @@ extension ModelRows {
         (found.row.reserved, found.row.written) = (upload.reserved, upload.written)
 
         let kept = found.parts.flatMap { $0.part.range.overlaps(range) ? $0.without(range) : [$0] }
-        let counts = try liveCounts(from: found.parts, to: kept + (part.map { [$0] } ?? []), made)
-        found.parts = (kept + (part.map { [$0] } ?? [])).sorted {
-            $0.part.range.lowerBound < $1.part.range.lowerBound
+        let parts = kept + (part.map { [$0] } ?? [])
+        for object in made where objects[object.number] != nil {
+            throw LedgerError(.conflict, "There is an object \(object.number.rawValue) already.")
         }
+        var net: [ObjectNumber: Int64] = [:]
+        for extent in found.parts.flatMap(\.extents) { net[extent.object, default: 0] -= Int64(clamping: extent.count) }
+        for extent in parts.flatMap(\.extents) { net[extent.object, default: 0] += Int64(clamping: extent.count) }
+        // New objects bring their own count.
+        for object in made { net[object.number] = nil }
+        let counts = try liveCounts(after: net, made)
+        found.parts = parts.sorted { $0.part.range.lowerBound < $1.part.range.lowerBound }
         uploads[upload.id] = found
         for object in made { objects[object.number] = Object(row: object) }
         for (number, live) in counts { setLive(number, live, at: moment) }
-    }
-
-    /// The live bytes that objects have after the parts of an upload are replaced. New objects bring their own count.
-    private func liveCounts(
-        from before: [PartRow], to after: [PartRow], _ made: [ObjectRow]
-    ) throws(LedgerError) -> [ObjectNumber: UInt64] {
-        var changes: [ObjectNumber: Int64] = [:]
-        for extent in before.flatMap(\.extents) { changes[extent.object, default: 0] -= Int64(clamping: extent.count) }
-        for extent in after.flatMap(\.extents) { changes[extent.object, default: 0] += Int64(clamping: extent.count) }
-        var counts: [ObjectNumber: Int64] = [:]
-        for object in made {
-            guard objects[object.number] == nil else {
-                throw LedgerError(.conflict, "There is an object \(object.number.rawValue) already.")
-            }
-            changes[object.number] = nil
-            counts[object.number] = Int64(clamping: object.live)
-        }
-        for (number, change) in changes where change != 0 {
-            guard let object = objects[number], object.row.live > 0 || change < 0 else {
-                throw LedgerError(.conflict, "The object \(number.rawValue) is about to be deleted.")
-            }
-            counts[number] = Int64(clamping: object.row.live) + change
-        }
-        return try Self.unsigned(counts)
     }
 }

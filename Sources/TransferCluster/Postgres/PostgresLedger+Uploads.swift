@@ -1,0 +1,204 @@
+package import TransferModel
+package import TransferPorts
+import TransferPostgres
+
+// MARK: Epochs and objects
+
+extension PostgresLedger {
+    private static let epochColumns = "number, opened, state::int4, key, server"
+
+    package func open(_ epoch: EpochRow) throws(LedgerError) {
+        let insert = """
+            INSERT INTO epochs (number, opened, state, key, server)
+            VALUES ($1, \(LedgerCondition.clock), \(EpochRow.State.open.rawValue), $2, $3)
+            """
+        try change(PostgresStatement(insert, [.number(epoch.number), .bytes(epoch.key), .bytes(epoch.server)]))
+    }
+
+    package func epochs(_ numbers: [UInt64]) throws(LedgerError) -> [EpochRow] {
+        let statement = PostgresStatement(
+            "SELECT \(Self.epochColumns) FROM epochs WHERE number = ANY ($1) ORDER BY number", [.numbers(numbers)])
+        return try read(statement, Self.epochs)
+    }
+
+    private static func epochs(_ rows: PostgresRows) throws(PostgresError) -> [EpochRow] {
+        var epochs: [EpochRow] = []
+        for row in 0..<rows.count {
+            guard let state = Int16(exactly: try rows.integer(row, 2)).flatMap({ EpochRow.State(rawValue: $0) }) else {
+                throw .wrongForm("an epoch has the state \(try rows.integer(row, 2))")
+            }
+            epochs.append(
+                EpochRow(
+                    number: try rows.number(row, 0), key: try rows.string(row, 3), server: try rows.string(row, 4),
+                    opened: try rows.integer(row, 1), state: state))
+        }
+        return epochs
+    }
+
+    package func closeEpochs(olderThan age: Int64) throws(LedgerError) -> [EpochRow] {
+        // The update waits for transactions that have locked an epoch as open.
+        let close = """
+            UPDATE epochs SET state = \(EpochRow.State.closed.rawValue) WHERE number IN (
+                SELECT number FROM epochs
+                WHERE state = \(EpochRow.State.open.rawValue) AND \(LedgerCondition.clock) - opened > $1
+                ORDER BY number FOR UPDATE)
+            """
+        let closed = """
+            SELECT \(Self.epochColumns) FROM epochs WHERE state = \(EpochRow.State.closed.rawValue) ORDER BY number
+            """
+        let answers = try change(PostgresStatement(close, [.integer(age)]), PostgresStatement(closed))
+        return try decode { () throws(PostgresError) in try Self.epochs(answers.answer(1)) }
+    }
+
+    package func noteSwept(_ epoch: UInt64) throws(LedgerError) {
+        let note = """
+            WITH swept AS (UPDATE epochs SET state = \(EpochRow.State.swept.rawValue)
+                WHERE number = $1 AND state <> \(EpochRow.State.open.rawValue) RETURNING 1)
+            SELECT \(LedgerCondition.holds("count(*) = 1")) FROM swept
+            """
+        try change(PostgresStatement(note, [.number(epoch)]))
+    }
+
+    package func known(_ objects: [ObjectNumber]) throws(LedgerError) -> Set<ObjectNumber> {
+        let statement = PostgresStatement(
+            "SELECT number FROM objects WHERE number = ANY ($1)", [.numbers(objects.map(\.rawValue))])
+        return Set(try read(statement, Self.objects))
+    }
+
+    private static func objects(_ rows: PostgresRows) throws(PostgresError) -> [ObjectNumber] {
+        var objects: [ObjectNumber] = []
+        for row in 0..<rows.count { objects.append(ObjectNumber(rawValue: try rows.number(row, 0))) }
+        return objects
+    }
+
+    package func unused(for age: Int64, limit: Int) throws(LedgerError) -> [ObjectNumber] {
+        let statement = PostgresStatement(
+            """
+            SELECT number FROM objects o WHERE emptied <= \(LedgerCondition.clock) - $1 AND NOT EXISTS (
+                SELECT FROM epochs e WHERE e.number = o.number / \(ObjectNumber.mostSerials)
+                    AND e.state = \(EpochRow.State.open.rawValue))
+            ORDER BY emptied, number LIMIT $2
+            """, [.integer(max(0, age)), .limit(limit)])
+        return try read(statement, Self.objects)
+    }
+
+    package func forget(_ objects: [ObjectNumber]) throws(LedgerError) {
+        guard !objects.isEmpty else { return }
+        try change(
+            PostgresStatement(
+                "DELETE FROM objects WHERE number = ANY ($1) AND live = 0",
+                [.numbers(objects.map(\.rawValue).sorted())]))
+    }
+}
+
+// MARK: - Unfinished uploads
+
+extension PostgresLedger {
+    /// The upload whose ID is in the first two parameters.
+    private static let selectUpload = "SELECT \(UploadColumns.select) FROM uploads WHERE high = $1 AND low = $2"
+
+    private static let selectParts =
+        "SELECT \(PartColumns.names) FROM parts WHERE high = $1 AND low = $2 ORDER BY lower"
+
+    package func begin(
+        _ upload: OpenUploadRow, limit: Int
+    ) throws(LedgerError) -> (row: OpenUploadRow, isNew: Bool) {
+        let id = PostgresValue.halves(upload.id)
+        // Uploads begin one after the other, so that two servers do not exceed the limit together.
+        let lock = PostgresStatement("SELECT value FROM numbers WHERE name = 'uploads' FOR UPDATE")
+        let insert = """
+            INSERT INTO uploads (\(UploadColumns.names))
+            SELECT $1, $2, $3, $4, $5, $6, $7, $8::int4, $9, $10, $11 WHERE (SELECT count(*) FROM uploads) < $12
+            ON CONFLICT (high, low) DO NOTHING
+            """
+        let exists = "EXISTS (SELECT FROM uploads WHERE high = $1 AND low = $2)"
+        let answers = try change(
+            lock, PostgresStatement(insert, UploadColumns.values(upload) + [.limit(limit)]),
+            PostgresStatement("SELECT \(LedgerCondition.hasRoom(exists))", id), PostgresStatement(Self.selectUpload, id)
+        )
+        return try decode { () throws(PostgresError) in
+            let rows = try answers.answer(3)
+            return (try UploadColumns.row(rows, 0), try answers.answer(1).affected == 1)
+        }
+    }
+
+    package func upload(_ id: UploadID) throws(LedgerError) -> (row: OpenUploadRow, parts: [PartRow])? {
+        let id = PostgresValue.halves(id)
+        return try read([
+            PostgresStatement(Self.selectUpload, id), PostgresStatement(Self.selectParts, id),
+        ]) { (answers) throws(PostgresError) in try Self.upload(answers.answer(0), answers.answer(1)) }
+    }
+
+    private static func upload(
+        _ rows: PostgresRows, _ parts: PostgresRows
+    ) throws(PostgresError) -> (row: OpenUploadRow, parts: [PartRow])? {
+        guard rows.count > 0 else { return nil }
+        return (try UploadColumns.row(rows, 0), try Self.parts(parts))
+    }
+
+    private static func parts(_ rows: PostgresRows) throws(PostgresError) -> [PartRow] {
+        var parts: [PartRow] = []
+        for row in 0..<rows.count { parts.append(try PartColumns.part(rows, row)) }
+        return parts
+    }
+
+    package func takeOver(_ id: UploadID) throws(LedgerError) -> (row: OpenUploadRow, parts: [PartRow])? {
+        let id = PostgresValue.halves(id)
+        let take = """
+            UPDATE uploads SET epoch = epoch + 1 WHERE high = $1 AND low = $2 RETURNING \(UploadColumns.select)
+            """
+        // Parts are only replaced with the upload locked, so behind the update they do not change.
+        let answers = try change(
+            PostgresStatement(take, id), PostgresStatement(Self.selectParts, id))
+        return try decode { () throws(PostgresError) in try Self.upload(answers.answer(0), answers.answer(1)) }
+    }
+
+    package func uploads() throws(LedgerError) -> [OpenUploadRow] {
+        let statement = PostgresStatement("SELECT \(UploadColumns.select) FROM uploads")
+        let rows = try read(statement) { (rows) throws(PostgresError) in
+            var uploads: [OpenUploadRow] = []
+            for row in 0..<rows.count { uploads.append(try UploadColumns.row(rows, row)) }
+            return uploads
+        }
+        return rows.sorted { ($0.id.high, $0.id.low) < ($1.id.high, $1.id.low) }
+    }
+
+    // MARK: Declarations
+
+    package func declare(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(LedgerError) {
+        // A statement can change each row once: the last declaration of each upload counts.
+        var seen: Set<UploadID> = []
+        let declared = uploads.reversed().filter { seen.insert($0.id).inserted }
+        var statements = declared.isEmpty ? [] : [DeclarationColumns.keep(declared)]
+        if !given.isEmpty { statements.append(DeclarationColumns.forget(given)) }
+        if !statements.isEmpty { try change(statements) }
+    }
+
+    package func declared() throws(LedgerError) -> [UnfinishedUpload] {
+        try read(PostgresStatement("SELECT \(DeclarationColumns.select) FROM declared ORDER BY begun")) {
+            (rows) throws(PostgresError) in
+            var uploads: [UnfinishedUpload] = []
+            for row in 0..<rows.count { uploads.append(try DeclarationColumns.upload(rows, row)) }
+            return uploads
+        }
+    }
+
+    // MARK: Parts
+
+    package func replace(
+        _ range: Range<UInt64>, by part: PartRow?, _ objects: [ObjectRow], in upload: OpenUploadRow, epoch: UInt64?
+    ) throws(LedgerError) {
+        if let contradiction = upload.contradiction(range, part, objects, epoch: epoch) { throw contradiction }
+        let replacement = PartReplacement(range, by: part, objects, in: upload, epoch: epoch)
+        // Usually whole parts are replaced, or none. Otherwise the parts that are cut have to be read first.
+        let direct = attempt { (transaction) throws(PostgresError) in _ = try transaction.finish(replacement.whole) }
+        guard case .rolledBack(let error) = direct, error.sqlState == LedgerCondition.partial else {
+            return try direct.made()
+        }
+        try attempt { (transaction) throws(PostgresError) in
+            let answers = try transaction.run(replacement.opening + [replacement.select])
+            let found = try Self.parts(answers.answer(answers.count - 1))
+            _ = try transaction.finish(replacement.changes(keeping: found.flatMap { $0.without(range) }))
+        }.made()
+    }
+}

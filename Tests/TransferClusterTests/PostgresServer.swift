@@ -1,0 +1,1 @@
+../TransferPostgresTests/PostgresServer.swift
