@@ -49,7 +49,7 @@ extension PostgresLedger {
             SELECT \(Self.columns) FROM (SELECT * FROM entries WHERE number > $1 ORDER BY number LIMIT $2) AS e
                 JOIN nodes n ON n.number = e.node ORDER BY e.number
             """, [.integer(number), .limit(limit)])
-        return try read(statement, EntryColumns.entries)
+        return try find(statement, EntryColumns.entries)
     }
 
     package func entries(

@@ -99,7 +99,7 @@ extension PostgresLedger {
             SELECT \(MailColumns.select), \(DeliveryColumns.select) FROM \(Self.joined)
             WHERE d.number > $1 AND \(condition) ORDER BY d.number LIMIT $2
             """, [.number(number), .limit(limit)] + parameters)
-        return try read(statement) { (rows) throws(PostgresError) in
+        return try find(statement) { (rows) throws(PostgresError) in
             var found: [Delivery] = []
             for row in 0..<rows.count {
                 let mail = try MailColumns.mail(rows, row).mail

@@ -49,7 +49,7 @@ extension PostgresLedger {
             """
             SELECT \(NodeColumns.select("n")) FROM nodes n WHERE n.folder = $1 AND n.name > $2 ORDER BY n.name LIMIT $3
             """, [.number(folder), .bytes(name?.string ?? ""), .limit(limit)])
-        return try read(statement, NodeColumns.nodes)
+        return try find(statement, NodeColumns.nodes)
     }
 
     package func paths(of numbers: [UInt64]) throws(LedgerError) -> [[PathKey]?] {
@@ -123,7 +123,7 @@ extension PostgresLedger {
             SELECT \(NodeColumns.select("n")) FROM nodes n WHERE n.number > $1 AND n.form = \(LedgerForm.file)
             ORDER BY n.number LIMIT $2
             """, [.number(number), .limit(limit)])
-        return try read(statement, NodeColumns.nodes)
+        return try find(statement, NodeColumns.nodes)
     }
 
     package func apply(_ changes: LedgerChanges) throws(LedgerError) {

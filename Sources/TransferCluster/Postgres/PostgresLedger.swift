@@ -26,20 +26,22 @@ package final class PostgresLedger: ClusterLedger {
         try read([statement], .readCommitted) { (answers) throws(PostgresError) in try decode(answers.answer(0)) }
     }
 
-    /// Lets statements that look rows up one by one use indexes, with one plan for all executions.
+    /// Lets statements that look rows up one by one, or by pages, use indexes, with one plan for all executions.
     ///
     /// A plan that is made while a table has few rows reads the whole table for each row that it looks up, and stays
     /// until the table is analysed again: a minute later with the usual settings, in which the table may have got a
-    /// million rows. And the server would make a new plan for each execution, which takes longer than the execution for
+    /// million rows. A page of a folder is found by reading and sorting the whole folder then, instead of in the order
+    /// of the index. And the server would make a new plan for each execution, which takes longer than the execution for
     /// one file, because it takes a plan for ten elements of an array as more expensive than one for a single element.
     /// Compiling such a plan takes a second (jit), and is never worth it.
     static let preferIndexes = PostgresStatement(
-        """
-        SELECT set_config('enable_seqscan', 'off', true) IS NULL,
-            set_config('plan_cache_mode', 'force_generic_plan', true) IS NULL, set_config('jit', 'off', true) IS NULL
-        """)
+        "SELECT "
+            + [
+                ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
+                ("plan_cache_mode", "force_generic_plan"),
+            ].map { "set_config('\($0)', '\($1)', true) IS NULL" }.joined(separator: ", "))
 
-    /// Reads with one statement that looks rows up one by one.
+    /// Reads with one statement that looks rows up one by one, or a page of rows.
     func find<Value>(
         _ statement: PostgresStatement, _ decode: (PostgresRows) throws(PostgresError) -> Value
     ) throws(LedgerError) -> Value {
