@@ -164,7 +164,7 @@ lint: ## check format, keys, traps, imports and English of the sources, that mut
 	PYTHONPATH=Tests python3 -m proofs --check
 	scripts/lint-page.sh
 	@if command -v shellcheck >/dev/null; then \
-		echo "shellcheck scripts/*.sh .ci/run packaging/deb/p*"; shellcheck scripts/*.sh .ci/run packaging/deb/p*; \
+		echo "shellcheck scripts/*.sh scripts/engines/*.sh .ci/run packaging/deb/p*"; shellcheck scripts/*.sh scripts/engines/*.sh .ci/run packaging/deb/p*; \
 	else \
 		echo "shellcheck is not there; the scripts were not checked."; \
 	fi
