@@ -28,7 +28,7 @@ struct PostgresSessionTests {
         try server.run("CREATE ROLE \(role) LOGIN")
         for setting in [
             "TimeZone = 'Asia/Tokyo'", "standard_conforming_strings = off", "client_min_messages = error",
-            "synchronous_commit = off", "search_path = pg_catalog", "statement_timeout = 1",
+            "synchronous_commit = off", "search_path = pg_catalog", "statement_timeout = 600000",
             "idle_session_timeout = 1000",
         ] {
             try server.run("ALTER ROLE \(role) SET \(setting)")

@@ -41,25 +41,22 @@ extension PostgresLedger {
                 facts.mails[mail.mail.id] = mail
             }
             facts.deliveries = try DeliveryColumns.deliveries(answers.answer(2))
-            facts.waiting = try Self.waiting(answers.answer(3), in: recipients)
+            facts.waiting = try Self.waiting(answers.answer(3))
             return facts
         }
     }
 
-    /// What waits in mailboxes, in the order in which they were asked for.
-    private static func waiting(
-        _ rows: PostgresRows, in recipients: [String]
-    ) throws(PostgresError) -> [MailFacts.Waiting] {
-        var found: [PathKey: [MailFacts.Waiting]] = [:]
+    /// What waits in mailboxes. A mailbox that was asked for twice counts once.
+    private static func waiting(_ rows: PostgresRows) throws(PostgresError) -> [MailFacts.Waiting] {
+        var found: [MailFacts.Waiting] = []
         for row in 0..<rows.count {
-            let recipient = try rows.string(row, 0)
             let sender = MailSender(try rows.string(row, 1), isUnproven: try rows.boolean(row, 2))
-            found[PathKey(recipient), default: []].append(
+            found.append(
                 MailFacts.Waiting(
-                    for: recipient, from: sender, count: Int(clamping: try rows.integer(row, 3)),
+                    for: try rows.string(row, 0), from: sender, count: Int(clamping: try rows.integer(row, 3)),
                     bytes: try rows.number(row, 4)))
         }
-        return recipients.flatMap { found[PathKey($0)] ?? [] }
+        return found
     }
 
     package func apply(_ changes: MailChanges) throws(LedgerError) {
