@@ -3,8 +3,8 @@ package import TransferSystem
 
 /// Makes connections with the first of the address's hosts that accepts changes.
 ///
-/// Any thread may call it. It begins with the host that was right the last time, so that after a fail-over the time-out
-/// of the lost host is waited for once.
+/// Any thread may call it. It begins with the host that was right the last time, so after a fail-over
+/// only one attempt waits for the lost host's time-out.
 final class PostgresConnector: Sendable {
     let configuration: PostgresConfiguration
     let library: PostgresLibrary

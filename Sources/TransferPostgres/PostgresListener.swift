@@ -2,7 +2,7 @@ import Glibc
 import TransferIO
 import TransferSystem
 
-/// Listens to channels of a database (LISTEN, NOTIFY) with a connection and a thread of its own, and connects again
+/// Listens to channels of a database (LISTEN, NOTIFY) with a separate connection and thread, and connects again
 /// after every loss.
 ///
 /// Notifications are hints: they are lost while there is no connection. The handler learns when that may have happened.

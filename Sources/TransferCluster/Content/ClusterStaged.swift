@@ -263,6 +263,14 @@ package final class ClusterStaged: StagedContent {
         try? store.removePart(recorded)
     }
 
+    /// Ends the staging if it is unknown whether the content was published. Its objects stay: files may refer to them. If
+    /// none does, the sweeper deletes them.
+    func abandon() {
+        guard recorded == nil, close() else { return }
+        scratch.discard()
+        hold?.giveBack()
+    }
+
     /// Called if an upload could not be published now. A resumable upload stays, and a client that sends it again
     /// resumes it.
     func discardUnlessResumable() { if recorded == nil { discard() } }

@@ -63,7 +63,7 @@ final class ScratchBytes: Sendable {
         var file: Int32?
     }
 
-    /// The most bytes of one upload in memory: longer content has objects of its own.
+    /// The most bytes of one upload in memory: longer content goes to a file.
     static let mostInMemory = 1 << 20
 
     private let space: ScratchSpace

@@ -117,7 +117,7 @@ extension PostgresLedger {
 }
 
 /// Conditions that end a transaction in the midst of a pipeline, where the client cannot decide anything: an expression
-/// of plain SQL that fails with a code of its own if a condition is false (manual, appendix A).
+/// of plain SQL that fails with a separate code if a condition is false (manual, appendix A).
 enum LedgerCondition {
     /// The code of `holds`: division_by_zero.
     static let conflict = "22012"

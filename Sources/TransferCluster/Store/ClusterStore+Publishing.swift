@@ -204,6 +204,8 @@ private final class PublishingAttempt: Settlement {
                 changes.sound = Set(rows.lazy.map(\.node)).subtracting(changes.made.keys)
             }
         } catch {
+            // The intake discards what it could not store, which must not delete objects that files may have.
+            if isOver { for publication in batch { (publication.content as? ClusterStaged)?.abandon() } }
             throw RecordsError(ledger: error)
         }
         for (index, publication) in batch.enumerated() {

@@ -80,6 +80,17 @@ import TransferSystem
         #expect(try Node(medium).records.entries(for: [id])[0]?.path == "a")
     }
 
+    /// The commit is made, and neither its answer nor a later look arrives: what the intake discards then stays.
+    @Test func anUnknownCommitLosesNoObject() throws {
+        let node = try Node(medium, fault: once((.apply, .after), (.nodes, .before)))
+        let content = Self.long(2)
+        let publication = try node.publication("a", content)
+        #expect(throws: RecordsError.self) { try node.publish([publication]) }
+        publication.content.discard()
+        let isSame = try node.content("a") == content
+        #expect(isSame && medium.bucket.contents.count == 2 && medium.database.check() == [])
+    }
+
     @Test func whatTheDatabaseDoesNotTakeIsNotThere() throws {
         let node = try Node(medium, fault: once((.apply, .before)))
         let id = UploadID.random()

@@ -37,6 +37,7 @@ import TransferSystem
         #expect(tokens.pay(forSilence: false) == nil)
     }
 
+    /// The wait itself is tested, so there is no event to wait for instead.
     @Test func waitsOnTheSystemsClock() {
         let begin = monotonicNanoseconds()
         StoreClock.system.sleep(.milliseconds(2))
