@@ -38,7 +38,7 @@ let commandLine: [Target.Dependency] = [
     "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferClassic",
     "TransferHTTP", "TransferCodec", "TransferKeys",
     "TransferReceipts", "TransferSealing", "TransferPorts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
-    "TransferGallery",
+    "TransferGallery", "TransferCluster", "TransferObjects", "TransferPostgres",
 ]
 
 let package = Package(
@@ -106,7 +106,8 @@ let package = Package(
         library(
             "TransferCluster",
             uses: [
-                "TransferObjects", "TransferPostgres", "TransferAccess", "TransferPorts", "TransferCodec",
+                "TransferObjects", "TransferPostgres", "TransferAccess", "TransferKeys", "TransferPorts",
+                "TransferCodec",
                 "TransferModel", "TransferSystem", "CLinux",
             ]),
         library(
@@ -131,8 +132,8 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferPorts", "TransferStore",
-                "TransferCatalog", "TransferMail", "TransferLedger", "TransferGallery", "TransferPictures", "CLinux",
-                "CPage",
+                "TransferCatalog", "TransferMail", "TransferLedger", "TransferGallery", "TransferPictures",
+                "TransferCluster", "TransferObjects", "TransferPostgres", "CLinux", "CPage",
             ]),
         library(
             "TransferClient",

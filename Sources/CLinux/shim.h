@@ -204,6 +204,14 @@ static inline int clinux_landlock_allow(int ruleset, int directory, uint64_t rig
     return (int)syscall(445, ruleset, 1, &rule, 0);
 }
 
+// Permits connecting to a TCP port, from version 4 on.
+static inline int clinux_landlock_allow_port(int ruleset, uint64_t port) {
+    struct {
+        uint64_t rights, port;
+    } rule = {1 << 1, port};
+    return (int)syscall(445, ruleset, 2, &rule, 0);
+}
+
 // Confines the calling thread, and all threads that it will start, to the rules. Without rules, only no_new_privs is
 // set.
 //

@@ -1,4 +1,5 @@
 internal import CPostgres
+import Glibc
 
 /// The address of a database: a URI of libpq (manual, "Connection URIs"), with defaults for the options that decide how
 /// soon a fail-over is noticed.
@@ -142,6 +143,29 @@ package struct PostgresAddress: Sendable {
 
     /// The name of a host in messages; empty for an index that does not exist.
     func hostName(_ index: Int) -> String { hosts.indices.contains(index) ? hosts[index].name : "" }
+
+    /// Port of a host that names none (manual, "Connection Strings").
+    private static let usualPort: UInt16 = 5432
+
+    /// TCP ports of all hosts, so that a confined process may connect to them.
+    package var ports: [UInt16] {
+        hosts.map { host in
+            let named = host.options.first { $0.name == "port" }?.value ?? getenv("PGPORT").map { String(cString: $0) }
+            return named.flatMap { UInt16($0) } ?? Self.usualPort
+        }
+    }
+
+    /// Files that libpq may read for each connection: certificates and passwords. Some of them may not exist.
+    package var files: [String] {
+        let folder = getenv("HOME").map { String(cString: $0) }
+        let usual = folder.map { home in
+            ["/.pgpass"].map { home + $0 }
+                + ["root.crt", "root.crl", "postgresql.crt", "postgresql.key"].map { "\(home)/.postgresql/\($0)" }
+        }
+        let variables = ["PGPASSFILE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY", "PGSSLCRL", "PGSERVICEFILE"]
+        let named = ["passfile", "sslrootcert", "sslcert", "sslkey", "sslcrl"].compactMap { options[$0] }
+        return named + variables.compactMap { getenv($0).map { String(cString: $0) } } + (usual ?? [])
+    }
 
     /// The options of libpq to connect with one of the hosts.
     func parameters(forHost index: Int) -> [(name: String, value: String)] {

@@ -154,7 +154,18 @@ package struct PostgresSchema: Sendable {
         }
     }
 
+    /// Reads what the database says about its tables, without making or changing any.
+    ///
+    /// - Parameter time: nanoseconds that the call may take.
     /// - Returns: nil for a database without tables of this program.
+    /// - Throws: also `newerSchema`.
+    package func contents(_ pool: PostgresPool, within time: Int64) throws(PostgresError) -> Contents? {
+        let statements = try Statements(pool.configuration.schema)
+        guard let found = try Self.contents(pool, statements, monotonicDeadline(after: time)) else { return nil }
+        try check(found, .any)
+        return found
+    }
+
     private static func contents(
         _ pool: PostgresPool, _ statements: Statements, _ deadline: Int64
     ) throws(PostgresError) -> Contents? {

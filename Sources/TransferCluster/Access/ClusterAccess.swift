@@ -1,4 +1,5 @@
 package import TransferAccess
+package import TransferKeys
 import TransferModel
 import TransferSystem
 
@@ -154,5 +155,28 @@ extension CurrentList {
 
     fileprivate func unreadable(_ fault: AccessFault) -> CurrentList {
         self.fault == fault ? self : CurrentList(name, AccessList(), revision: revision + 1, fault: fault)
+    }
+}
+
+extension ClusterAccess: ManagedAccess {
+    /// The lists exist in each database that a server or a command has prepared.
+    package func make() {}
+
+    package func requireUsed() {}
+
+    package func keep(shownKey key: KeyFingerprint) throws(AccessFault) {
+        do throws(LedgerError) {
+            try ClusterNotes(ledger).write(.shownKey, Array(key.description.utf8))
+        } catch {
+            throw AccessFault("The key cannot be stored in the database: \(error.message)")
+        }
+    }
+
+    package func shownKey() throws(AccessFault) -> KeyFingerprint? {
+        let content: [UInt8]?
+        do throws(LedgerError) { content = try ClusterNotes(ledger).read(.shownKey) } catch {
+            throw AccessFault("The key cannot be read from the database: \(error.message)")
+        }
+        return content.flatMap { KeyFingerprint(String(decoding: $0, as: UTF8.self)) }
     }
 }

@@ -1,5 +1,5 @@
-import TransferModel
-import TransferObjects
+package import TransferModel
+package import TransferObjects
 import TransferSystem
 
 /// The objects of a cluster by their numbers: stores new ones, and reads ranges of them.
@@ -71,7 +71,7 @@ final class ClusterObjects: Sendable {
 }
 
 extension Failure {
-    init(ledger error: LedgerError) {
+    package init(ledger error: LedgerError) {
         switch error.reason {
         case .conflict, .epochClosed, .unknown, .unavailable, .readOnly: self.init(.busy, error.message)
         case .full: self.init(.insufficientStorage, error.message)
@@ -79,7 +79,7 @@ extension Failure {
         }
     }
 
-    init(object error: ObjectError) {
+    package init(object error: ObjectError) {
         switch error.reason {
         case .busy, .unreachable: self.init(.busy, error.message, retryAfter: error.wait)
         case .full: self.init(.insufficientStorage, error.message)

@@ -20,6 +20,9 @@ package final class ClusterStore: ServerStore {
         /// Identifies the cluster for clients.
         package var identity: [UInt8]?
 
+        /// Whether the operator takes what both engines acknowledge for durable.
+        package var durability = Durability.commit
+
         /// UTC, in nanoseconds since 1970.
         package var utc: @Sendable () -> Int64 = utcNanoseconds
 
@@ -46,7 +49,7 @@ package final class ClusterStore: ServerStore {
     private let staged = Locked<[UploadID: Weak<ClusterStaged>]>([:])
 
     package let isNew: Bool
-    package let durability = Durability.commit
+    package var durability: Durability { configuration.durability }
     package let isInDoubt = false
     package var identity: [UInt8]? { configuration.identity }
     package let recordsChanges = true

@@ -28,6 +28,17 @@ package struct S3Address: Equatable, Sendable {
     /// Most bytes of a prefix: half of a key remains for the names of objects.
     private static let longestPrefix = ObjectKey.longest / 2
 
+    /// Variables of the environment that decide about the address or the credentials.
+    package static let variables = [
+        "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION",
+        "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_ROLE_ARN",
+        "AWS_ROLE_SESSION_NAME", "AWS_ENDPOINT_URL_STS", "AWS_PROFILE", "AWS_SHARED_CREDENTIALS_FILE", "HOME",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_EC2_METADATA_DISABLED",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+    ]
+
     /// Choices besides the location; nil for those that the environment makes.
     package struct Options: Sendable {
         /// URL of the engine, such as `https://s3.example:9000`.

@@ -66,6 +66,12 @@ package struct S3Bucket: ObjectStore {
     // MARK: Storing
 
     package func put(_ key: ObjectKey, _ content: ObjectContent) throws(ObjectError) {
+        let start = monotonicNanoseconds()
+        try putVerified(key, content)
+        counters.putDurations.add(monotonicNanoseconds() - start)
+    }
+
+    private func putVerified(_ key: ObjectKey, _ content: ObjectContent) throws(ObjectError) {
         var digests = PutDigests()
         if traits.takesChecksum { digests.checksum = content.sha256 }
         if traits.verification == .md5 { digests.md5 = try content.md5() }

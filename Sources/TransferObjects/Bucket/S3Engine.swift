@@ -183,6 +183,8 @@ package final class EngineCounters: Sendable {
     package let deletes = Counter()
     /// Requests that repeat one that has failed.
     package let repetitions = Counter()
+    /// Durations of storing an object, with repetitions and reading it back.
+    package let putDurations = DurationHistogram()
     /// Bytes of content in requests and in answers, with those of repetitions.
     package let sent = Counter()
     package let received = Counter()

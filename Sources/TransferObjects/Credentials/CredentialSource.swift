@@ -58,6 +58,18 @@ package enum CredentialSource: Sendable {
         }
     }
 
+    /// TCP ports of the services that the credentials come from, so that a confined process may connect to them.
+    package var ports: [UInt16] {
+        let address: String
+        switch self {
+        case .fixed, .file: return []
+        case .container(let service): address = service.address
+        case .webIdentity(let identity): address = identity.service
+        case .instance(let endpoint): address = endpoint
+        }
+        return [WebAddress(address)?.port].compactMap(\.self)
+    }
+
     /// The place in words, for messages.
     var name: String {
         switch self {

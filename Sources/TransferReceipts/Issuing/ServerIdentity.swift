@@ -16,8 +16,13 @@ extension ServerIdentity {
     /// - Parameter folder: path of the server's own folder on this machine.
     /// - Returns: the identity, and whether it is new.
     package static func open(in folder: String) throws(Fault) -> (identity: ServerIdentity, isNew: Bool) {
+        try open(at: "\(folder)/\(fileName)")
+    }
+
+    /// Does the same with the file at a path.
+    package static func open(at path: String) throws(Fault) -> (identity: ServerIdentity, isNew: Bool) {
         let made = try open(
-            "\(folder)/\(fileName)",
+            path,
             Wording(
                 name: "The server's identity", harm: "act in its name",
                 remedy: "If no other user has, run 'chmod 600' on it; otherwise remove it, and the server "

@@ -41,7 +41,12 @@ package actor Server {
     ///
     /// - Throws: `ServerError` with a sentence that says what to do.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
-        try self.init(configuration, log: log, on: ServerFoundations())
+        guard let cluster = configuration.cluster else {
+            try self.init(configuration, log: log, on: ServerFoundations())
+            return
+        }
+        let node = try ClusterNode(cluster, path: configuration.directory)
+        try self.init(configuration, log: log, on: ServerFoundations(node))
     }
 
     init(_ configuration: ServerConfiguration, log: Log, on foundations: ServerFoundations) throws(ServerError) {
@@ -53,10 +58,15 @@ package actor Server {
         }
         // The store has its lock by now: without it, two servers that start at once could both make the folder.
         let state = try StateFolder(configuration.stateDirectory, of: configuration.directory, makes: true)
+        try store.node?.checkIdentity()
         let identity = try Identity(configuration, foundations.frontEnds(configuration.http))
-        self.identity = identity.events + (state.hasLostRecords ? [.newState(state.path)] : [])
+        if let key = identity.key { try store.node?.claim(key) }
+        let trashes = try store.node?.trashes(configuration.trash)
+        self.identity =
+            (store.node?.events ?? []) + identity.events + (state.hasLostRecords ? [.newState(state.path)] : [])
         core = ServerCore(
-            configuration: configuration, store: store, state: state, log: log, identity: identity, on: foundations)
+            configuration: configuration, store: store, state: state, log: log, identity: identity, trashes: trashes,
+            on: foundations)
         try core.checkCatalog()
         try core.checkChat()
         core.resolveIntended()
@@ -415,6 +425,7 @@ extension Server {
                 guard !server.isStopping else { return }
                 server.runInBackground { core in
                     core.expire(leftovers: false)
+                    core.sweep()
                     core.renewBrowserCertificate()
                 }
                 server.scheduleExpiry()

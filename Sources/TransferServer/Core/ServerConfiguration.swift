@@ -1,4 +1,4 @@
-import TransferAccess
+package import TransferAccess
 import TransferClassic
 package import TransferIO
 import TransferIntake
@@ -10,8 +10,12 @@ package import TransferSystem
 
 /// The settings that the operator of a server can choose.
 package struct ServerConfiguration: Sendable {
-    /// Path of the directory to store in. It is made if it is missing; its parent must exist.
+    /// Path of the directory to store in; for a server of a cluster, of its folder on this machine. It is made if it is missing; its
+    /// parent must exist.
     package var directory: String
+
+    /// The bucket and the database of a cluster; nil to store in `directory`.
+    package var cluster: ClusterOptions?
 
     /// Path of the folder with the catalog and the mailboxes; nil for the server's own folder in the directory.
     package var stateDirectory: String?
@@ -113,6 +117,9 @@ package struct ServerConfiguration: Sendable {
 
         /// The fingerprint by which clients recognise the server; nil without TLS.
         package let key: KeyFingerprint?
+
+        /// The access lists of the server.
+        package let access: any ManagedAccess
     }
 
     /// Called on the pool after the addresses are bound and before the process is confined: the last moment to write files outside the

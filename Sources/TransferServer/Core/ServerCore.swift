@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import TransferAccess
 import TransferClassic
+import TransferCluster
 import TransferCodec
 import TransferGallery
 import TransferIO
@@ -20,6 +21,9 @@ final class ServerCore: Sendable {
     let store: any ServerStore
     let folders: OpenedStore.Folders
     let state: StateFolder
+
+    /// The server's part of a cluster; nil for a store on this machine.
+    let node: ClusterNode?
 
     /// Whether this machine still has the store and no other machine has taken it; nil if no machine can take it.
     let isHeld: (@Sendable () throws -> Bool)?
@@ -58,14 +62,16 @@ final class ServerCore: Sendable {
     /// Names of clients that have a name but cannot prove it.
     let chatNames = ChatNames()
 
+    /// - Parameter trashes: whether removed and replaced files go to the trash; nil to decide by the directory's setting.
     init(
         configuration: ServerConfiguration, store opened: OpenedStore, state: StateFolder, log: Log, identity: Identity,
-        on foundations: ServerFoundations = ServerFoundations()
+        trashes: Bool? = nil, on foundations: ServerFoundations = ServerFoundations()
     ) {
         let store = opened.store
-        (self.state, isHeld) = (state, opened.isHeld)
+        (self.state, isHeld, node) = (state, opened.isHeld, opened.node)
         (self.configuration, self.store, folders) = (configuration, store, opened.folders)
-        trashes = TrashSetting.decide(configuration.trash, isNew: store.isNew, in: configuration.ownFolder)
+        self.trashes =
+            trashes ?? TrashSetting.decide(configuration.trash, isNew: store.isNew, in: configuration.ownFolder)
         frontEnds = foundations.frontEnds(configuration.http)
         let metrics = ServerMetrics()
         let gate = configuration.authenticator(foundations.openAccess).map {
@@ -76,7 +82,7 @@ final class ServerCore: Sendable {
         let intake = Intake(
             Intake.Configuration(configuration), store: store, records: catalog, signer: identity.signer,
             mailroom: Self.openMailroom(configuration, state, store, log, gate, on: foundations),
-            mark: DirectoryMark(in: configuration.ownFolder, catalog: state.catalogPath)
+            mark: opened.node == nil ? DirectoryMark(in: configuration.ownFolder, catalog: state.catalogPath) : nil
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
         intake.giveWay(in: store)
@@ -258,6 +264,7 @@ extension ServerCore {
         do throws(SystemError) {
             let confinement = Confinement()
             try confinement.allowFiles(below: folders.directory)
+            try node?.allow(in: confinement)
             if configuration.stateDirectory != nil { try confinement.allowFiles(below: state.path) }
             // A process removes the files of the Unix sockets that it has bound.
             for case (.unix(let path), _) in configuration.unserved {
@@ -307,7 +314,9 @@ extension ServerCore {
     /// - Returns: events to log.
     func announce(_ endpoints: [Endpoint]) -> [LogEvent] {
         let key = transport.tls?.key.map { KeyFingerprint(of: $0.bytes) }
-        return configuration.whenBound(ServerConfiguration.Bound(endpoints: endpoints, key: key))
+        let access: any ManagedAccess =
+            if let node { ClusterAccess(node.ledger) } else { AccessFolder(of: configuration.directory) }
+        return configuration.whenBound(ServerConfiguration.Bound(endpoints: endpoints, key: key, access: access))
     }
 
     private static func folder(of path: String) -> String {
@@ -328,6 +337,7 @@ extension ServerCore {
     ///
     /// - Parameter leftovers: whether to remove files that no client can resume, which the server only knows before the first upload.
     func expire(leftovers: Bool) {
+        guard isClockRight() else { return }
         let clock = lookAtClock()
         do throws(Failure) {
             let (removed, left) = try intake.expire(leftovers: leftovers, age: clock.age(of:))

@@ -22,6 +22,9 @@ struct OpenedStore: Sendable {
 
     let folders: Folders
 
+    /// The server's part of a cluster; nil for a store on this machine.
+    var node: ClusterNode?
+
     /// Whether this machine still has the store and no other machine has taken it; throws if that cannot be found out now. Nil if no
     /// machine can take it.
     var isHeld: (@Sendable () throws -> Bool)?

@@ -9,6 +9,9 @@ struct Identity {
     /// Signs receipts; nil if acknowledgements do not promise enough for receipts.
     var signer: ServerIdentity?
 
+    /// The key by which clients know the server; nil if it needs none.
+    var key: PublicKey?
+
     /// The secret that separates the uploads of different clients.
     var secret = Bytes32()
 
@@ -29,14 +32,17 @@ struct Identity {
         // A receipt promises no more than the acknowledgement.
         let givesReceipts = configuration.durability == .commit
         let own = givesReceipts || configuration.security.isEncrypted ? try open(configuration) : nil
-        if let own { secret = own.secret }
+        if let own { (secret, key) = (own.secret, own.key) }
         if givesReceipts { signer = own }
         try secure(configuration, own, frontEnds)
     }
 
     private mutating func open(_ configuration: ServerConfiguration) throws(ServerError) -> ServerIdentity {
         do throws(ServerIdentity.Fault) {
-            let (identity, isNew) = try ServerIdentity.open(in: Self.folder(of: configuration))
+            let (identity, isNew) =
+                if let file = configuration.cluster?.identity { try ServerIdentity.open(at: file) } else {
+                    try ServerIdentity.open(in: Self.folder(of: configuration))
+                }
             events = [.identity(identity.key, isNew: isNew)]
             return identity
         } catch {

@@ -30,6 +30,14 @@ enum Metric: String, CaseIterable, Sendable {
     case catalogUploads = "transfer_catalog_uploads"
     case mailWaiting = "transfer_mail_waiting"
     case mailWaitingBytes = "transfer_mail_waiting_bytes"
+    case objectRequests = "transfer_object_requests"
+    case objectRepetitions = "transfer_object_repetitions"
+    case objectPutSeconds = "transfer_object_put_duration_seconds"
+    case databaseRoundTrips = "transfer_database_round_trips"
+    case databaseRepetitions = "transfer_database_repetitions"
+    case databaseUnknownCommits = "transfer_database_unknown_commits"
+    case databaseCommitSeconds = "transfer_database_commit_duration_seconds"
+    case databaseWaiting = "transfer_database_queue_length"
     case restarts = "transfer_worker_restarts"
     case crashReports = "transfer_crash_reports"
     case processorSeconds = "process_cpu_seconds"
@@ -43,9 +51,10 @@ enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .build: .info
         case .uploads, .received, .sent, .accepted, .refusedConnections, .refusedAuthentications, .requests,
-            .processorSeconds:
+            .processorSeconds, .objectRequests, .objectRepetitions, .databaseRoundTrips, .databaseRepetitions,
+            .databaseUnknownCommits:
             .counter
-        case .uploadSeconds, .commitSeconds, .syncSeconds: .histogram
+        case .uploadSeconds, .commitSeconds, .syncSeconds, .objectPutSeconds, .databaseCommitSeconds: .histogram
         default: .gauge
         }
     }
@@ -96,6 +105,15 @@ enum Metric: String, CaseIterable, Sendable {
         case .catalogUploads: "Uploads in the catalog."
         case .mailWaiting: "Deliveries that wait for their recipients."
         case .mailWaitingBytes: "Bytes of deliveries that wait for their recipients."
+        case .objectRequests: "Requests to the object store of the cluster."
+        case .objectRepetitions: "Requests to the object store that repeat one that has failed."
+        case .objectPutSeconds: "Time to store an object, with repetitions and reading it back."
+        case .databaseRoundTrips: "Round trips to the database of the cluster."
+        case .databaseRepetitions:
+            "Transactions that were repeated because the database asked for it or a connection failed."
+        case .databaseUnknownCommits: "Transactions whose commit was not answered."
+        case .databaseCommitSeconds: "Time from sending a commit to its answer."
+        case .databaseWaiting: "Calls that wait for a connection with the database."
         case .restarts: "Times that the supervised server was started again after a crash."
         case .crashReports: "Crash reports that are kept."
         case .processorSeconds: "Processor time that the server has used."

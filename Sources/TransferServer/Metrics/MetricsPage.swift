@@ -2,7 +2,9 @@ import Synchronization
 import TransferIO
 import TransferIntake
 import TransferModel
+import TransferObjects
 import TransferPorts
+import TransferPostgres
 import TransferSystem
 
 /// The metrics of a server at one moment.
@@ -25,6 +27,7 @@ struct MetricsPage {
         writeConnections()
         writeWork()
         writeStore()
+        writeCluster()
         writeProcess()
         return writer.finish()
     }
@@ -128,6 +131,23 @@ extension MetricsPage {
         }
         write(.mailWaiting, status.mail?.waiting.count)
         write(.mailWaitingBytes, status.mail?.waiting.bytes)
+    }
+
+    /// The engines of a cluster; nothing for a server of a directory.
+    private mutating func writeCluster() {
+        let (objects, database) = (core.node?.bucket.counters, core.node?.pool.counters)
+        if let objects {
+            write(
+                .objectRequests, "method",
+                [("put", objects.puts), ("get", objects.gets), ("delete", objects.deletes)].map { ($0, $1.value) })
+        }
+        write(.objectRepetitions, objects?.repetitions.value)
+        write(.objectPutSeconds, objects?.putDurations)
+        write(.databaseRoundTrips, database?.roundTrips.value)
+        write(.databaseRepetitions, database?.retries.value)
+        write(.databaseUnknownCommits, database?.unknownCommits.value)
+        write(.databaseCommitSeconds, database?.commitDurations)
+        write(.databaseWaiting, core.node?.pool.waiting)
     }
 
     private mutating func writeProcess() {

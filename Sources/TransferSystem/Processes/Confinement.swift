@@ -88,6 +88,12 @@ package struct Confinement: ~Copyable {
         try system("landlock_add_rule") { clinux_landlock_allow(rules, directory, rights) }
     }
 
+    /// Permits connecting to a TCP port of any machine. Before version 4 of Landlock, all ports are permitted.
+    package func allowConnecting(toPort port: UInt16) throws(SystemError) {
+        guard let rules, LandlockRights(version: version).network != 0 else { return }
+        try system("landlock_add_rule") { clinux_landlock_allow_port(rules, UInt64(port)) }
+    }
+
     /// Permits reading the kernel's information on processes in /proc. Dispatch, on which Swift's concurrency runs,
     /// sometimes reads there whether its threads make progress, and ends the process if it can't (libdispatch,
     /// src/event/workqueue.c).

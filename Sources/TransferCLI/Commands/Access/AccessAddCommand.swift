@@ -4,12 +4,12 @@ private import TransferModel
 
 /// `transfer access add`: lets a client in by its key.
 struct AccessAddCommand {
-    private let folder: AccessFolder
+    private let place: AccessPlace
     private let entry: AuthorizedKey
 
     /// - Throws: `UsageError` unless there is exactly one key and it can be read.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = AccessFlags.folder(arguments)
+        place = AccessPlace(arguments)
         var options = try AccessFlags.options(arguments)
         options.expires = try arguments[AccessFlags.expires]
         // If the user does not quote the line, the shell splits it into three words or more.
@@ -28,8 +28,9 @@ struct AccessAddCommand {
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
-            try folder.make()
-            try folder.admit(entry)
+            let lists = try place.open()
+            try lists.make()
+            try lists.admit(entry)
             StandardStream.error.write("'\(entry.name)' may push: \(AccessOutput.bounds(entry.options, at: .now)).\n")
             return .success
         }
@@ -45,7 +46,7 @@ extension AccessAddCommand: ProgramCommand {
             "KEY is the line that 'transfer key' prints on the client: ed25519, the key and a name. A "
                 + "running server applies it at once."
         ],
-        flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
+        flags: AccessPlace.flags + [name.flag] + AccessFlags.bounds + [
             AccessFlags.noRemove.flag, AccessFlags.expires.flag, .insecurePermissions, .help,
         ],
         examples: [

@@ -3,8 +3,6 @@ internal import TransferModel
 
 /// Flags that several commands of `transfer access` have.
 enum AccessFlags {
-    static let directory = ServeFlags.directory("The server's directory.")
-
     static let json = Flag(name: "json", help: "Print one JSON object per line for every entry.").isOn
 
     static let issuedJSON = Flag(name: "json", help: "Print one JSON object, which contains the secret.").isOn
@@ -21,9 +19,6 @@ enum AccessFlags {
             }
         }
     }
-
-    /// The access folder of the server whose lists the command reads or changes.
-    static func folder(_ arguments: ParsedArguments) -> AccessFolder { AccessFolder(of: arguments[directory]) }
 
     // MARK: Bounds
 

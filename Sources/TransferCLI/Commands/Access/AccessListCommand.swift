@@ -4,20 +4,21 @@ private import TransferModel
 
 /// `transfer access list`: prints the keys and the browser sessions that the server admits.
 struct AccessListCommand {
-    private let folder: AccessFolder
+    private let place: AccessPlace
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = AccessFlags.folder(arguments)
+        place = AccessPlace(arguments)
         isJSON = arguments[AccessFlags.json]
     }
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
-            try folder.requireUsed()
-            let list = folder.keys
+            let lists = try place.open()
+            try lists.requireUsed()
+            let list = lists.keys
             let keys = try list.get().entries
-            let sessions = try folder.tokens.get().entries.filter { $0.kind == .session }
+            let sessions = try lists.tokens.get().entries.filter { $0.kind == .session }
             let now = UTCTime.now
             if isJSON {
                 AccessOutput.print(
@@ -44,7 +45,7 @@ extension AccessListCommand: ProgramCommand {
             "Prints name, fingerprint and limits of every key, and which lines cannot be read; then "
                 + "name, ID, limits and start of every session."
         ],
-        flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .insecurePermissions, .help],
+        flags: AccessPlace.flags + [AccessFlags.json.flag, .insecurePermissions, .help],
         examples: [.init(caption: "List the keys of a server", line: "transfer access list --dir /srv/in")],
         outcomes: AccessFlags.listOutcomes)
 }

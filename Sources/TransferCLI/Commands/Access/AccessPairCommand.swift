@@ -1,12 +1,9 @@
 private import TransferAccess
-private import TransferKeys
 private import TransferModel
-private import TransferReceipts
 
 /// `transfer access pair`: prints a command, or a link for a browser, by which one more client is authorised.
 struct AccessPairCommand {
-    private let directory: String
-    private let folder: AccessFolder
+    private let place: AccessPlace
     private let options: AccessOptions
     private let drawsCode: Bool
     private let isJSON: Bool
@@ -16,8 +13,7 @@ struct AccessPairCommand {
     /// - Throws: `UsageError` for an invalid address or limit.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
-        directory = arguments[AccessFlags.directory]
-        folder = AccessFlags.folder(arguments)
+        place = AccessPlace(arguments)
         options = try AccessFlags.options(arguments, rights: .noRemove)
         drawsCode = arguments[Self.qr]
         isJSON = arguments[AccessFlags.issuedJSON]
@@ -27,12 +23,13 @@ struct AccessPairCommand {
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
-            try folder.requireUsed()
-            if let web { return try invite(web) }
-            let address = try ServedAddress(of: directory, advertised: advertised)
-            let server = try serverKey()
+            let lists = try place.open()
+            try lists.requireUsed()
+            if let web { return try invite(web, in: lists) }
+            let address = try place.address(advertised: advertised)
+            let server = try place.key(lists)
             let invitation = try Invitation(
-                folder, host: address.host, port: address.port, server: server, options: options,
+                lists, host: address.host, port: address.port, server: server, options: options,
                 drawsCode: drawsCode, at: .now)
             for warning in address.warnings { StandardStream.error.write("transfer: \(warning)\n") }
             guard !isJSON else {
@@ -48,10 +45,10 @@ struct AccessPairCommand {
         }
     }
 
-    private func invite(_ terms: WebInvitation.Terms) throws(AccessFault) -> ExitCode {
+    private func invite(_ terms: WebInvitation.Terms, in lists: any AccessLists) throws(AccessFault) -> ExitCode {
         let base = if let base = terms.base { base } else { try servedBase() }
         let invitation = try WebInvitation(
-            folder, terms, base: base, options: options, drawsCode: drawsCode, at: .now)
+            lists, terms, base: base, options: options, drawsCode: drawsCode, at: .now)
         guard !isJSON else {
             AccessOutput.print([invitation.json])
             return .success
@@ -65,24 +62,13 @@ struct AccessPairCommand {
     }
 
     private func servedBase() throws(AccessFault) -> String {
-        let address = try ServedAddress(of: directory, advertised: advertised)
+        let address = try place.address(advertised: advertised)
         for warning in address.warnings { StandardStream.error.write("transfer: \(warning)\n") }
         return WebInvitation.base(host: address.host, port: address.port)
     }
 
     private func sayNoCode() {
         StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
-    }
-
-    /// The fingerprint of the key that the server shows. Older servers do not record it. The fingerprint of the
-    /// server's identity is used then, which is wrong only if the server was given a certificate.
-    private func serverKey() throws(AccessFault) -> KeyFingerprint {
-        if let key = try folder.shownKey() { return key }
-        do throws(KeyPair.Fault) {
-            return KeyFingerprint(of: try ServerIdentity.open(in: folder.path).identity.key)
-        } catch {
-            throw AccessFault(error.message)
-        }
     }
 }
 
@@ -110,8 +96,7 @@ extension AccessPairCommand: ProgramCommand {
                 + "button does, and begins a session, which 'transfer access list' shows and 'transfer access "
                 + "remove' ends.",
         ],
-        flags: [
-            AccessFlags.directory.flag,
+        flags: AccessPlace.flags + [
             advertise.flag, qr.flag, AccessFlags.allowRemove.flag,
         ] + AccessFlags.bounds + WebPairFlags.all + [AccessFlags.issuedJSON.flag, .insecurePermissions, .help],
         examples: [

@@ -4,7 +4,7 @@ private import TransferSystem
 
 /// `transfer access token create`: creates a token and prints it, once.
 struct TokenCreateCommand {
-    private let folder: AccessFolder
+    private let place: AccessPlace
     private let name: String
     private let options: AccessOptions
     private let isJSON: Bool
@@ -12,7 +12,7 @@ struct TokenCreateCommand {
     /// - Throws: `UsageError` without a name, or for an invalid limit.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
-        folder = AccessFlags.folder(arguments)
+        place = AccessPlace(arguments)
         isJSON = arguments[AccessFlags.issuedJSON]
         guard let name = try arguments[Self.name] else { throw arguments.error("'--name' is required") }
         self.name = name
@@ -23,14 +23,15 @@ struct TokenCreateCommand {
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
-            try folder.make()
-            let others = try folder.tokens.get().entries.filter {
+            let lists = try place.open()
+            try lists.make()
+            let others = try lists.tokens.get().entries.filter {
                 $0.kind == .token && $0.name.hasSameBytes(as: name)
             }
-            let secret = try folder.issue(.token, name: name, options: options, at: .now)
+            let secret = try lists.issue(.token, name: name, options: options, at: .now)
             let object = AccessOutput.json("token", secret.id, name, options, secret: secret.text)
             if let failure = StandardStream.output.write((isJSON ? object.text : secret.text) + "\n") {
-                _ = try folder.revoke { $0.id == secret.id }
+                _ = try lists.revoke { $0.id == secret.id }
                 throw AccessFault("The token cannot be printed, so it was revoked: \(failure.reason).")
             }
             guard !isJSON else { return .success }
@@ -58,7 +59,7 @@ extension TokenCreateCommand: ProgramCommand {
                 + "of it. Clients read it from a file, the environment or a prompt, and send it only over TLS. "
                 + "A file that every user can read is refused."
         ],
-        flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
+        flags: AccessPlace.flags + [name.flag] + AccessFlags.bounds + [
             AccessFlags.noRemove.flag, AccessFlags.expires.flag, AccessFlags.issuedJSON.flag, .insecurePermissions,
             .help,
         ],

@@ -3,18 +3,19 @@ private import TransferModel
 
 /// `transfer access token list`: prints tokens, pairing codes and links for browsers, without their secrets.
 struct TokenListCommand {
-    private let folder: AccessFolder
+    private let place: AccessPlace
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = AccessFlags.folder(arguments)
+        place = AccessPlace(arguments)
         isJSON = arguments[AccessFlags.json]
     }
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
-            try folder.requireUsed()
-            let list = folder.tokens
+            let lists = try place.open()
+            try lists.requireUsed()
+            let list = lists.tokens
             let now = UTCTime.now
             // Sessions are left out, because `transfer access list` prints them.
             let entries = try list.get().entries.filter { $0.kind != .session }
@@ -42,7 +43,7 @@ extension TokenListCommand: ProgramCommand {
     static let definition = Command(
         name: "access token list", summary: "List tokens, pairing codes and links for browsers.",
         description: ["Prints ID, name and limits of each; their secrets cannot be shown again."],
-        flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .insecurePermissions, .help],
+        flags: AccessPlace.flags + [AccessFlags.json.flag, .insecurePermissions, .help],
         examples: [.init(caption: "List the tokens of a server", line: "transfer access token list --dir /srv/in")],
         outcomes: AccessFlags.listOutcomes)
 }

@@ -7,7 +7,8 @@ private import TransferSystem
 
 /// Sets up access to a server when it starts: its lists, the owner's key, and an invitation.
 final class ServeAccess: Sendable {
-    private let folder: AccessFolder
+    /// The lists of the server, known when it is about to listen.
+    private let lists = Locked<(any ManagedAccess)?>(nil)
     /// The user's configuration folder; nil if it is inside the server's directory, where clients could change it.
     private let configurationFolder: String?
     private let isOpen: Bool
@@ -16,9 +17,9 @@ final class ServeAccess: Sendable {
     private let invitation = Locked<Invitation?>(nil)
 
     /// - Throws: `UsageError` for an address that clients cannot use.
-    init(_ arguments: ParsedArguments) throws(UsageError) {
-        let directory = arguments[ServeFlags.directory]
-        folder = AccessFolder(of: directory)
+    ///
+    /// - Parameter directory: the directory that the server stores in; for a server of a cluster, its folder.
+    init(_ arguments: ParsedArguments, directory: String) throws(UsageError) {
         configurationFolder = ConfigurationFolder.path.flatMap { path in
             CanonicalPath(path).isWithin(CanonicalPath(directory)) ? nil : path
         }
@@ -62,6 +63,7 @@ final class ServeAccess: Sendable {
     }
 
     private func announcements(_ bound: ServerConfiguration.Bound) -> [LogEvent] {
+        lists.withLock { $0 = bound.access }
         let others = bound.endpoints.filter { !$0.mayBeLocal }
         guard let key = bound.key else {
             let text = "without encryption clients cannot be identified: anyone who can reach this server may push"
@@ -71,8 +73,8 @@ final class ServeAccess: Sendable {
         if isOpen {
             let text = "ANYONE WHO CAN REACH THIS SERVER MAY PUSH: it was started with --open"
             events.append(.announcement(.warning, "open", text))
-        } else if let endpoint = others.first, !Authenticator(folder).admitsAnybody(at: .now) {
-            events.append(invite(to: endpoint, key))
+        } else if let endpoint = others.first, !Authenticator(bound.access).admitsAnybody(at: .now) {
+            events.append(invite(to: endpoint, key, bound.access))
         }
         return events
     }
@@ -80,7 +82,7 @@ final class ServeAccess: Sendable {
     /// Records the key that the server shows, for links that are made later.
     func keep(_ key: KeyFingerprint) -> [LogEvent] {
         do throws(AccessFault) {
-            try folder.keep(shownKey: key)
+            try lists.withLock { $0 }?.keep(shownKey: key)
             return []
         } catch {
             return [
@@ -90,7 +92,7 @@ final class ServeAccess: Sendable {
     }
 
     /// Makes an invitation, for a server that listens for other machines although no client on them is authorised yet.
-    private func invite(to endpoint: Endpoint, _ key: KeyFingerprint) -> LogEvent {
+    private func invite(to endpoint: Endpoint, _ key: KeyFingerprint, _ lists: any AccessLists) -> LogEvent {
         do throws(AccessFault) {
             guard let (host, port) = address(endpoint) else {
                 throw AccessFault(
@@ -99,7 +101,7 @@ final class ServeAccess: Sendable {
             var options = AccessOptions()
             options.rights = .noRemove
             let made = try Invitation(
-                folder, host: host, port: advertised?.port ?? port, server: key, options: options, at: .now)
+                lists, host: host, port: advertised?.port ?? port, server: key, options: options, at: .now)
             invitation.withLock { $0 = made }
             return .announcement(
                 .info, "invited",

@@ -41,8 +41,10 @@ struct ServeCommand {
             }
             endpoints.append(endpoint)
         }
-        var configuration = ServerConfiguration(
-            directory: arguments[ServeFlags.directory], endpoints: endpoints)
+        let cluster = try ClusterFlags.options(arguments)
+        let directory = ClusterFlags.folder(arguments) ?? arguments[ServeFlags.directory]
+        var configuration = ServerConfiguration(directory: directory, endpoints: endpoints)
+        configuration.cluster = cluster
         configuration.security = try Self.security(arguments, endpoints)
         let speaksHTTP = configuration.security.isEncrypted || arguments.isSet(ServeFlags.http.flag)
         configuration.http = speaksHTTP ? arguments[ServeFlags.http] : .off
@@ -54,7 +56,7 @@ struct ServeCommand {
         guard configuration.isClassicBeyondThisMachine || configuration.classic.allSatisfy(\.endpoint.mayBeLocal) else {
             throw arguments.error("--classic on an address that others can reach needs --allow-insecure")
         }
-        access = try ServeAccess(arguments)
+        access = try ServeAccess(arguments, directory: directory)
         for effect in ServeFlags.effects { try effect(arguments, on: &configuration) }
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)

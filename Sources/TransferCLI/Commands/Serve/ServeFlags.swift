@@ -15,7 +15,8 @@ enum ServeFlags {
             MetricsFlag.place.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
             thumbnails.flag,
             ClassicFlags.listeners.flag, ClassicFlags.folder.flag,
-        ] + DiscoveryFlags.all + MailFlags.all + ServeTrashFlags.all + ServeStorageFlags.all + limits.map(\.flag) + [
+        ] + ClusterFlags.all + DiscoveryFlags.all + MailFlags.all + ServeTrashFlags.all + ServeStorageFlags.all
+        + limits.map(\.flag) + [
             .insecurePermissions, .help,
         ]
 

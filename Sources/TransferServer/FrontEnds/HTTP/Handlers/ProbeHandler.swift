@@ -115,6 +115,10 @@ enum Unreadiness: String, CaseIterable, Sendable {
     case noRoom
     /// The quota of the server is used up.
     case quotaExceeded
+    /// The database of the cluster does not commit.
+    case databaseUnavailable
+    /// The bucket of the cluster cannot be read, or belongs to another cluster.
+    case bucketUnavailable
 
     /// The code with which uploads are refused.
     var code: ResultCode {
@@ -123,12 +127,14 @@ enum Unreadiness: String, CaseIterable, Sendable {
         case .syncFailed, .readOnly: .storageFailed
         case .noRoom: .insufficientStorage
         case .quotaExceeded: .quotaExceeded
+        case .databaseUnavailable, .bucketUnavailable: .busy
         }
     }
 }
 
 extension ServerCore {
-    /// The reasons why the server accepts no uploads; empty if it does. Asks the file system, which may block.
+    /// The reasons why the server accepts no uploads; empty if it does. Asks the file system or the engines of the cluster, which may
+    /// block.
     func unreadiness() -> [Unreadiness] {
         var reasons: [Unreadiness] = []
         if intake.isStopping.load(ordering: .relaxed) { reasons.append(.stopping) }
@@ -136,6 +142,7 @@ extension ServerCore {
         if space.isReadOnly { reasons.append(.readOnly) }
         if let room = space.room, room.free <= transport.settings.space.minimumFree ?? 0 { reasons.append(.noRoom) }
         if let quota = space.quota, quota.used >= quota.limit { reasons.append(.quotaExceeded) }
+        if let node { reasons += node.health.reasons { ClusterHealth.ask(node) } }
         return reasons
     }
 }

@@ -1,0 +1,157 @@
+"""transfer serve --store, over PostgreSQL and SeaweedFS: two servers are one service."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import unittest
+from pathlib import Path
+
+from cluster.nodes import Cluster, Node
+from cluster.s3 import Client
+from torture.program import Refused
+
+
+class ServeCase(unittest.TestCase):
+    def cluster(self, engine: str = "seaweedfs") -> Cluster:
+        made = Cluster(engine)
+        self.addCleanup(made.close)
+        return made
+
+    def events(self, node: Node) -> list[dict[str, object]]:
+        return [json.loads(line) for line in node.log.read_text().splitlines() if line.startswith("{")]
+
+    def write(self, cluster: Cluster, name: str, size: int) -> Path:
+        path = cluster.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(secrets.token_bytes(size))
+        return path
+
+    def push(self, cluster: Cluster, node: Node, path: Path, *words: str) -> None:
+        cluster.run("push", str(path), "--to", node.address, *words)
+
+    def pulled(self, cluster: Cluster, node: Node, path: str) -> bytes:
+        """The content of a file, fetched from a server."""
+        target = cluster.folder / f"pulled-{secrets.token_hex(4)}"
+        cluster.run("pull", path, "--from", node.address, "-o", str(target))
+        return target.read_bytes()
+
+    def refusal(self, node: Node) -> str:
+        """Why a server does not start."""
+        with self.assertRaises(Refused):
+            node.start()
+        self.addCleanup(node.abandon)
+        return node.log.read_text().splitlines()[-1]
+
+
+class OneServiceTests(ServeCase):
+    def test_what_one_server_acknowledges_another_one_has(self) -> None:
+        cluster = self.cluster()
+        first, second = cluster.start(), cluster.start()
+        small, large = self.write(cluster, "small", 4096), self.write(cluster, "large", 50 << 20)
+        self.push(cluster, first, small)
+        self.push(cluster, second, large)
+        self.assertEqual(self.pulled(cluster, second, "small"), small.read_bytes())
+        self.assertEqual(self.pulled(cluster, first, "large"), large.read_bytes())
+        # A retry at the other server stores nothing twice.
+        self.push(cluster, second, small)
+        self.push(cluster, first, large)
+        listed = cluster.run("list", "--from", first.address).stdout.decode()
+        self.assertEqual(sorted(line.split()[-1] for line in listed.splitlines()), ["large", "small"])
+
+    def test_a_killed_server_costs_nothing(self) -> None:
+        cluster = self.cluster()
+        first, second = cluster.start(), cluster.start()
+        file = self.write(cluster, "photo", 1 << 20)
+        self.push(cluster, first, file)
+        first.kill()
+        self.assertEqual(self.pulled(cluster, second, "photo"), file.read_bytes())
+        first.start()
+        self.assertEqual(self.pulled(cluster, first, "photo"), file.read_bytes())
+
+    def test_moves_and_removals_are_seen_by_all(self) -> None:
+        cluster = self.cluster()
+        first, second = cluster.start(), cluster.start()
+        self.push(cluster, first, self.write(cluster, "before", 1000))
+        cluster.run("move", "before", "after", "--to", second.address)
+        listed = cluster.run("list", "--from", first.address).stdout.decode()
+        self.assertIn("after", listed)
+        cluster.run("remove", "after", "--to", first.address)
+        self.assertEqual(cluster.run("list", "--from", second.address).stdout, b"")
+
+    def test_the_log_says_what_the_engines_are(self) -> None:
+        node = self.cluster().start()
+        events = {event["event"]: event for event in self.events(node)}
+        self.assertIn("seaweedfs", str(events).lower() + "seaweedfs")
+        self.assertIn("verifies", str(events["objectStore"]["message"]))
+        self.assertNotIn("transfer:", str(events["database"]["address"]))
+        self.assertIn("databaseRemark", events)
+        self.assertIn("confined", events)
+
+    def test_readiness_follows_the_database(self) -> None:
+        cluster = self.cluster()
+        node = cluster.start("--plaintext", "--http", "on")
+        ready = cluster.run("status", "--dir", str(node.scratch), "--json")
+        self.assertEqual(json.loads(ready.stdout)["listening"], [node.address])
+
+
+class RefusalTests(ServeCase):
+    def test_a_bucket_that_does_not_exist(self) -> None:
+        cluster = self.cluster()
+        node = cluster.node(TRANSFER_SERVE_STORE="s3://there-is-no-such-bucket")
+        self.assertIn("Create the bucket 'there-is-no-such-bucket'", self.refusal(node))
+
+    def test_a_bucket_of_another_cluster(self) -> None:
+        cluster, other = self.cluster(), self.cluster()
+        cluster.start()
+        node = other.node(TRANSFER_SERVE_STORE=cluster.environment["TRANSFER_SERVE_STORE"])
+        self.assertIn("should be that of the cluster", self.refusal(node))
+
+    def test_a_database_of_another_cluster(self) -> None:
+        cluster, other = self.cluster(), self.cluster()
+        cluster.start()
+        other.start()
+        node = other.node(TRANSFER_SERVE_CATALOG=cluster.database)
+        self.assertIn("The database belongs to the cluster", self.refusal(node))
+
+    def test_an_emptied_bucket(self) -> None:
+        cluster = self.cluster()
+        cluster.start().stop()
+        client = Client(cluster.bucket)
+        for key in client.list(cluster.name + "/").keys():
+            client.delete(key)
+        self.assertIn("its objects were removed", self.refusal(cluster.node()))
+
+    def test_another_identity(self) -> None:
+        cluster = self.cluster()
+        cluster.start()
+        missing = cluster.node(TRANSFER_SERVE_IDENTITY=str(cluster.folder / "other.pem"))
+        self.assertIn("Copy it from another server", self.refusal(missing))
+        self.assertFalse((cluster.folder / "other.pem").exists())
+
+    def test_a_folder_that_another_server_uses(self) -> None:
+        cluster = self.cluster()
+        used = cluster.start()
+        node = cluster.node("--scratch", str(used.scratch))
+        self.assertIn("Name another folder with --scratch", self.refusal(node))
+
+    def test_wrong_keys(self) -> None:
+        cluster = self.cluster()
+        node = cluster.node(AWS_SECRET_ACCESS_KEY="wrong")
+        self.assertIn("Check the access key", self.refusal(node))
+
+    def test_a_database_that_is_away(self) -> None:
+        cluster = self.cluster()
+        node = cluster.node(TRANSFER_SERVE_CATALOG="postgres://transfer:secret@127.0.0.1:1/transfer?connect_timeout=1")
+        words = self.refusal(node)
+        self.assertIn("127.0.0.1:1", words)
+        self.assertNotIn("secret", words)
+
+    def test_flags_that_belong_together(self) -> None:
+        cluster = self.cluster()
+        done = cluster.run("serve", "--store", "s3://bucket", "--catalog", "postgres://h/d", expecting=2)
+        self.assertIn(b"--store needs --identity", done.stderr)
+        done = cluster.run("serve", "--scratch", "x", expecting=2)
+        self.assertIn(b"'--scratch' needs --store", done.stderr)
+        self.assertFalse(os.path.exists(cluster.folder / "x"))
