@@ -6,17 +6,20 @@ import os
 import random
 import secrets
 import shutil
+import socket
 import subprocess
 import tempfile
+import unittest
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import children
-from torture.program import Server, free_port
+from torture.program import Server, free_port, until
 
 from . import engines
 from .postgres import Session
-from .s3 import Endpoint
+from .postgres_proxy import PostgresProxy
+from .s3_proxy import S3Proxy
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -36,12 +39,23 @@ class Node(Server):
         self.command = ["env", *variables, str(binary()), "serve", "--listen", f"127.0.0.1:{self.port}"]
         self.command += ["--scratch", str(self.scratch), "--log-format", "json", "--open", *words]
 
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        return self._process
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
 
 class Cluster:
     """A database, a prefix of a bucket, and the servers that use both. All of it is removed by `close`."""
 
-    def __init__(self, engine: str = "seaweedfs", bucket: Endpoint | None = None, database: str | None = None) -> None:
-        """`bucket` and `database` are proxies in front of the engines."""
+    def __init__(
+        self, engine: str = "seaweedfs", bucket: S3Proxy | None = None, database: PostgresProxy | None = None
+    ) -> None:
+        """`bucket` and `database` are proxies in front of the engines, through which the servers reach them."""
         settings = engines.postgres()
         self.bucket = engines.endpoint(engine)
         self.folder = Path(tempfile.mkdtemp(prefix="transfer-cluster-"))
@@ -49,9 +63,12 @@ class Cluster:
         self._admin = settings["ENGINES_POSTGRES_ADMIN"]
         self._owner = settings["ENGINES_POSTGRES"]
         self._rule(f"CREATE DATABASE {self.name} OWNER transfer")
-        self.database = database or self._owner.rpartition("/")[0] + "/" + self.name
+        self.database = self._owner.rpartition("/")[0] + "/" + self.name
         self._nodes: list[Node] = []
-        used = bucket or self.bucket
+        self._balancers: list[subprocess.Popen[bytes]] = []
+        used = self.bucket.at(bucket.url) if bucket else self.bucket
+        if database:
+            self.database = f"{self.database.rpartition('@')[0]}@127.0.0.1:{database.port}/{self.name}"
         self.environment = {
             "HOME": str(self.folder),
             "AWS_ACCESS_KEY_ID": used.key,
@@ -82,17 +99,37 @@ class Cluster:
         made.start()
         return made
 
-    def run(self, *words: str, expecting: int | None = 0) -> subprocess.CompletedProcess[bytes]:
+    def balance(self, nodes: Sequence[Node]) -> str:
+        """Starts haproxy in front of servers. Raises SkipTest if it is not installed."""
+        if shutil.which("haproxy") is None:
+            raise unittest.SkipTest("haproxy is not installed (scripts/bootstrap.sh --http)")
+        port = free_port(random.Random())
+        servers = [f"    server node-{node.port} {node.address} check inter 200" for node in nodes]
+        lines = ["defaults", "    mode tcp", "    option redispatch 1", "    retries 3"]
+        lines += [f"    timeout {kind} 1h" for kind in ("client", "server")] + ["    timeout connect 5s"]
+        lines += ["listen transfer", f"    bind 127.0.0.1:{port}", "    balance roundrobin", *servers]
+        settings = self.folder / f"haproxy-{port}.cfg"
+        settings.write_text("\n".join(lines) + "\n")
+        log = (self.folder / f"haproxy-{port}.log").open("wb")
+        with log:
+            process = subprocess.Popen(["haproxy", "-db", "-f", str(settings)], stdout=log, stderr=log)
+        self._balancers.append(process)
+        until(lambda: _listens(port), process, "haproxy does not listen")
+        return f"127.0.0.1:{port}"
+
+    def run(
+        self, *words: str, expecting: int | None = 0, home: Path | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
         """Runs a command of the program as a client."""
-        done = children.finish(self.begin(*words))
+        done = children.finish(self.begin(*words, home=home))
         if expecting is not None and done.returncode != expecting:
             raise AssertionError(f"{words} ended with {done.returncode}:\n{done.stderr.decode(errors='replace')}")
         return done
 
-    def begin(self, *words: str) -> subprocess.Popen[bytes]:
+    def begin(self, *words: str, home: Path | None = None) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [str(binary()), *words],
-            env=os.environ | {"HOME": str(self.folder)},
+            env=os.environ | {"HOME": str(home or self.folder)},
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -102,5 +139,8 @@ class Cluster:
     def close(self) -> None:
         for node in self._nodes:
             node.abandon()
+        for balancer in self._balancers:
+            balancer.kill()
+            balancer.wait()
         self._rule(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import secrets
+import time
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
+import children
+from cluster import engines
 from cluster.nodes import Cluster, Node
+from cluster.postgres_proxy import PostgresProxy
 from cluster.s3 import Client
-from torture.program import Refused
+from cluster.s3_proxy import S3Proxy
+from torture.program import PATIENCE, Refused, free_port, until
 
 
 class ServeCase(unittest.TestCase):
-    def cluster(self, engine: str = "seaweedfs") -> Cluster:
-        made = Cluster(engine)
+    def cluster(self, database: PostgresProxy | None = None, bucket: S3Proxy | None = None) -> Cluster:
+        made = Cluster(database=database, bucket=bucket)
         self.addCleanup(made.close)
         return made
 
@@ -74,26 +83,81 @@ class OneServiceTests(ServeCase):
         cluster = self.cluster()
         first, second = cluster.start(), cluster.start()
         self.push(cluster, first, self.write(cluster, "before", 1000))
-        cluster.run("move", "before", "after", "--to", second.address)
+        cluster.run("move", "before", "after", "--from", second.address)
         listed = cluster.run("list", "--from", first.address).stdout.decode()
         self.assertIn("after", listed)
-        cluster.run("remove", "after", "--to", first.address)
+        cluster.run("remove", "after", "--from", first.address)
         self.assertEqual(cluster.run("list", "--from", second.address).stdout, b"")
 
     def test_the_log_says_what_the_engines_are(self) -> None:
         node = self.cluster().start()
         events = {event["event"]: event for event in self.events(node)}
-        self.assertIn("seaweedfs", str(events).lower() + "seaweedfs")
         self.assertIn("verifies", str(events["objectStore"]["message"]))
         self.assertNotIn("transfer:", str(events["database"]["address"]))
         self.assertIn("databaseRemark", events)
         self.assertIn("confined", events)
 
-    def test_readiness_follows_the_database(self) -> None:
+    def test_a_push_survives_the_server_that_takes_it(self) -> None:
         cluster = self.cluster()
-        node = cluster.start("--plaintext", "--http", "on")
-        ready = cluster.run("status", "--dir", str(node.scratch), "--json")
-        self.assertEqual(json.loads(ready.stdout)["listening"], [node.address])
+        nodes = [cluster.start() for _ in range(3)]
+        balancer = cluster.balance(nodes)
+        file = self.write(cluster, "big", 256 << 20)
+        push = cluster.begin("push", str(file), "--to", balancer, "--trust-new")
+        until(lambda: cluster.query("SELECT FROM parts LIMIT 1") != [] or push.poll() is not None, push, "no part arrived")
+        for node in nodes[:2]:
+            node.kill()
+        done = children.finish(push)
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        self.assertEqual(self.pulled(cluster, nodes[2], "big"), file.read_bytes())
+
+    def test_clients_are_admitted_by_the_database(self) -> None:
+        cluster = self.cluster()
+        nodes = [cluster.start("--no-open") for _ in range(2)]
+        token = cluster.folder / "token"
+        made = cluster.run("access", "token", "create", "--name", "camera", "--catalog", cluster.database)
+        token.write_bytes(made.stdout)
+        token.chmod(0o600)
+        stranger = cluster.folder / "stranger"
+        stranger.mkdir()
+        file = self.write(cluster, "photo", 1000)
+        for node in nodes:
+            words = ("push", str(file), "--to", node.address, "--trust-new", "--token-file", str(token))
+            cluster.run(*words, "--name", f"by-{node.port}", home=stranger)
+        cluster.run("access", "token", "revoke", "camera", "--catalog", cluster.database)
+        # Servers read the lists again after half a second.
+        deadline = time.monotonic() + PATIENCE
+        while (done := cluster.run(*words, "--name", "late", home=stranger, expecting=None)).returncode == 0:
+            self.assertLess(time.monotonic(), deadline)
+        self.assertIn(b"token", done.stderr)
+
+    def test_readiness_follows_both_engines(self) -> None:
+        for engine in ("databaseUnavailable", "bucketUnavailable"):
+            with self.subTest(engine):
+                self._lose(engine)
+
+    def _lose(self, reason: str) -> None:
+        settings = engines.postgres()
+        host, _, port = urllib.parse.urlsplit(settings["ENGINES_POSTGRES"]).netloc.rpartition("@")[2].partition(":")
+        database, bucket = PostgresProxy(host, int(port)), S3Proxy(engines.endpoint("seaweedfs").url)
+        lost, other = (database, bucket) if reason == "databaseUnavailable" else (bucket, database)
+        self.addCleanup(other.close)
+        cluster = self.cluster(database=database, bucket=bucket)
+        probes = f"127.0.0.1:{free_port(random.Random())}"
+        node = cluster.start("--metrics", probes)
+        self.assertEqual(self._ready(probes), [])
+        lost.close()
+        assert node.process is not None
+        until(lambda: self._ready(probes) == [reason], node.process, "the server stays ready")
+
+    def _ready(self, probes: str) -> list[str]:
+        """The reasons why a server accepts no uploads."""
+        try:
+            with urllib.request.urlopen(f"http://{probes}/readyz", timeout=PATIENCE) as answer:
+                self.assertEqual(answer.read(), b"ready\n")
+                return []
+        except urllib.error.HTTPError as error:
+            with error:
+                return list(json.load(error)["reasons"])
 
 
 class RefusalTests(ServeCase):
@@ -119,7 +183,7 @@ class RefusalTests(ServeCase):
         cluster = self.cluster()
         cluster.start().stop()
         client = Client(cluster.bucket)
-        for key in client.list(cluster.name + "/").keys():
+        for key in client.list(cluster.name + "/").keys:
             client.delete(key)
         self.assertIn("its objects were removed", self.refusal(cluster.node()))
 
