@@ -176,4 +176,43 @@ import TransferTestSupport
             }
         }
     }
+
+    @Test func onlySomePortsCanBeReached() async {
+        await #expect(processExitsWith: .success) {
+            let (allowed, other) = (try Self.listener(), try Self.listener())
+            let confinement = Confinement()
+            try confinement.allowConnecting(toPort: allowed.port)
+            guard case .confined(let version) = try confinement.enforce(), version >= 4 else { return }
+            #expect(Self.connects(to: allowed.port))
+            #expect(!Self.connects(to: other.port) && errno == EACCES)
+        }
+    }
+
+    private static func listener() throws -> (socket: Int32, port: UInt16) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(listener, pointer, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, pointer, &size) == 0
+            }
+        }
+        try #require(status)
+        return (listener, UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func connects(to port: UInt16) -> Bool {
+        let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_port = port.bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
 }

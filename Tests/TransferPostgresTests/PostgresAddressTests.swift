@@ -37,6 +37,12 @@ struct PostgresAddressTests {
             try PostgresAddress("postgres://h/d?connect_timeout=\(written)").connectTimeout == seconds * 1_000_000_000)
     }
 
+    @Test func aConfinedProcessNeedsPortsAndFiles() throws {
+        let address = try PostgresAddress("postgres://h:7,i/d?sslrootcert=/ca.pem&passfile=/pass")
+        #expect(address.ports == [7, 5432])
+        #expect(address.files.prefix(2) == ["/pass", "/ca.pem"])
+    }
+
     @Test func eachHostHasItsPort() throws {
         let uri = "postgres://u@a:1,[::1]:2,c:3/d"
         #expect(try PostgresAddress(uri).hostCount == 3)

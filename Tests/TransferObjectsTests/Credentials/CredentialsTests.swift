@@ -21,6 +21,13 @@ import TransferTestSupport
         #expect("\(credentials)" == "credentials K")
     }
 
+    @Test func aConfinedProcessNeedsPorts() throws {
+        #expect(CredentialSource.file(path: "/f", profile: "p").ports == [])
+        #expect(CredentialSource.instance(endpoint: "http://169.254.169.254").ports == [80])
+        let variables = ["AWS_WEB_IDENTITY_TOKEN_FILE": "/t", "AWS_ROLE_ARN": "arn"]
+        #expect(try CredentialSource.chosen(variables, region: "eu-west-1").ports == [443])
+    }
+
     // MARK: File
 
     private static let file = """
