@@ -487,6 +487,34 @@ def make_datagrams() -> None:
         keep("discovery", b"\x00\x40" + datagram)
 
 
+def make_proxy_headers() -> None:
+    """Makes PROXY headers of both versions, each with a client's bytes behind it."""
+    behind = b"\x16\x03\x01 hello"
+    lines = (
+        b"TCP4 203.0.113.9 198.51.100.1 56324 443",
+        b"TCP6 2001:db8::9 ::ffff:198.51.100.1 0 65535",
+        b"TCP4 203.0.113.9 198.51.100.1 056324 443",
+        b"UNKNOWN",
+        b"UNKNOWN " + b"f" * 93,
+    )
+    for line in lines:
+        keep("proxy-headers", b"\0\x07PROXY " + line + b"\r\n" + behind)
+    ports, certificate = b"\xdc\x04\x01\xbb", b"\x20\x02\x58" + b"c" * 600
+    four, six = bytes([203, 0, 113, 9, 198, 51, 100, 1]) + ports, bytes(range(32)) + ports
+    for kind, content in (
+        (b"\x21\x11", four),
+        (b"\x21\x11", four + certificate),
+        (b"\x21\x21", six + b"\x03\0\x04abcd"),
+        (b"\x21\x31", b"/run/a".ljust(108, b"\0") * 2),
+        (b"\x21\0", b""),
+        (b"\x20\0", b"\x04\0\x01n"),
+        (b"\x21\x11", four[:11]),
+        (b"\x31\x11", four),
+    ):
+        header = b"\r\n\r\n\0\r\nQUIT\n" + kind + len(content).to_bytes(2, "big") + content
+        keep("proxy-headers", b"\0\x03" + header + behind)
+
+
 def make_sealed() -> None:
     """Makes sealed files with their states, certificates and notes, keys, and changes of a file."""
     for task, content in SEALED:
@@ -603,6 +631,7 @@ def main() -> None:
     make_sealed()
     make_dialects()
     make_datagrams()
+    make_proxy_headers()
     make_s3_answers()
     make_kept()
     for seed in pictures.seeds():

@@ -33,10 +33,10 @@ REFUSED = [
 BOUNDS = [
     ("README.md", ["README.md"], 800),
     ("the guide", ["docs/guide/*.md"], 9_300),
-    ("the reference", ["docs/reference/*.md"], 22_200),
+    ("the reference", ["docs/reference/*.md"], 22_500),
     ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 17_700),
     ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 6_400),
-    ("docs", ["docs/**/*.md"], 56_000),
+    ("docs", ["docs/**/*.md"], 56_400),
 ]
 
 # A doc comment of so few words says no more than the name below it.

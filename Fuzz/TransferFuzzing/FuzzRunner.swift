@@ -45,6 +45,7 @@ package final class FuzzRunner {
         case .fields: try FieldTarget.run(input)
         case .s3Answers: try S3AnswerTarget.run(input)
         case .appending: try AppendTarget.run(input)
+        case .proxyHeaders: try ProxyHeaderTarget.run(input)
         case .discovery: try DiscoveryTarget.run(input)
         case .pictures: try PictureTarget.run(input)
         case .tls: try TLSTarget.run(input)

@@ -48,6 +48,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case s3Answers = "s3-answers"
     /// The records of uploads that grow.
     case appending
+    /// Headers of balancers, however their bytes are cut.
+    case proxyHeaders = "proxy-headers"
     /// The datagrams that find servers.
     case discovery
     /// Pictures and videos: their headers, and thumbnails of them.

@@ -232,7 +232,10 @@ extension Server {
         switch use {
         case .classic(let classic): Listener.Terms(frontEnds: FrontEnds(ClassicFrontEnd(listener: classic))) { nil }
         case .http: Listener.Terms(frontEnds: FrontEnds(HTTPFrontEnd(purpose: .filesBehindProxy))) { nil }
-        case nil: Listener.Terms(frontEnds: core.frontEnds) { [transport = core.transport] in transport.tls }
+        case nil:
+            Listener.Terms(frontEnds: core.frontEnds, isForBalancers: true) { [transport = core.transport] in
+                transport.tls
+            }
         }
     }
 
@@ -308,7 +311,7 @@ extension Server {
 
     /// Admits a new connection if there is a place, or refuses it.
     private func seat(_ descriptor: Int32, _ peer: SocketAddress, on terms: Listener.Terms) async {
-        let origin = PeerOrigin(peer, core.configuration)
+        let origin = PeerOrigin(peer, core.configuration, mayBeBalancer: terms.isForBalancers)
         connectionNumber += 1
         let number = connectionNumber
         switch core.transport.limits.withLock({ $0.arrive(number, from: origin.network) }) {
@@ -320,7 +323,7 @@ extension Server {
             core.transport.limits.withLock { $0.begin(number) }
             begin(number, descriptor, from: origin, on: terms)
         case .refused(let shortage, let isTold):
-            count(shortage)
+            core.observability.metrics.refused(shortage)
             if isTold { return begin(number, descriptor, from: origin, on: terms, refusal: shortage.fault) }
             close(descriptor)
             core.observability.log.write([.protocolError(peer: origin.name, shortage.fault)])
@@ -345,13 +348,9 @@ extension Server {
     /// Ends a connection to make room for a new one. Its place is free at once, and its descriptor is closed when this returns: otherwise a
     /// flood of connections would be accepted faster than closed.
     private func evict(_ victim: ConnectionLimits.Victim) async {
-        count(victim.shortage)
+        core.observability.metrics.refused(victim.shortage)
         permits.release()
         await connections[victim.number]?.evict(for: victim.shortage.fault)
-    }
-
-    private func count(_ shortage: ConnectionLimits.Shortage) {
-        core.observability.metrics.refusedConnections[shortage]?.add()
     }
 
     private func over(_ number: Int, wasRefused: Bool) {

@@ -45,6 +45,9 @@ package struct ServerConfiguration: Sendable {
     /// The trusted proxies: the server believes what they state about the client of a request.
     package var trustedProxies: [TrustedProxy] = []
 
+    /// The TCP balancers. Each of their connections to the usual listeners must begin with a PROXY header, which states the client.
+    package var balancers: [TrustedProxy] = []
+
     /// Where monitoring programs can read the server's metrics.
     package var metrics = MetricsUse.off
 

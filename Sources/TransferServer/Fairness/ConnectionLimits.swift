@@ -105,6 +105,22 @@ struct ConnectionLimits {
         }
     }
 
+    /// Counts a connection for the network of the client that a balancer has stated only now.
+    ///
+    /// - Returns: why the connection must end, and keeps its place until then; nil if it may stay.
+    mutating func identify(_ number: Int, as network: PeerNetwork?) -> Shortage? {
+        guard let network, networks[number] == .some(nil) else { return nil }
+        if let shortage = shortage(for: network) { return shortage }
+        networks[number] = network
+        counts[network, default: 0] += 1
+        guard let index = pending[nil]?.firstIndex(of: number) else { return nil }
+        pending[nil]?.remove(at: index)
+        if pending[nil]?.isEmpty ?? false { pending[nil] = nil }
+        let place = pending[network]?.firstIndex { $0 > number } ?? pending[network]?.endIndex ?? 0
+        pending[network, default: []].insert(number, at: place)
+        return nil
+    }
+
     /// Notes that the handshake can begin.
     mutating func begin(_ number: Int) {
         guard let network = networks[number] else { return }

@@ -4,8 +4,8 @@ import TransferModel
 import TransferProtocol
 import TransferSystem
 
-/// An accepted connection, on one loop for its whole life. It finds out whether the client uses TLS and which front end it means; from then
-/// on that front end's session serves the client. While the client is idle, there is neither a session nor a task; the next byte makes both
+/// An accepted connection, on one loop for its whole life. It finds out who the client is if a balancer forwards it, whether the client
+/// uses TLS and which front end it means; from then on that front end's session serves the client. While the client is idle, there is neither a session nor a task; the next byte makes both
 /// again.
 ///
 /// ```
@@ -36,7 +36,8 @@ actor AcceptedConnection {
 
     let driver: ConnectionDriver
     private let number: Int
-    private let origin: PeerOrigin
+    /// Until the PROXY header is read, a balancer's.
+    private var origin: PeerOrigin
     private let core: ServerCore
     private let settings: ServerSettings
     private let frontEnds: FrontEnds
@@ -79,7 +80,8 @@ actor AcceptedConnection {
     /// - Parameter descriptor: the connected socket, which the connection owns from now on.
     func run(_ descriptor: Int32) async {
         guard open(descriptor) else { return await whenOver() }
-        if let frontEnd = await choose() { await lead(begin(frontEnd)) } else { await finish() }
+        guard await isIdentified(), let frontEnd = await choose() else { return await finish() }
+        await lead(begin(frontEnd))
     }
 
     /// Lets the session finish; without a session the connection ends.
@@ -118,7 +120,7 @@ actor AcceptedConnection {
             driver.open(socket)
             socket.disableDelay()
             socket.tune(isLocal: origin.isLocal)
-            log(.connected(peer: peer))
+            if !origin.isBalancer { log(.connected(peer: peer)) }
             return true
         } catch {
             log(.closed(peer: peer, reason: error.description))
@@ -153,6 +155,58 @@ actor AcceptedConnection {
 
     private func log(_ event: LogEvent) {
         core.observability.log.write([event])
+    }
+}
+
+// MARK: Behind a balancer
+
+extension AcceptedConnection {
+    /// Finds out who the client is, if a balancer forwards the connection. The client is then counted for its network, which may have too
+    /// many connections.
+    ///
+    /// - Returns: whether the client is known. If not, the connection is ending, and nothing must be sent.
+    private func isIdentified() async -> Bool {
+        guard origin.isBalancer, ending == nil else { return true }
+        armTimer()
+        do throws(StreamError) {
+            guard let header = try await proxyHeader() else { return false }
+            origin = origin.stated(by: header, core.configuration)
+        } catch {
+            end(.lost(error.reason))
+            return false
+        }
+        if !origin.isBalancer { progress.asks(origin.name) }
+        log(.connected(peer: peer))
+        guard let shortage = core.transport.limits.withLock({ [origin] in $0.identify(number, as: origin.network) })
+        else { return true }
+        core.observability.metrics.refused(shortage)
+        end(.fault(shortage.fault))
+        return true
+    }
+
+    /// Receives the PROXY header, and no byte behind it.
+    ///
+    /// - Returns: nil if the connection is ending.
+    private func proxyHeader() async throws(StreamError) -> ProxyHeader? {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: ProxyHeaderReader.mostAtOnce, alignment: 1)
+        defer { buffer.deallocate() }
+        var reader = ProxyHeaderReader()
+        var hasBegun = false
+        while ending == nil {
+            switch reader.step {
+            case .header(let header): return header
+            case .invalid(let reason): end(.fault(.badProxyHeader(reason)))
+            case .needs(let count):
+                switch try driver.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])) {
+                case .bytes(let count):
+                    hasBegun = true
+                    reader.received(buffer[..<count])
+                case .wouldBlock: await driver.wake.wait()
+                case .end: end(hasBegun ? .fault(.badProxyHeader("it is cut off")) : .done)
+                }
+            }
+        }
+        return nil
     }
 }
 
@@ -320,6 +374,10 @@ extension ConnectionLimits.Shortage {
 }
 
 extension ProtocolFault {
+    fileprivate static func badProxyHeader(_ reason: String) -> ProtocolFault {
+        ProtocolFault(.malformedFrame, "The balancer's PROXY header is not valid: \(reason).")
+    }
+
     fileprivate static let encryptionRequired = ProtocolFault(
         .encryptionRequired,
         "This server accepts encrypted connections only: connect with TLS, without --plaintext.")

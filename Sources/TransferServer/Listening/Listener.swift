@@ -6,6 +6,9 @@ struct Listener {
     struct Terms: Sendable {
         let frontEnds: FrontEnds
 
+        /// Whether balancers may connect, which state the client in a PROXY header.
+        var isForBalancers = false
+
         /// The TLS context for new connections; nil without encryption.
         let security: @Sendable () -> TLSContext?
     }

@@ -40,6 +40,8 @@ final class ServerMetrics: Sendable {
     /// By method and first digit of the status; the last row is for all other methods.
     private let requests = (0...methods.count).map { _ in (0..<5).map { _ in Counter() } }
 
+    func refused(_ shortage: ConnectionLimits.Shortage) { refusedConnections[shortage]?.add() }
+
     /// - Parameter answer: the beginning of the answer, from `HTTP/1.1` on.
     func answered(_ method: HTTPMethod, _ answer: [UInt8]) {
         let digit = "HTTP/1.1 ".utf8.count

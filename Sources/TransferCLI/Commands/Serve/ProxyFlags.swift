@@ -23,6 +23,15 @@ enum ProxyFlags {
             + "asked for. Of others these fields are ignored."
     ).texts
 
+    static let balancers = Flag(
+        name: "proxy-protocol", placeholder: "ADDRESS[/BITS]",
+        help: "Expect the PROXY protocol from this TCP balancer, an address or a network.",
+        details:
+            "May be given several times. Each connection of such a balancer to --listen must begin with a "
+            + "PROXY header, version 1 or 2, which names the client for limits, the log and 'transfer "
+            + "status'. Of others a header is not accepted. See docs/reference/http.md."
+    ).texts
+
     /// - Throws: `UsageError` for an invalid address, and for one that other machines can reach without
     ///   `--allow-insecure`.
     static func apply(_ arguments: ParsedArguments, to configuration: inout ServerConfiguration) throws(UsageError) {
@@ -35,6 +44,13 @@ enum ProxyFlags {
                         + "ADDRESS/BITS or unix")
             }
             configuration.trustedProxies.append(proxy)
+        }
+        for text in arguments[balancers] {
+            guard let balancer = TrustedProxy(text), balancer != .unix else {
+                throw arguments.error(
+                    "'\(text.escapedForDisplay)' is not a balancer for --proxy-protocol; give ADDRESS or ADDRESS/BITS")
+            }
+            configuration.balancers.append(balancer)
         }
         guard arguments[trusted].isEmpty || configuration.http != .off || !configuration.plainHTTP.isEmpty else {
             throw arguments.error("--trusted-proxy needs --http on or --http-plain")

@@ -12,7 +12,8 @@ enum ServeFlags {
         [
             directory.flag, .config, listen.flag, durability.flag, isAlone.flag, logFormat.flag, logLevel.flag,
             certificate.flag, key.flag, http.flag, ProxyFlags.listeners.flag, ProxyFlags.trusted.flag,
-            MetricsFlag.place.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
+            ProxyFlags.balancers.flag, MetricsFlag.place.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag,
+            advertised.flag,
             thumbnails.flag,
             ClassicFlags.listeners.flag, ClassicFlags.folder.flag,
         ] + ClusterFlags.all + DiscoveryFlags.all + MailFlags.all + ServeTrashFlags.all + ServeStorageFlags.all

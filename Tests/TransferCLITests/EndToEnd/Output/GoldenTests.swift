@@ -42,7 +42,7 @@ import TransferTestSupport
         ["serve", "--classic", "sized=127.0.0.1:1,folder=../up"],
         ["serve", "--classic", "jsonline=127.0.0.1:1,people="],
         ["serve", "--cert", "c.pem"], ["serve", "--http-plain", "127.0.0.1"],
-        ["serve", "--trusted-proxy", "10.0.0.0/33"],
+        ["serve", "--trusted-proxy", "10.0.0.0/33"], ["serve", "--proxy-protocol", "unix"],
         ["serve", "--config", "/nonexistent.toml"], ["trust", "add", "h"], ["remote", "add", "a.b", "h"],
         ["completions", "csh"], ["man", "--names", "push"], ["config", "show", "help"],
     ]
