@@ -31,11 +31,24 @@ package actor Server {
     private var listeners: [Listener] = []
     private var connections: [Int: AcceptedConnection] = [:]
     private var connectionNumber = 0
-    private var isStopping = false
+    private var stage = Stage.serving
+    /// Fired when the drain delay is over, or is cut short.
+    private let departure = Signal()
     /// Number of jobs on the pool that no connection waits for.
     private var backgroundJobs = 0
     /// Fired when a connection or a background job has ended.
     private let ended = Signal()
+
+    /// How far the server has stopped.
+    private enum Stage {
+        case serving
+        /// The server still accepts connections, and its probes say that it stops: the drain delay.
+        case leaving
+        /// The server accepts no more connections.
+        case stopping
+    }
+
+    private var isStopping: Bool { stage == .stopping }
 
     /// Opens the directory and starts the loops; accepts no connection yet.
     ///
@@ -135,10 +148,12 @@ package actor Server {
         return bound
     }
 
-    /// Stops accepting, lets running uploads finish within the grace period, informs clients, and returns when all connections are over.
+    /// Waits for the drain delay, stops accepting, lets running uploads finish within the grace period, informs clients, and returns when
+    /// all connections are over.
     package func shutDown() async {
-        guard !isStopping else { return stopConnections() }
-        isStopping = true
+        guard stage == .serving else { return stopConnections() }
+        await leave()
+        stage = .stopping
         core.intake.isStopping.store(true, ordering: .relaxed)
         closeListeners()
         discovery?.stop()
@@ -168,14 +183,31 @@ package actor Server {
         core.observability.log.write([.stopped])
     }
 
+    /// Serves for the drain delay while the probes say that the server stops, so that balancers send new connections elsewhere. HTTP
+    /// connections end behind their next answer, and idle ones at once.
+    private func leave() async {
+        let delay = core.configuration.drainDelay
+        guard delay.nanoseconds > 0 else { return }
+        stage = .leaving
+        core.transport.isLeaving.store(true, ordering: .relaxed)
+        core.observability.log.write([.leaving(delay)])
+        for connection in connections.values {
+            Task(executorPreference: connection.loop) { await connection.leave() }
+        }
+        let timer = loop.schedule(at: (MonotonicTime.now + delay).nanoseconds) { [departure] in departure.fire() }
+        await departure.wait()
+        loop.cancel(timer)
+    }
+
     private func drainConnections() {
         for connection in connections.values {
             Task(executorPreference: connection.loop) { await connection.drain() }
         }
     }
 
-    /// Ends every connection now; `shutDown` returns soon after.
+    /// Ends every connection now, and the drain delay; `shutDown` returns soon after.
     package func stopConnections() {
+        departure.fire()
         for connection in connections.values {
             Task(executorPreference: connection.loop) { await connection.stop() }
         }

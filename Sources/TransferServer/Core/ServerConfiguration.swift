@@ -156,6 +156,9 @@ package struct ServerConfiguration: Sendable {
 
     package var timeouts = Liveness.Timeouts()
 
+    /// How long the server goes on accepting connections after it was asked to stop, while its probes say that it stops.
+    package var drainDelay = Interval.seconds(0)
+
     /// How long running uploads may continue after the server was asked to stop.
     package var drain = Interval.seconds(30)
 

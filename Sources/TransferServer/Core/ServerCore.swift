@@ -413,7 +413,7 @@ extension ServerCore {
         let connections = observability.connections.all.map { ($0, $0.present) }
         return ServerStatus(
             agent: configuration.agent, pid: getpid(), directory: configuration.directory,
-            isStopping: intake.isStopping.load(ordering: .relaxed), started: observability.started, now: .now,
+            isStopping: isStopping, started: observability.started, now: .now,
             endpoints: observability.endpoints.withLock { $0 }, advertised: configuration.advertised,
             isEncrypted: configuration.security.isEncrypted, allowsAnonymous: configuration.isOpen,
             connections: connections.map { ServerStatus.Connection($0, $1, at: now) },

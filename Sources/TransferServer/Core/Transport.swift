@@ -25,6 +25,9 @@ final class Transport: Sendable {
     /// Bytes of answers that clients have not taken yet, over all connections.
     let unsent = Atomic(0)
 
+    /// Whether the server is about to stop. It still serves, so that balancers have time to send new connections elsewhere.
+    let isLeaving = Atomic(false)
+
     /// The limits for connections. The server uses them when connections begin and end; sessions use them from any loop.
     let limits: Locked<ConnectionLimits>
 

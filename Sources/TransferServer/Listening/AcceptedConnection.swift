@@ -1,3 +1,4 @@
+import Synchronization
 import TransferConnection
 import TransferIO
 import TransferModel
@@ -47,8 +48,8 @@ actor AcceptedConnection {
     private var served: (any ServedConnection)?
     private var resting: (any RestingSession)?
     private var ending: Ending?
-    /// Whether the server is stopping; kept for a client that becomes idle afterwards.
-    private var isLeaving = false
+    /// Whether the server is stopping or about to stop, so that the connection ends when its client becomes idle.
+    private var isLeaving: Bool
     /// The deadline of the handshake, or of an idle client.
     private var timer: EventLoop.Timer?
     /// Called once, after everything else of the connection has ended.
@@ -73,6 +74,7 @@ actor AcceptedConnection {
         progress = ConnectionProgress(number, peer: origin.name, counting: core.observability.metrics)
         driver = ConnectionDriver(settings.timeouts, turn: Transport.bufferSize)
         ending = refusal.map { .fault($0) }
+        isLeaving = core.transport.isLeaving.load(ordering: .relaxed)
     }
 
     /// Serves the connection until it ends or its client becomes idle.
@@ -82,6 +84,12 @@ actor AcceptedConnection {
         guard open(descriptor) else { return await whenOver() }
         guard await isIdentified(), let frontEnd = await choose() else { return await finish() }
         await lead(begin(frontEnd))
+    }
+
+    /// Ends the connection as soon as its client is idle, because the server is about to stop.
+    func leave() {
+        isLeaving = true
+        if resting != nil { end(.shutdown) }
     }
 
     /// Lets the session finish; without a session the connection ends.

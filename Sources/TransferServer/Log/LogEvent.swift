@@ -168,6 +168,12 @@ extension LogEvent {
             [("connections", .unsigned(UInt64(connections)))])
     }
 
+    static func leaving(_ delay: Interval) -> LogEvent {
+        LogEvent(
+            .info, "leaving", "asked to stop; accepting connections for another \(Int(delay.seconds)) s",
+            [("seconds", .number(delay.seconds))])
+    }
+
     static let stopped = LogEvent(.info, "stopped", "stopped")
 
     static func connected(peer: String) -> LogEvent {

@@ -1,6 +1,6 @@
 import Glibc
 import TransferIO
-import TransferModel
+package import TransferModel
 import TransferProtocol
 package import TransferSystem
 
@@ -37,6 +37,9 @@ package struct Supervisor: ~Copyable {
     private var backoff = Backoff(first: waits.first, longest: waits.longest)
     private var generator = SystemRandomNumberGenerator()
     private var isStopping = false
+    /// How long the sockets stay open after the first request to stop, and until when.
+    private let drainDelay: Interval
+    private var closing: MonotonicTime?
     private var restarts = 0
     private var lastSignal: Int32?
 
@@ -46,14 +49,17 @@ package struct Supervisor: ~Copyable {
     ///   - agent: the program and its version.
     ///   - relay: passes messages to the service manager; nil without a manager.
     ///   - lock: a descriptor of the directory's lock, for all workers; the supervisor owns it from now on.
+    ///   - drainDelay: how long the worker accepts connections after it was asked to stop.
     /// - Throws: `SystemError` if signals cannot be waited for.
     package init(
-        sockets: [ServerSocket], directory: String, agent: String, relay: NotificationRelay?, lock: Int32? = nil
+        sockets: [ServerSocket], directory: String, agent: String, relay: NotificationRelay?, lock: Int32? = nil,
+        drainDelay: Interval = .seconds(0)
     ) throws(SystemError) {
         self.sockets = sockets
         self.agent = agent
         self.relay = relay
         self.lock = lock
+        self.drainDelay = drainDelay
         reports = CrashReports(of: directory)
         signals = try SignalQueue([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     }
@@ -69,6 +75,7 @@ package struct Supervisor: ~Copyable {
                 if MonotonicTime.now >= nextStart { try startOrWait() }
             }
             wait()
+            if let closing, closing <= .now { closeSockets() }
             while let signal = signals.next() { receive(signal) }
             if let end = reap() { return end }
         }
@@ -102,13 +109,13 @@ package struct Supervisor: ~Copyable {
         begun = .now
     }
 
-    /// Waits until a signal or a message of the worker arrives, or the next worker is due.
+    /// Waits until a signal or a message of the worker arrives, or the next worker or the end of the drain delay is due.
     private func wait() {
         var entries = [pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0)]
         if let relay { entries.append(pollfd(fd: relay.number, events: Int16(POLLIN), revents: 0)) }
         var milliseconds: Int32 = -1
-        if worker == nil {
-            let left = max(0, (nextStart - .now).nanoseconds)
+        if let due = worker == nil ? nextStart : closing {
+            let left = max(0, (due - .now).nanoseconds)
             milliseconds = Int32(clamping: left / 1_000_000 + 1)
         }
         // A wait that a signal interrupts counts as over.
@@ -126,14 +133,16 @@ package struct Supervisor: ~Copyable {
         }
     }
 
-    /// Closes the listening sockets first, so that no further client can connect.
+    /// Closes the listening sockets before the worker does, so that no client waits for a server that accepts no more: at once, or, at the
+    /// first request to stop, after the drain delay.
     private mutating func stop(_ signal: Int32) {
+        if isStopping || drainDelay.nanoseconds <= 0 { closeSockets() } else { closing = .now + drainDelay }
         isStopping = true
-        closeSockets()
         worker?.send(signal)
     }
 
-    private func closeSockets() {
+    private mutating func closeSockets() {
+        closing = nil
         for socket in sockets { socket.socket.close() }
     }
 

@@ -7,7 +7,9 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
+from dialects.server import Server
 from web.case import WebCase, made
 from web.wire import PATIENCE, Connection
 
@@ -108,3 +110,49 @@ class TrustTests(WebCase):
             self.assertEqual(bare.recv(1), b"")
         self.assertFalse(any("203.0.113.9" in peer for peer in self.peers()))
         self.assertTrue(all(peer.startswith("127.0.0.9:") for peer in self.peers()[before:]), self.peers())
+
+
+class DrainTests(WebCase):
+    """Two servers behind a balancer, of which one stops."""
+
+    needs = ("haproxy",)
+    servers: ClassVar[list[Server]]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.servers = []
+        options = ("--plaintext", "--http", "on", "--proxy-protocol", _HOST, "--drain-delay", "1h")
+        for _ in range(2):
+            server = Server((), options)
+            cls.addClassCleanup(server.abandon)
+            server.start()
+            cls.servers.append(server)
+
+    def test_a_push_ends_at_the_other_server(self) -> None:
+        first, second = self.servers
+        check = "send-proxy-v2 check inter 50ms fall 1 rise 1"
+        balancer = Balancer([first.address, second.address], check)
+        self.addCleanup(balancer.close)
+        content = made(12_000_000, "drained")
+        (self.place() / "drained").write_bytes(content)
+        command = ["transfer", "push", "--plaintext", "--bandwidth", "2M", "--to", f"{_HOST}:{balancer.port}", "drained"]
+        push = self.server.begin(command, self.place())
+        first.log.until(lambda: bool(first.log.events("started")), "the upload has begun")
+        first.ask_to_stop()
+        balancer.wait_until_down(0)
+        # The server still serves: clients that connect to it before the balancer knows are not refused.
+        said = b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\nGET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        host, _, port = first.address.rpartition(":")
+        with socket.create_connection((host, int(port))) as late:
+            late.sendall(said)
+            answer = b"".join(iter(lambda: late.recv(1 << 12), b""))
+        self.assertTrue(answer.startswith(b"HTTP/1.1 503 "), answer)
+        self.assertIn(b"\r\nConnection: close\r\n", answer)
+        # A second signal ends the delay and the running upload.
+        first.ask_to_stop()
+        self.assertEqual(first.wait(), 0, first.log.tail())
+        done = self.finish(push)
+        self.assertEqual(done.returncode, 0, (done.stdout + done.stderr).decode())
+        self.assertFalse((first.directory / "drained").exists())
+        self.assertEqual((second.directory / "drained").read_bytes(), content)

@@ -30,7 +30,7 @@ extension ServeCommand {
             let relay = try notifier.map { (notifier) throws(SystemError) in try NotificationRelay(notifier) }
             var supervisor = try Supervisor(
                 sockets: sockets, directory: configuration.directory, agent: configuration.agent, relay: relay,
-                lock: lock)
+                lock: lock, drainDelay: configuration.drainDelay)
             end = try supervisor.run()
         } catch {
             for socket in sockets { socket.socket.close() }

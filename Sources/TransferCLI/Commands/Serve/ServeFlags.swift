@@ -179,6 +179,13 @@ enum ServeFlags {
             details: "0 disables this.", isChangeable: true
         ).size(default: 1 << 10).sets(\.timeouts.minimumRate),
         Flag(
+            name: "drain-delay", placeholder: "DURATION",
+            help: "How long the server still accepts connections when it is asked to stop.",
+            details:
+                "Meanwhile /readyz answers 503, so that a load balancer sends new connections to other "
+                + "servers, and HTTP connections end behind their next answer. A second signal ends the delay."
+        ).interval(default: usual.drainDelay, isPositive: false).sets(\.drainDelay),
+        Flag(
             name: "drain-timeout", placeholder: "DURATION",
             help: "How long running uploads may take to finish when the server stops.", isChangeable: true
         ).interval(default: usual.drain, isPositive: false).sets(\.drain),

@@ -133,11 +133,16 @@ enum Unreadiness: String, CaseIterable, Sendable {
 }
 
 extension ServerCore {
+    /// Whether the server was asked to stop, even if it still accepts connections.
+    var isStopping: Bool {
+        transport.isLeaving.load(ordering: .relaxed) || intake.isStopping.load(ordering: .relaxed)
+    }
+
     /// The reasons why the server accepts no uploads; empty if it does. Asks the file system or the engines of the cluster, which may
     /// block.
     func unreadiness() -> [Unreadiness] {
         var reasons: [Unreadiness] = []
-        if intake.isStopping.load(ordering: .relaxed) { reasons.append(.stopping) }
+        if isStopping { reasons.append(.stopping) }
         if intake.store.isInDoubt { reasons.append(.syncFailed) }
         if space.isReadOnly { reasons.append(.readOnly) }
         if let room = space.room, room.free <= transport.settings.space.minimumFree ?? 0 { reasons.append(.noRoom) }

@@ -207,7 +207,8 @@ extension HTTPSteps {
     private func say(_ reply: HTTPReply) {
         guard let exchange else { return }
         let isLast =
-            exchange.endsConnection(behind: reply, isStopping: isStopping) || service.purpose == .redirection
+            exchange.endsConnection(behind: reply, isStopping: service.core.isStopping)
+            || service.purpose == .redirection
         append(reply.bytes(for: exchange.request.head.method, isLast: isLast), isLast: isLast)
         answered(isLast: isLast)
     }
@@ -215,7 +216,7 @@ extension HTTPSteps {
     /// Begins an answer that is made piece by piece.
     private func begin(_ answer: any HTTPAnswer) {
         guard let request = exchange?.request,
-            let isLast = exchange?.endsConnection(behind: answer, isStopping: isStopping)
+            let isLast = exchange?.endsConnection(behind: answer, isStopping: service.core.isStopping)
         else { return }
         if answer.headComesFirst {
             append(answer.head(isLast: isLast), isLast: isLast)
