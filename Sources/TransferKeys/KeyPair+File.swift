@@ -38,29 +38,33 @@ extension KeyPair {
     /// Reads a key pair, or makes one durably if the file does not exist. A file without a key, or one that other users
     /// can read, is never replaced, because others may know the owner by that key.
     ///
-    /// - Parameter path: path in an existing folder; its last component must not be a symbolic link.
+    /// - Parameters:
+    ///   - path: path in an existing folder; its last component must not be a symbolic link, unless `isMounted`.
+    ///   - isMounted: whether the file may be a secret of a container: a symbolic link to a file that root shares with a group.
     /// - Returns: the key pair, and whether it is new.
-    package static func open(_ path: String, _ wording: Wording) throws(Fault) -> (pair: KeyPair, isNew: Bool) {
-        if let pair = try find(path, wording) { return (pair, false) }
+    package static func open(
+        _ path: String, _ wording: Wording, isMounted: Bool = false
+    ) throws(Fault) -> (pair: KeyPair, isNew: Bool) {
+        if let pair = try find(path, wording, isMounted: isMounted) { return (pair, false) }
         let pair = KeyPair()
         // Another process may have made a key pair meanwhile, which is then used.
         if try pair.write(to: path, replaces: false, wording) { return (pair, true) }
-        guard let pair = try find(path, wording) else {
+        guard let pair = try find(path, wording, isMounted: isMounted) else {
             throw Fault(wording, path, "is being created and removed by other processes at the same time")
         }
         return (pair, false)
     }
 
     /// - Returns: nil if the file does not exist.
-    package static func find(_ path: String, _ wording: Wording) throws(Fault) -> KeyPair? {
+    package static func find(_ path: String, _ wording: Wording, isMounted: Bool = false) throws(Fault) -> KeyPair? {
         let file: OwnFile?
         do throws(SystemError) {
-            file = try OwnFile(reading: path, atMost: longestFile)
+            file = try OwnFile(reading: path, atMost: longestFile, followsLink: isMounted)
         } catch {
             throw Fault(wording, path, "cannot be read: \(error.reason)")
         }
         guard let file else { return nil }
-        guard file.isPrivate else {
+        guard file.isPrivate || isMounted && file.isSharedByRoot else {
             throw Fault(
                 wording, path, "can be read or written by other users, who could then \(wording.harm)", wording.remedy)
         }

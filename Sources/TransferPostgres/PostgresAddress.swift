@@ -11,7 +11,6 @@ package struct PostgresAddress: Sendable {
     private static let defaults: [(name: String, value: String)] = [
         // Only the primary takes changes, so a standby in the list of hosts is skipped.
         ("target_session_attrs", "read-write"),
-        ("application_name", "transfer"),
         // A host that vanishes without closing its connections is noticed after 30 idle seconds and three probes of 10
         // seconds each, and after 30 seconds with data under way (tcp(7)).
         ("keepalives", "1"),
@@ -54,15 +53,20 @@ package struct PostgresAddress: Sendable {
 
     /// Reads an address.
     ///
-    /// - Parameter uri: begins with `postgres://` or `postgresql://`.
+    /// - Parameters:
+    ///   - uri: begins with `postgres://` or `postgresql://`.
+    ///   - program: the name that the database shows for these connections, unless the URI has another one.
     /// - Throws: `badAddress` with a sentence that does not contain the password; `missingLibrary`.
-    package init(_ uri: String, library: PostgresLibrary? = nil) throws(PostgresError) {
+    package init(
+        _ uri: String, program: String = "transfer", library: PostgresLibrary? = nil
+    ) throws(PostgresError) {
         let library = try PostgresLibrary.require(library)
         guard ["postgres://", "postgresql://"].contains(where: uri.hasPrefix), !uri.utf8.contains(0) else {
             throw Self.refusal("it does not begin with postgres://")
         }
         var found = try Self.parse(uri, library)
-        for (name, value) in Self.defaults where found[name] == nil { found[name] = value }
+        let defaults = Self.defaults + [("application_name", program)]
+        for (name, value) in defaults where found[name] == nil { found[name] = value }
         for (name, value) in Self.fixed { found[name] = value }
         hosts = try Self.hosts(&found)
         let seconds = found.removeValue(forKey: "connect_timeout").map { Int64($0) ?? -1 } ?? Self.usualConnectTimeout

@@ -16,11 +16,14 @@ extension ServerIdentity {
     /// - Parameter folder: path of the server's own folder on this machine.
     /// - Returns: the identity, and whether it is new.
     package static func open(in folder: String) throws(Fault) -> (identity: ServerIdentity, isNew: Bool) {
-        try open(at: "\(folder)/\(fileName)")
+        try open(at: "\(folder)/\(fileName)", isMounted: false)
     }
 
     /// Does the same with the file at a path.
-    package static func open(at path: String) throws(Fault) -> (identity: ServerIdentity, isNew: Bool) {
+    ///
+    /// - Parameter isMounted: whether the file may be a secret of a container.
+    package static func open(at path: String, isMounted: Bool) throws(Fault) -> (identity: ServerIdentity, isNew: Bool)
+    {
         let made = try open(
             path,
             Wording(
@@ -29,7 +32,8 @@ extension ServerIdentity {
                     + "makes a new identity.",
                 repair:
                     "Put the file back from a backup, or move it away: then the server makes a new "
-                    + "identity, and receipts signed so far can only be verified with the old public key."))
+                    + "identity, and receipts signed so far can only be verified with the old public key."),
+            isMounted: isMounted)
         return (made.pair, made.isNew)
     }
 }

@@ -29,6 +29,9 @@ final class ClusterNode: Sendable {
     /// Events about the engines, for the log.
     let events: [LogEvent]
 
+    /// The name of this server for operators: several servers may run on one machine.
+    static let name = "\(HostName.own ?? "server")/\(getpid())"
+
     /// Nanoseconds that the engines may take to answer while the server starts. A service manager starts it again.
     private static let patience: Int64 = 20_000_000_000
 
@@ -59,7 +62,8 @@ final class ClusterNode: Sendable {
 
     private static func pool(_ options: ClusterOptions) throws(ServerError) -> PostgresPool {
         try explained { () throws(PostgresError) in
-            var configuration = PostgresConfiguration(try PostgresAddress(options.database))
+            let program = PostgresLedger.programPrefix + name
+            var configuration = PostgresConfiguration(try PostgresAddress(options.database, program: program))
             configuration.connectionLimit = connectionLimit
             return try PostgresPool(configuration)
         }
@@ -148,7 +152,7 @@ extension ServerFoundations {
     /// The foundations of a server of a cluster.
     init(_ node: ClusterNode) {
         openStore = { (configuration) throws(Failure) in
-            var settings = ClusterStore.Configuration(server: HostName.own ?? "server")
+            var settings = ClusterStore.Configuration(server: ClusterNode.name)
             settings.quota = configuration.space.quota
             settings.identity = node.cluster.bytes
             settings.durability = configuration.durability

@@ -40,7 +40,9 @@ struct Identity {
     private mutating func open(_ configuration: ServerConfiguration) throws(ServerError) -> ServerIdentity {
         do throws(ServerIdentity.Fault) {
             let (identity, isNew) =
-                if let file = configuration.cluster?.identity { try ServerIdentity.open(at: file) } else {
+                if let file = configuration.cluster?.identity {
+                    try ServerIdentity.open(at: file, isMounted: true)
+                } else {
                     try ServerIdentity.open(in: Self.folder(of: configuration))
                 }
             events = [.identity(identity.key, isNew: isNew)]

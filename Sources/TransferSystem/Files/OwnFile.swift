@@ -18,6 +18,9 @@ package struct OwnFile: Sendable {
     /// Whether no user except its owner can read or write the file.
     package var isPrivate: Bool { mode & 0o077 == 0 }
 
+    /// Whether the file belongs to root, and besides root only its group can read it. Kubernetes gives secrets to programs like that.
+    package var isSharedByRoot: Bool { owner == 0 && mode & 0o037 == 0 }
+
     /// Whether only its owner can write the file, and the owner is this user or root.
     package var isGuarded: Bool { mode & 0o022 == 0 && (owner == geteuid() || owner == 0) }
 

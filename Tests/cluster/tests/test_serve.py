@@ -219,3 +219,28 @@ class RefusalTests(ServeCase):
         done = cluster.run("serve", "--scratch", "x", expecting=2)
         self.assertIn(b"'--scratch' needs --store", done.stderr)
         self.assertFalse(os.path.exists(cluster.folder / "x"))
+
+
+class StatusTests(ServeCase):
+    def test_all_servers_are_shown(self) -> None:
+        cluster = self.cluster()
+        nodes = [cluster.start() for _ in range(2)]
+        self.push(cluster, nodes[0], self.write(cluster, "photo", 5000))
+        words = ("status", "--cluster", "--catalog", cluster.database)
+        report = json.loads(cluster.run(*words, "--json").stdout)
+        self.assertEqual(len(report["servers"]), 2)
+        self.assertEqual((report["objects"]["count"], report["objects"]["live"]), (1, 5000))
+        self.assertEqual((report["epochs"]["open"], report["unfinished"]["count"]), (1, 0))
+        self.assertIn(cluster.name, report["bucket"])
+        text = cluster.run(*words).stdout.decode()
+        for server in report["servers"]:
+            self.assertIn(server["name"], text)
+        nodes[1].stop()
+        self.assertEqual(len(json.loads(cluster.run(*words, "--json").stdout)["servers"]), 1)
+
+    def test_a_database_without_a_cluster(self) -> None:
+        cluster = self.cluster()
+        done = cluster.run("status", "--catalog", cluster.database, expecting=4)
+        self.assertIn(b"No server of a cluster has used this database", done.stderr)
+        self.assertEqual(cluster.query("SELECT FROM pg_namespace WHERE nspname = 'transfer'"), [])
+        cluster.run("status", "--cluster", expecting=2)

@@ -12,20 +12,12 @@ enum AccessPlace: Sendable {
     /// The database of a cluster; its address may contain a password.
     case database(String)
 
-    /// Nanoseconds that the database may take to answer.
-    private static let patience: Int64 = 20_000_000_000
-
-    static let flags = [directory.flag, database.flag]
+    static let flags = [directory.flag, ClusterDatabase.flag.flag]
 
     private static let directory = ServeFlags.directory("The server's directory.")
 
-    private static let database = Flag(
-        name: "catalog", placeholder: "URL", help: "The database of a cluster, instead of a directory.",
-        details: "The address that its servers have as --catalog."
-    ).text
-
     init(_ arguments: ParsedArguments) {
-        self = arguments[Self.database].map { .database($0) } ?? .directory(arguments[Self.directory])
+        self = arguments[ClusterDatabase.flag].map { .database($0) } ?? .directory(arguments[Self.directory])
     }
 
     /// Opens the lists. May wait for the database.
@@ -36,14 +28,7 @@ enum AccessPlace: Sendable {
         case .directory(let path): return AccessFolder(of: path)
         case .database(let address):
             do throws(PostgresError) {
-                let pool = try PostgresPool(PostgresConfiguration(try PostgresAddress(address)))
-                _ = try pool.examine(within: Self.patience)
-                guard try PostgresLedger.schema.contents(pool, within: Self.patience) != nil else {
-                    throw PostgresError(
-                        .noDatabase,
-                        "No server of a cluster has used this database. Start one first, or correct the address.")
-                }
-                return ClusterAccess(PostgresLedger(pool), interval: 0)
+                return ClusterAccess(try ClusterDatabase(address).ledger, interval: 0)
             } catch {
                 throw AccessFault(error.message)
             }

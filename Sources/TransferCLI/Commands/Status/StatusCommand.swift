@@ -1,24 +1,44 @@
 private import Glibc
+private import TransferCluster
 private import TransferModel
+private import TransferPostgres
 private import TransferServer
 private import TransferSystem
 
 /// `transfer status`: prints the status of the server of a directory.
 struct StatusCommand {
     private let directory: String
+    /// The database of a cluster; nil to ask the server of the directory.
+    private let database: String?
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         directory = arguments[Self.directory]
         isJSON = arguments[Self.json]
+        database = arguments[ClusterDatabase.flag]
+        guard database != nil || !arguments[Self.cluster] else { throw arguments.error("--cluster needs --catalog") }
     }
 
     func run() -> ExitCode {
+        if let database { return show(clusterOf: database) }
         do throws(SystemError) {
             return show(try StatusSocket.ask(serverOf: directory))
         } catch {
             return fail(error)
         }
+    }
+
+    private func show(clusterOf address: String) -> ExitCode {
+        let report: ClusterReport
+        do throws(PostgresError) {
+            let database = try ClusterDatabase(address)
+            do throws(LedgerError) { report = try ClusterReport(database) } catch {
+                return say(error.message, .unreachable)
+            }
+        } catch {
+            return say(error.message, .unreachable)
+        }
+        return write(isJSON ? report.json.text + "\n" : report.text)
     }
 
     private func show(_ answer: [UInt8]) -> ExitCode {
@@ -28,7 +48,10 @@ struct StatusCommand {
                 "The server's answer is not in the form '\(StatusSocket.schema)', because the server is of another "
                     + "version: restart it with this one, or ask it with its own.")
         }
-        let text = isJSON ? String(decoding: answer, as: UTF8.self) : report.text
+        return write(isJSON ? String(decoding: answer, as: UTF8.self) : report.text)
+    }
+
+    private func write(_ text: String) -> ExitCode {
         guard let loss = StandardStream.output.write(text), loss.errno != EPIPE else { return .success }
         return say("The status cannot be written to standard output: \(loss.reason).")
     }
@@ -53,6 +76,11 @@ struct StatusCommand {
 extension StatusCommand: ProgramCommand {
     private static let directory = ServeFlags.directory("The server's directory.")
 
+    private static let cluster = Flag(
+        name: "cluster", help: "Show all servers of a cluster, its objects and what is to be deleted.",
+        details: "Asks the database of --catalog, and no server."
+    ).isOn
+
     private static let json = Flag(
         name: "json", help: "Print the server's answer as one JSON object; docs/reference/json.md describes it."
     ).isOn
@@ -66,10 +94,13 @@ extension StatusCommand: ProgramCommand {
             "What is stored and unfinished is counted at most once a second, and less often if that takes long.",
         ],
         flags: [
-            directory.flag, json.flag, .insecurePermissions, .help,
+            directory.flag, cluster.flag, ClusterDatabase.flag.flag, json.flag, .insecurePermissions, .help,
         ],
         examples: [
             .init(caption: "See what is arriving", line: "transfer status --dir /srv/in"),
+            .init(
+                caption: "See the servers of a cluster",
+                line: "transfer status --cluster --catalog postgres://transfer@db.example.org/transfer"),
             .init(
                 caption: "Count the connections, for a script",
                 line: "transfer status --dir /srv/in --json | jq .connections.count"),
