@@ -15,8 +15,8 @@ COPY . .
 RUN make build && strip .build/release/transfer
 
 FROM debian:bookworm-slim
-# The C++ library, and what is opened at run time.
-RUN apt-get update && apt-get install --yes --no-install-recommends libstdc++6 libqrencode4 libxxhash0 \
+# The C++ library, what is opened at run time, and the authorities that a bucket's certificate is checked against.
+RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates libstdc++6 libpq5 libqrencode4 libxxhash0 \
     && if [ "$(dpkg --print-architecture)" = amd64 ]; then \
         apt-get install --yes --no-install-recommends libisal2 libipsec-mb1; fi \
     && rm -rf /var/lib/apt/lists/* \
