@@ -65,6 +65,7 @@ class Cluster:
         self._rule(f"CREATE DATABASE {self.name} OWNER transfer")
         self.database = self._owner.rpartition("/")[0] + "/" + self.name
         self._nodes: list[Node] = []
+        self._copies: list[str] = []
         self._balancers: list[subprocess.Popen[bytes]] = []
         used = self.bucket.at(bucket.url) if bucket else self.bucket
         if database:
@@ -136,11 +137,19 @@ class Cluster:
             stderr=subprocess.PIPE,
         )
 
+    def snapshot(self) -> str:
+        """Copies the database, to which no server may be connected, as a backup. Returns the address of the copy."""
+        copy = f"{self.name}_{len(self._copies)}"
+        self._rule(f"CREATE DATABASE {copy} TEMPLATE {self.name} OWNER transfer")
+        self._copies.append(copy)
+        return self._owner.rpartition("/")[0] + "/" + copy
+
     def close(self) -> None:
         for node in self._nodes:
             node.abandon()
         for balancer in self._balancers:
             balancer.kill()
             balancer.wait()
-        self._rule(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
+        for name in (self.name, *self._copies):
+            self._rule(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-package import TransferPostgres
+import TransferPostgres
 
 /// What operators want to know about a cluster as a whole.
 package struct ClusterOverview: Equatable, Sendable {

@@ -205,3 +205,25 @@ struct PublishedFile {
         return entry
     }
 }
+
+/// A complete upload whose content matches what its client declared, ready to be published.
+struct VerifiedUpload {
+    let upload: OpenUpload
+    var publication: Publication
+
+    /// The claim on the upload's id, which is made before the upload is published; nil if no other connection can
+    /// complete an upload with this id.
+    let claim: RecentResults.Claim?
+
+    /// Room reserved in the client's quota for what the upload leaves beside its content; nil for a client without
+    /// limits.
+    var share: ClientShare?
+}
+
+/// An upload with its outcome.
+package struct EndedUpload {
+    package let upload: OpenUpload
+    package let outcome: UploadOutcome
+
+    package init(_ upload: OpenUpload, _ outcome: UploadOutcome) { (self.upload, self.outcome) = (upload, outcome) }
+}

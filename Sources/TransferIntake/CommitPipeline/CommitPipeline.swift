@@ -5,28 +5,6 @@ import TransferReceipts
 import TransferPorts
 import TransferSystem
 
-/// A complete upload whose content matches what its client declared, ready to be published.
-struct VerifiedUpload {
-    let upload: OpenUpload
-    var publication: Publication
-
-    /// The claim on the upload's id, which is made before the upload is published; nil if no other connection can
-    /// complete an upload with this id.
-    let claim: RecentResults.Claim?
-
-    /// Room reserved in the client's quota for what the upload leaves beside its content; nil for a client without
-    /// limits.
-    var share: ClientShare?
-}
-
-/// An upload with its outcome.
-package struct EndedUpload {
-    package let upload: OpenUpload
-    package let outcome: UploadOutcome
-
-    package init(_ upload: OpenUpload, _ outcome: UploadOutcome) { (self.upload, self.outcome) = (upload, outcome) }
-}
-
 /// Takes verified uploads to their acknowledgements: publish, which claims the ids first, then deliver, sign, record,
 /// release. Each step requires the proof that the step before it returns, and only the last one makes an
 /// acknowledgement, so none can be made early.
@@ -192,6 +170,7 @@ extension CommitPipeline {
     ) -> Publishing {
         var report = Publishing()
         refuseForbidden(for: caller, refusal, &report)
+        endRepeated(for: caller, run: run, receipts: &receipts, &report)
         takeShares(for: caller, &report)
         claim(for: caller, run: run, receipts: &receipts, &report)
         guard !verified.isEmpty else {
@@ -263,6 +242,39 @@ extension CommitPipeline {
         }
     }
 
+    /// Ends uploads that are acknowledged already, of those that were not looked up when they began.
+    private func endRepeated(
+        for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing
+    ) {
+        let pending = verified.indices.filter { verified[$0].upload.admission.isToBeLookedUp }
+        guard !pending.isEmpty else { return }
+        let earlier = intake.stillStored(
+            pending.map { verified[$0].publication.id }, nil, for: caller, hasRotten: true)
+        for (index, found) in zip(pending, earlier).reversed() {
+            guard let found, found.digest.algorithm.function == verified[index].upload.intent.function else { continue }
+            end(index, for: caller, run: run, receipts: &receipts, &report) {
+                (admission, publication) throws(Failure) in
+                try Acknowledgement(again: found, run: run, kind: admission.intent.kind)
+                    .compared(size: publication.size, publication.digest)
+            }
+        }
+    }
+
+    /// Ends a verified upload with an earlier acknowledgement, or refuses it if there is none.
+    private func end(
+        _ index: Int, for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing,
+        _ find: (UploadAdmission, Publication) throws(Failure) -> Acknowledgement
+    ) {
+        let (upload, publication) = withdraw(index)
+        let outcome: UploadOutcome
+        do throws(Failure) {
+            outcome = .acknowledged(receipts.added(to: try find(upload.admission, publication), of: caller, run: run))
+        } catch {
+            outcome = .refused(error, size: publication.size)
+        }
+        report.ended.append(EndedUpload(upload, outcome))
+    }
+
     /// Reserves room for what the uploads of a client with limits leave beside their content.
     private func takeShares(for caller: Caller, _ report: inout Publishing) {
         guard intake.quotas.limits(for: caller.grant) != nil else { return }
@@ -293,15 +305,10 @@ extension CommitPipeline {
         let claiming = verified.indices.filter { verified[$0].claim != nil }
         let refused = intake.known.recent.claim(claiming.compactMap { verified[$0].claim })
         for index in refused.lazy.map({ claiming[$0] }).reversed() {
-            let (upload, publication) = withdraw(index)
-            let outcome: UploadOutcome
-            do throws(Failure) {
-                let found = try upload.admission.acknowledgedElsewhere(publication)
-                outcome = .acknowledged(receipts.added(to: found, of: caller, run: run))
-            } catch {
-                outcome = .refused(error, size: publication.size)
+            end(index, for: caller, run: run, receipts: &receipts, &report) {
+                (admission, publication) throws(Failure) in
+                try admission.acknowledgedElsewhere(publication)
             }
-            report.ended.append(EndedUpload(upload, outcome))
         }
     }
 }

@@ -32,7 +32,7 @@ package final class KnownUploads: Sendable {
     let recent = RecentResults()
     let filter: UploadFilter
     /// Whether other servers record uploads as well, so that the filter does not know all ids.
-    private let isShared: Bool
+    let isShared: Bool
     private let unfinished = UnfinishedUploads()
     /// Held while unfinished uploads are recorded, so that the newest state is written last.
     private let tellingUnfinished = Locked(())

@@ -47,6 +47,9 @@ struct UploadAdmission {
     /// `RecentResults.moment` before the id was looked up.
     private let moment: Int
 
+    /// Whether `admit` has looked for nothing, so that `CommitPipeline` has to do so before it publishes.
+    private(set) var isToBeLookedUp = false
+
     init(_ intent: UploadIntent, in intake: Intake, for caller: Caller, run: UInt64?) {
         (self.intent, self.intake, self.caller, self.run) = (intent, intake, caller, run)
         clientPath = intent.path
@@ -131,8 +134,13 @@ extension UploadAdmission {
     ///
     /// - Parameter mayEnd: whether the client waits for an answer, so that it need not send the content. If it does not
     ///   wait, the content follows and can be compared with what is stored.
-    func admit(mayEnd: Bool) throws(Failure) -> Answer {
+    mutating func admit(mayEnd: Bool) throws(Failure) -> Answer {
         guard let path else { throw .notAdmitted }
+        // Records that other servers write are not in memory, and one look for a whole batch takes as long as one for an upload.
+        if !mayEnd, intake.known.isShared, intent.extent == .whole, !intent.isLong, !intent.isMail {
+            isToBeLookedUp = true
+            return .wanted(makesPlace: false)
+        }
         if let earlier = try acknowledgement() { return mayEnd ? .over(.acknowledged(earlier)) : .repeated }
         if mayEnd, let interval = intake.isChecked(for: intent.wholeID) { throw .isChecked(path, interval) }
         guard mayEnd || !isAdmittedAnyway else { return .wanted(makesPlace: false) }

@@ -138,6 +138,8 @@ package actor Server {
         runInBackground { core in
             core.intake.known.load()
             core.intake.forgetUnfinished()
+            // Servers may be replaced more often than they sweep by the clock.
+            core.sweep()
         }
         core.adopt()
         await core.transport.pool.run { [core] in core.logCatalog() }

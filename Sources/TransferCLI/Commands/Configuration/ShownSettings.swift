@@ -28,6 +28,8 @@ struct ShownSettings {
         if flag.isSwitch { return [arguments.isSet(flag) ? Setting.on : Setting.off] }
         return arguments.values(of: flag).map { value in
             if ArgumentSecrets.isSecret(in: value) { return "(secret)" }
+            // It may contain a password at several places.
+            if ClusterDatabase.isAddress(value) { return "(secret)" }
             guard flag.value == .server, ServerAddress.isURL(value) else { return value }
             // The description leaves out the password that a URL can contain.
             return ServerAddress(value)?.description ?? "(no URL)"

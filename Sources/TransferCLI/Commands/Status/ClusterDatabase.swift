@@ -16,6 +16,11 @@ struct ClusterDatabase {
     let facts: PostgresServerFacts
     let cluster: PostgresClusterID
 
+    /// Whether a text is meant as the address of a database.
+    static func isAddress(_ text: String) -> Bool {
+        ["postgres://", "postgresql://"].contains { text.utf8.starts(with: $0.utf8) }
+    }
+
     /// Connects. Makes and changes no table.
     ///
     /// - Parameter address: a URI, which may contain a password.

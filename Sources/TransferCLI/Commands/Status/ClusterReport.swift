@@ -1,5 +1,6 @@
 internal import TransferCluster
 internal import TransferModel
+private import TransferPostgres
 private import TransferSystem
 
 /// What `transfer status --catalog` prints about a cluster.
@@ -11,7 +12,7 @@ struct ClusterReport {
     private let duration: Int64
 
     /// The form of the JSON object.
-    private static let schema = "transfer-cluster-status-1"
+    private static let schema = "transfer.cluster/1"
 
     /// Asks the database.
     init(_ database: ClusterDatabase) throws(LedgerError) {
