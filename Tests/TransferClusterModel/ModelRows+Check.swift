@@ -46,7 +46,7 @@ extension ModelRows {
     private func fileFaults() -> [String] {
         var faults: [String] = []
         for (number, node) in nodes {
-            guard case .extents(let filled)? = node.file?.content else {
+            guard case .extents(let filled, _)? = node.file?.content else {
                 if extents[number] != nil { faults.append("Node \(number) has extents besides its row.") }
                 continue
             }
@@ -77,13 +77,14 @@ extension ModelRows {
         return faults
     }
 
-    /// The bytes of each object that extents of files and parts have.
+    /// The bytes of each object that extents of files and parts have, and one for each description without bytes.
     private var referredBytes: [ObjectNumber: UInt64] {
         var live: [ObjectNumber: UInt64] = [:]
         for (number, node) in nodes {
             switch node.file?.content {
-            case .whole(let object, _)?: if object != .none { live[object, default: 0] += node.file?.size ?? 0 }
-            case .extents?:
+            case .whole(let object, _)?: live[object, default: 0] += max(1, node.file?.size ?? 0)
+            case .extents(_, let described)?:
+                live[described, default: 0] += 1
                 for extent in extents[number, default: []] { live[extent.object, default: 0] += extent.count }
             case nil: break
             }
@@ -91,8 +92,8 @@ extension ModelRows {
         for extent in uploads.values.flatMap({ $0.parts.flatMap(\.extents) }) {
             live[extent.object, default: 0] += extent.count
         }
-        // An empty file may name an object without having a byte of the object.
-        return live.filter { $0.value > 0 }
+        live[.none] = nil
+        return live
     }
 
     private func uploadFaults() -> [String] {

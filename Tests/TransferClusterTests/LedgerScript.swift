@@ -340,11 +340,11 @@ struct LedgerScript {
             changes.epochs.insert(epoch)
             changes.objects.append(ObjectRow(found, size: 9, live: 0))
         }
-        let isHoled = happens(30)
+        let (isHoled, isDescribed) = (happens(30), happens(50))
         let extents = [Extent(2..<2 + size, in: found, from: 1)]
         let file = FileRow(
             size: isHoled ? size + 5 : size, digest: sampleDigest(node.number),
-            content: isHoled ? .extents(filled: size) : .whole(found, at: 3))
+            content: isHoled ? .extents(filled: size, described: isDescribed ? found : .none) : .whole(found, at: 3))
         node.form = .file(file)
         if isHoled { changes.extents[node.number] = extents }
         changes.count(file, 1, isHoled ? extents : [])

@@ -27,6 +27,48 @@ final class ClusterObjects: Sendable {
         return number
     }
 
+    /// Stores an object of arrays, one after the other, and of the footer that describes them.
+    func put(_ arrays: [[UInt8]], _ footer: ObjectFooter) throws(Failure) -> ObjectNumber {
+        let tail = try footer.encoded()
+        let content: ObjectContent
+        do throws(ObjectError) { content = try ObjectContent(arrays + [tail]) } catch { throw Failure(object: error) }
+        return try put(content)
+    }
+
+    /// Stores an object of bytes that are read piece by piece, and of the footer that describes them.
+    ///
+    /// - Parameters:
+    ///   - size: the number of bytes in front of the footer.
+    ///   - read: fills a buffer with bytes from an offset on.
+    func put(
+        _ size: UInt64, _ footer: ObjectFooter,
+        _ read: @escaping (_ offset: UInt64, _ space: UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) -> ObjectNumber {
+        let tail = try footer.encoded()
+        let source = ObjectContent.Source.pieces { (offset, space) throws(ObjectError) in
+            guard offset < size else {
+                // Trap: the content has `tail.count` bytes behind `size`.
+                let rest = tail[Int(offset - size)...].prefix(space.count)
+                space.copyBytes(from: rest)
+                return rest.count
+            }
+            let count = Int(clamping: min(UInt64(space.count), size - offset))
+            do throws(Failure) {
+                try read(offset, UnsafeMutableRawBufferPointer(rebasing: space[..<count]))
+                return count
+            } catch {
+                throw ObjectError(.damaged, error.message)
+            }
+        }
+        let content: ObjectContent
+        do throws(ObjectError) {
+            content = try ObjectContent(size: size + UInt64(tail.count), from: source)
+        } catch {
+            throw Failure(object: error)
+        }
+        return try put(content)
+    }
+
     /// Fills a buffer with bytes of an object.
     func read(
         _ number: ObjectNumber, from start: UInt64, into buffer: UnsafeMutableRawBufferPointer

@@ -21,8 +21,8 @@ struct PlacedContent {
     var source: NodeRow?
 }
 
-/// A place for the bytes of one upload. Long content goes to the bucket while it arrives, in segments; short content
-/// when it is published, together with that of other uploads.
+/// A place for the bytes of one upload. Long content goes to the bucket while it arrives, in segments; short content, and
+/// the description of any content, when it is published, together with that of other uploads.
 package final class ClusterStaged: StagedContent {
     private struct State: Sendable {
         var isOpen = true
@@ -50,13 +50,17 @@ package final class ClusterStaged: StagedContent {
     private let store: ClusterStore
     private let scratch: ScratchBytes
     let hold: SpaceHold?
+    private let id: UploadID
     /// The ID of an upload whose parts are recorded; nil for other content.
     let recorded: UploadID?
     private let state = Locked(State())
     package let isNew: Bool
 
-    init(of store: ClusterStore, hold: SpaceHold?, recorded: UploadID? = nil, isNew: Bool = true) {
-        (self.store, self.hold, self.recorded, self.isNew) = (store, hold, recorded, isNew)
+    init(
+        of store: ClusterStore, for id: UploadID, hold: SpaceHold?, isRecorded: Bool = false, isNew: Bool = true
+    ) {
+        (self.store, self.id, self.hold, self.isNew) = (store, id, hold, isNew)
+        recorded = isRecorded ? id : nil
         scratch = ScratchBytes(in: store.scratch)
     }
 
@@ -101,22 +105,15 @@ package final class ClusterStaged: StagedContent {
     }
 
     private func object(_ range: Range<UInt64>) throws(Failure) -> Extent {
-        let content: ObjectContent
-        do throws(ObjectError) {
-            content = try ObjectContent(
-                size: range.upperBound - range.lowerBound,
-                from: .pieces { [scratch] (offset, space) throws(ObjectError) in
-                    do throws(Failure) {
-                        try scratch.read(into: space, at: range.lowerBound + offset)
-                        return space.count
-                    } catch {
-                        throw ObjectError(.damaged, error.message)
-                    }
-                })
-        } catch {
-            throw Failure(object: error)
+        try object(range, ObjectFooter(ObjectFooter.Segment(of: id, at: range.lowerBound)))
+    }
+
+    private func object(_ range: Range<UInt64>, _ footer: ObjectFooter) throws(Failure) -> Extent {
+        let number = try store.objects.put(range.upperBound - range.lowerBound, footer) {
+            [scratch] (offset, space) throws(Failure) in
+            try scratch.read(into: space, at: range.lowerBound + offset)
         }
-        return Extent(range, in: try store.objects.put(content), from: 0)
+        return Extent(range, in: number, from: 0)
     }
 
     /// Shares the extents of a stored file.
@@ -188,44 +185,62 @@ package final class ClusterStaged: StagedContent {
 
     // MARK: Publishing
 
-    /// Bytes for a pack; nil if the content has segments, is recorded, is shared, or is empty.
-    func packable(_ size: UInt64) throws(Failure) -> [UInt8]? {
-        let isShort = state.withLock { $0.extents.isEmpty && $0.source == nil }
-        guard recorded == nil, isShort, (1...UInt64(Self.mostInPack)).contains(size),
-            scratch.present.contains(0..<size)
-        else { return nil }
-        var failure: Failure?
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
-            do throws(Failure) {
-                try scratch.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-                count = buffer.count
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-        return bytes
+    /// What is left to be stored of a publication.
+    enum Rest {
+        /// Bytes for a pack, perhaps none, and the description of the file.
+        case piece(PackWriter.Piece, PlacedContent)
+        /// All is stored, and described.
+        case placed(PlacedContent)
     }
 
-    /// Stores what is not in an object yet, and returns where all bytes are.
+    /// Stores what is too long for a pack.
     ///
-    /// - Parameter size: bytes of the content.
-    func place(_ size: UInt64) throws(Failure) -> PlacedContent {
-        if let source = state.withLock({ $0.source }) { return try sharing(source.node, source.extents, size) }
-        if let id = recorded { return try assembled(id, size) }
-        for range in scratch.present.clamped(to: 0..<size) { try put(range) }
+    /// - Parameter moment: when the upload is published; UTC, in nanoseconds since 1970.
+    func place(_ publication: Publication, at moment: Int64) throws(Failure) -> Rest {
+        let size = publication.size
+        if let source = state.withLock({ $0.source }) {
+            guard source.node.file?.size == size else {
+                throw Failure(.fileChanged, "The content that was to be shared has another size.")
+            }
+            var placed = PlacedContent(source.extents, [], size: size)
+            placed.source = source.node
+            return piece([], 0..<0, placed, publication, moment)
+        }
+        if recorded != nil { return piece([], 0..<0, try assembled(size), publication, moment) }
+        var ranges = scratch.present.clamped(to: 0..<size)
+        let last = ranges.popLast() ?? 0..<0
+        for range in ranges { try put(range) }
+        if last.upperBound - last.lowerBound <= UInt64(Self.mostInPack) {
+            var bytes = [UInt8](repeating: 0, count: Int(last.upperBound - last.lowerBound))
+            try bytes.withSpace { (space) throws(Failure) in try scratch.read(into: space, at: last.lowerBound) }
+            return piece(bytes, last, stored(size), publication, moment)
+        }
+        // The last bytes of a long file, in an object that also describes the file.
+        let rest = PackWriter.Piece(
+            bytes: [], range: last, file: DescribedFile(publication, at: moment, stored(size).extents))
+        var footer = ObjectFooter()
+        footer.files = [rest.described(at: 0)]
+        let extent = try object(last, footer)
+        let live = extent.count + (last == 0..<size ? 0 : 1)
+        let row = ObjectRow(extent.object, size: live, live: live)
+        state.withLock { $0.objects.append(row) }
+        return .placed(stored(size).joined(with: extent, describedIn: row, size: size))
+    }
+
+    private func piece(
+        _ bytes: [UInt8], _ range: Range<UInt64>, _ placed: PlacedContent, _ publication: Publication, _ moment: Int64
+    ) -> Rest {
+        let file = DescribedFile(publication, at: moment, placed.extents)
+        return .piece(PackWriter.Piece(bytes: bytes, range: range, file: file), placed)
+    }
+
+    /// What is in segments.
+    private func stored(_ size: UInt64) -> PlacedContent {
         let (extents, objects) = state.withLock { ($0.extents, $0.objects) }
         return PlacedContent(extents.compactMap { $0.clamped(to: 0..<size) }, objects, size: size)
     }
 
-    private func sharing(_ node: NodeRow, _ extents: [Extent], _ size: UInt64) throws(Failure) -> PlacedContent {
-        guard let file = node.file, file.size == size else {
-            throw Failure(.fileChanged, "The content that was to be shared has another size.")
-        }
-        return PlacedContent(bytes: file.content, extents: extents, source: node)
-    }
-
-    private func assembled(_ id: UploadID, _ size: UInt64) throws(Failure) -> PlacedContent {
+    private func assembled(_ size: UInt64) throws(Failure) -> PlacedContent {
         let found: (row: OpenUploadRow, parts: [PartRow])?
         do throws(LedgerError) { found = try store.ledger.upload(id) } catch { throw Failure(ledger: error) }
         guard let found else { throw .takenOver }
@@ -307,22 +322,52 @@ package struct ClusterSurvey: ContentSurvey {
 }
 
 extension PlacedContent {
+    /// Content that is in objects and not described yet.
+    ///
     /// - Parameters:
     ///   - found: extents in any order, without overlaps.
     ///   - size: bytes of the content.
     init(_ found: [Extent], _ objects: [ObjectRow], size: UInt64) {
         let extents = found.sorted { $0.range.lowerBound < $1.range.lowerBound }
-        let filled = extents.reduce(0) { $0 + $1.count }
         // Objects have no row yet, so those that ended up without content get none.
         let used = Set(extents.map(\.object))
         self.objects = objects.filter { used.contains($0.number) }
+        (bytes, self.extents) = (.extents(filled: extents.reduce(0) { $0 + $1.count }), extents)
+    }
+
+    /// The content with its last bytes, and with the object that describes it.
+    ///
+    /// - Parameters:
+    ///   - extent: the last bytes, in `object`; nil if all bytes are in other objects.
+    ///   - start: where the bytes of an empty file would be.
+    func joined(
+        with extent: Extent?, describedIn object: ObjectRow, at start: UInt64 = 0, size: UInt64
+    ) -> PlacedContent {
+        var placed = self
+        placed.extents = (extents + (extent.map { [$0] } ?? [])).sorted { $0.range.lowerBound < $1.range.lowerBound }
+        if !objects.contains(where: { $0.number == object.number }) { placed.objects.append(object) }
         if size == 0 {
-            bytes = .whole(.none, at: 0)
-        } else if extents.count == 1, extents[0].range == 0..<size {
-            bytes = .whole(extents[0].object, at: extents[0].start)
+            placed.bytes = .whole(object.number, at: start)
+        } else if let extent, extent.range == 0..<size {
+            (placed.bytes, placed.extents) = (.whole(extent.object, at: extent.start), [])
         } else {
-            (bytes, self.extents) = (.extents(filled: filled), extents)
+            let filled = placed.extents.reduce(0) { $0 + $1.count }
+            placed.bytes = .extents(filled: filled, described: object.number)
         }
+        return placed
+    }
+}
+
+extension [UInt8] {
+    /// The memory of the array, like `withUnsafeMutableBytes`, which loses the type of errors.
+    fileprivate mutating func withSpace(
+        _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        var failure: Failure?
+        withUnsafeMutableBytes { space in
+            do throws(Failure) { try body(space) } catch { failure = error }
+        }
+        if let failure { throw failure }
     }
 }
 

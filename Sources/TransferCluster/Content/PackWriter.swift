@@ -2,14 +2,39 @@ import TransferModel
 import TransferObjects
 import TransferSystem
 
-/// Stores the content of small files in packs: objects that have the content of many files. Safe to use from any thread.
+/// Stores the content of small files in packs: objects that have the content of many files, and describe the files
+/// (`ObjectFooter`). Safe to use from any thread.
 ///
 /// A few packs are under way at a time. Files that arrive meanwhile go into the next pack together, so packs become
 /// larger when there is more to do, and a file that is alone does not wait for others.
 final class PackWriter: Sendable {
-    /// The content of one file, to be stored.
+    /// A file to be described, and bytes of it to be stored: all of its content, the last bytes, or none.
     struct Piece: Sendable {
         let bytes: [UInt8]
+
+        /// The place of the bytes in the file.
+        let range: Range<UInt64>
+
+        /// The file with the extents that are in other objects.
+        let file: DescribedFile
+
+        /// The file with all its extents.
+        ///
+        /// - Parameter start: where the bytes are in the object.
+        func described(at start: UInt64) -> DescribedFile {
+            var file = file
+            if !range.isEmpty { file.extents.append(Extent(range, in: .none, from: start)) }
+            file.extents.sort { $0.range.lowerBound < $1.range.lowerBound }
+            return file
+        }
+
+        /// Bytes of the object that count as live for the file.
+        var live: UInt64 {
+            // Trap: a piece has at most `ClusterStaged.segment` bytes.
+            UInt64(bytes.count) + (!range.isEmpty && range == 0..<file.size ? 0 : 1)
+        }
+
+        var mostBytes: Int { bytes.count + file.mostBytes }
     }
 
     /// Where the content of a file was stored.
@@ -89,7 +114,7 @@ final class PackWriter: Sendable {
     private func takePack() -> [(order: Order, index: Int)] {
         var (count, bytes) = (0, 0)
         for (order, index) in state.state.waiting.prefix(Self.most.files) {
-            let size = order.pieces[index].bytes.count
+            let size = order.pieces[index].mostBytes
             if count > 0, bytes + size > Self.most.bytes { break }
             count += 1
             bytes += size
@@ -100,19 +125,22 @@ final class PackWriter: Sendable {
     }
 
     private func store(_ pack: [(order: Order, index: Int)]) {
-        let result = Result { () throws(Failure) -> (ObjectNumber, UInt64) in
-            let content: ObjectContent
-            do throws(ObjectError) { content = try ObjectContent(pack.map { $0.order.pieces[$0.index].bytes }) } catch {
-                throw Failure(object: error)
-            }
-            return (try objects.put(content), content.size)
+        let pieces = pack.map { $0.order.pieces[$0.index] }
+        var footer = ObjectFooter()
+        var starts: [UInt64] = []
+        var (start, live): (UInt64, UInt64) = (0, 0)
+        for piece in pieces {
+            footer.files.append(piece.described(at: start))
+            starts.append(start)
+            start += UInt64(piece.bytes.count)
+            live += piece.live
         }
-        var start: UInt64 = 0
-        for (order, index) in pack {
-            let size = UInt64(order.pieces[index].bytes.count)
-            let place = result.map { Place(object: ObjectRow($0.0, size: $0.1, live: size), start: start) }
+        let result = Result { () throws(Failure) -> ObjectNumber in
+            try objects.put(pieces.map(\.bytes), footer)
+        }
+        for (((order, index), piece), start) in zip(zip(pack, pieces), starts) {
+            let place = result.map { Place(object: ObjectRow($0, size: live, live: piece.live), start: start) }
             order.places.withLock { $0[index] = place }
-            start += size
         }
     }
 }

@@ -77,8 +77,9 @@ package struct LedgerChanges: Sendable {
     ///   - extents: the extents of the content, if it is `StoredBytes.extents`.
     package mutating func count(_ file: FileRow, _ sign: Int64, _ extents: [Extent]) {
         switch file.content {
-        case .whole(let object, _): count(sign * Int64(clamping: file.size), of: object)
-        case .extents:
+        case .whole(let object, _): count(sign * Int64(clamping: max(1, file.size)), of: object)
+        case .extents(_, let described):
+            count(sign, of: described)
             for extent in extents { count(sign * Int64(clamping: extent.count), of: extent.object) }
         }
     }

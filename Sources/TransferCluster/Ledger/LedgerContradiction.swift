@@ -50,10 +50,14 @@ extension LedgerChanges {
             return "node \(number) has invalid permissions or an invalid time"
         }
         if let file = node.file, file.size > UInt64(Int64.max) { return "node \(number) has \(file.size) bytes" }
-        if case .whole(let object, let start)? = node.file?.content {
+        switch node.file?.content {
+        case .whole(let object, let start)?:
             guard LedgerNumber.isStorable(start), LedgerNumber.isStorable(object.rawValue) else {
                 return "node \(number) begins at \(start) of object \(object.rawValue)"
             }
+        case .extents(_, let object)?:
+            if !LedgerNumber.isStorable(object.rawValue) { return "node \(number) is described in no object" }
+        case nil: break
         }
         return nil
     }
@@ -62,7 +66,7 @@ extension LedgerChanges {
     private var extentContradiction: String? {
         for number in extents.keys where made[number] == nil { return "node \(number) has extents without being made" }
         for (number, node) in made {
-            guard case .extents(let filled)? = node.file?.content else {
+            guard case .extents(let filled, _)? = node.file?.content else {
                 if extents[number] != nil { return "node \(number) has extents besides its row" }
                 continue
             }

@@ -84,12 +84,15 @@ package struct FileRow: Equatable, Sendable {
 
 /// Where the bytes of a file are.
 package enum StoredBytes: Equatable, Sendable {
-    /// All bytes are in one object, from this offset on; also for an empty file, whose object is `ObjectNumber.none`.
+    /// All bytes are in one object, from this offset on, and the object's footer describes the file. An empty file may
+    /// have `ObjectNumber.none`.
     case whole(ObjectNumber, at: UInt64)
     /// The bytes are in several objects, or the file has holes: `ClusterLedger.extents(of:)` returns the extents.
     ///
-    /// - Parameter filled: bytes that are not in holes.
-    case extents(filled: UInt64)
+    /// - Parameters:
+    ///   - filled: bytes that are not in holes.
+    ///   - described: the object whose footer describes the file (`ObjectFooter`); `ObjectNumber.none` for no object.
+    case extents(filled: UInt64, described: ObjectNumber = .none)
 }
 
 /// Some consecutive bytes of a file or of an unfinished upload, and the object that has them.
@@ -153,10 +156,11 @@ package struct ObjectNumber: Hashable, Comparable, Sendable {
 package struct ObjectRow: Equatable, Sendable {
     package let number: ObjectNumber
 
-    /// Bytes that the object has in the bucket.
+    /// The live bytes of the object if all files are there that it was made for. Its footer does not count.
     package let size: UInt64
 
-    /// Bytes that extents refer to; those of an extent count for each file that has it. At 0, the object is deleted
+    /// Bytes that extents refer to; those of an extent count for each file that has it. A file without bytes here that is
+    /// described here counts as one byte, so that the description stays as long as the file. At 0, the object is deleted
     /// later.
     package var live: UInt64
 

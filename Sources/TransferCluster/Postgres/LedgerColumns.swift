@@ -145,13 +145,16 @@ enum NodeColumns {
         let whole = files.map { file -> (object: ObjectNumber, start: UInt64)? in
             if case .whole(let object, let start)? = file?.content { (object, start) } else { nil }
         }
-        let filled = files.map { file -> UInt64? in
-            if case .extents(let filled)? = file?.content { filled } else { nil }
+        let extents = files.map { file -> (filled: UInt64, described: ObjectNumber)? in
+            if case .extents(let filled, let described)? = file?.content { (filled, described) } else { nil }
+        }
+        let objects = zip(whole, extents).map { whole, extents in
+            whole?.object ?? extents.flatMap { $0.described == .none ? nil : $0.described }
         }
         return [
             .numbers(nodes.map(\.number)), .numbers(nodes.map(\.folder)), .integers(nodes.map(\.touch)),
             .integers(nodes.map(\.modified.seconds)), .bits(files.map { $0?.size }),
-            .bits(whole.map { $0?.object.rawValue }), .bits(whole.map { $0?.start }), .bits(filled),
+            .bits(objects.map { $0?.rawValue }), .bits(whole.map { $0?.start }), .bits(extents.map { $0?.filled }),
             .bits(files.map { $0?.command }), .shortIntegers(nodes.map { Int32(clamping: $0.modified.nanoseconds) }),
             .shortIntegers(nodes.map { Int32($0.permissions) }), .shortIntegers(nodes.map(form)),
             .booleans(nodes.map(\.hasGivenTime)), .booleans(files.map { $0?.isRotten ?? false }),
@@ -196,7 +199,7 @@ enum NodeColumns {
         case LedgerForm.file:
             let content: StoredBytes =
                 if let filled = try rows.optionalNumber(row, first + 7) {
-                    .extents(filled: filled)
+                    .extents(filled: filled, described: try described(rows, row, first))
                 } else {
                     .whole(
                         ObjectNumber(rawValue: try rows.number(row, first + 5)), at: try rows.number(row, first + 6))
@@ -208,6 +211,12 @@ enum NodeColumns {
             return .file(file)
         case let other: throw .wrongForm("a node has the form \(other)")
         }
+    }
+
+    private static func described(
+        _ rows: PostgresRows, _ row: Int, _ first: Int
+    ) throws(PostgresError) -> ObjectNumber {
+        try rows.optionalNumber(row, first + 5).map { ObjectNumber(rawValue: $0) } ?? .none
     }
 
     /// Reads all nodes of an answer.

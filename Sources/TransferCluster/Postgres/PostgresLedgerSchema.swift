@@ -15,7 +15,7 @@ extension PostgresLedger {
             1, minimumReader: 1,
             [
                 // A file, folder or link (`NodeRow`). `size`, `object`, `start` and `digest` are those of a file; a
-                // file with `filled` has its content in `extents`. Several nodes may exchange their names in one
+                // file with `filled` has its content in `extents`, and is described in `object`. Several nodes may exchange their names in one
                 // statement, so names are compared at the end of each statement.
                 """
                 CREATE TABLE nodes (

@@ -35,7 +35,7 @@ extension ClusterStore: PartStore {
             if isNew { try? removePart(row.id) }
             throw error
         }
-        return staged(row.id) { ClusterStaged(of: self, hold: hold, recorded: row.id, isNew: isNew) }
+        return staged(row.id) { ClusterStaged(of: self, for: row.id, hold: hold, isRecorded: true, isNew: isNew) }
     }
 
     package func hasPart(_ id: UploadID) -> Bool {

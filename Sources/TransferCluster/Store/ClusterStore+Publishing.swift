@@ -7,18 +7,19 @@ extension ClusterStore {
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
     ) -> PublishedBatch {
-        let contents = place(batch)
+        let moment = configuration.utc()
+        let contents = place(batch, at: moment)
         for publication in batch where publication.conflict == .overwrite {
             guard let sender = publication.sender else { continue }
             rules.withLock { $0.overwrites.announce(publication.path, sender.connection) }
         }
-        let attempt = PublishingAttempt(batch, contents, mayReplace: mayReplace, in: self)
+        let attempt = PublishingAttempt(batch, contents, at: moment, mayReplace: mayReplace, in: self)
         return PublishedBatch(outcomes: attempt.outcomes, settlement: attempt)
     }
 
-    /// Stores all content of a batch in the bucket.
-    private func place(_ batch: [Publication]) -> [Result<PlacedContent, Failure>] {
-        var pieces: [(index: Int, piece: PackWriter.Piece)] = []
+    /// Stores all content of a batch in the bucket, and describes it there.
+    private func place(_ batch: [Publication], at moment: Int64) -> [Result<PlacedContent, Failure>] {
+        var pieces: [(index: Int, piece: PackWriter.Piece, placed: PlacedContent)] = []
         var places = [Result<PlacedContent, Failure>?](repeating: nil, count: batch.count)
         for (index, publication) in batch.enumerated() {
             guard let staged = publication.content as? ClusterStaged else {
@@ -26,18 +27,18 @@ extension ClusterStore {
                 continue
             }
             do throws(Failure) {
-                if let bytes = try staged.packable(publication.size) {
-                    pieces.append((index, PackWriter.Piece(bytes: bytes)))
-                } else {
-                    places[index] = .success(try staged.place(publication.size))
+                switch try staged.place(publication, at: moment) {
+                case .piece(let piece, let placed): pieces.append((index, piece, placed))
+                case .placed(let placed): places[index] = .success(placed)
                 }
             } catch {
                 places[index] = .failure(error)
             }
         }
-        for ((index, _), result) in zip(pieces, packs.store(pieces.map(\.piece))) {
+        for ((index, piece, placed), result) in zip(pieces, packs.store(pieces.map(\.piece))) {
             places[index] = result.map { place in
-                PlacedContent(bytes: .whole(place.object.number, at: place.start), objects: [place.object])
+                let extent = piece.range.isEmpty ? nil : Extent(piece.range, in: place.object.number, from: place.start)
+                return placed.joined(with: extent, describedIn: place.object, at: place.start, size: piece.file.size)
             }
         }
         return places.map { $0 ?? .failure(Failure(.storageFailed, "The content was not stored.")) }
@@ -63,11 +64,10 @@ private final class PublishingAttempt: Settlement {
     private var isOver = false
 
     init(
-        _ batch: [Publication], _ contents: [Result<PlacedContent, Failure>],
+        _ batch: [Publication], _ contents: [Result<PlacedContent, Failure>], at moment: Int64,
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?, in store: ClusterStore
     ) {
         (self.batch, self.contents, self.mayReplace, self.store) = (batch, contents, mayReplace, store)
-        let moment = store.configuration.utc()
         identities = batch.map { _ in
             Result { () throws(LedgerError) in
                 PublicationStep.NewFile(number: try store.objects.numbers.next(), moment: moment)

@@ -219,7 +219,7 @@ final class ClusterContent: ScrubContent {
     }
 
     var filled: UInt64? {
-        guard case .extents(let filled) = file.content, filled < file.size else { return nil }
+        guard case .extents(let filled, _) = file.content, filled < file.size else { return nil }
         return filled
     }
 

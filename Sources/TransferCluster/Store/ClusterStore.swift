@@ -180,7 +180,7 @@ extension ClusterStore {
     package func stage(
         id: UploadID, size: UInt64?, filled: UInt64?, permissions: UInt16?, quota: Quota?
     ) throws(Failure) -> ClusterStaged {
-        let staged = ClusterStaged(of: self, hold: SpaceHold(space, client: quota))
+        let staged = ClusterStaged(of: self, for: id, hold: SpaceHold(space, client: quota))
         if let size { try staged.hold?.grow(to: size) }
         return staged
     }

@@ -265,6 +265,7 @@ extension UploadAdmission {
         publication.keepsPermissions = intent.keepsPermissions
         publication.attributes = intent.attributes
         publication.replaceable = intent.replaceable
+        publication.origin = UploadOrigin(intent.kind, sender: caller.sender, client: caller.id, run: run)
         if !caller.mayReadAll {
             publication.mayCompare = { [intake, caller] in !intake.known.isOfAnother(than: caller, $0, $1) }
         }

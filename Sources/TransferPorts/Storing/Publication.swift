@@ -27,6 +27,24 @@ package struct StoringCommand: Sendable, Equatable {
     package init(id: UInt64, mayRepeat: Bool = false) { (self.id, self.mayRepeat) = (id, mayRepeat) }
 }
 
+/// Who has sent an upload and as what, for the records of the upload and for descriptions beside its content.
+package struct UploadOrigin: Equatable, Sendable {
+    package var kind: ContentKind
+
+    /// The server's name for the client (`CatalogEntry.sender`).
+    package var sender: String
+
+    /// Identifies the client whatever its name is; nil for a client without a key or token.
+    package var client: UInt64?
+
+    /// The push that the upload belongs to, as the client named it; nil if it belongs to none.
+    package var run: UInt64?
+
+    package init(_ kind: ContentKind = .file, sender: String = "", client: UInt64? = nil, run: UInt64? = nil) {
+        (self.kind, self.sender, self.client, self.run) = (kind, sender, client, run)
+    }
+}
+
 /// An upload that is ready to get its name: its size and digest match what the client declared.
 package struct Publication {
     /// The staged bytes, in the store that will publish them.
@@ -67,6 +85,9 @@ package struct Publication {
 
     /// The connection that sent the upload, if that is known.
     package var sender: Sender?
+
+    /// Who has sent it and as what, for a store that describes content beside it.
+    package var origin = UploadOrigin()
 
     /// The command that the upload belongs to, if that is known.
     package var command: StoringCommand?

@@ -130,6 +130,7 @@ final class FileCopy: RequestAnswer {
         publication.keepsPermissions = request.permissions != nil
         (publication.sender, publication.command, publication.trash) = (sender, command, trash)
         let kind = known?.kind ?? .file
+        publication.origin = UploadOrigin(kind, sender: caller.sender, client: caller.id)
         return try resources.intake.publish(copy: publication, kind, for: caller, begun: begun)?.trash
     }
 
