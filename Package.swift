@@ -253,8 +253,8 @@ let package = Package(
         tests(
             "TransferCluster",
             uses: [
-                "TransferClusterModel", "TransferCodec", "TransferModel", "TransferObjects", "TransferPorts",
-                "TransferPostgres", "CSpawn",
+                "TransferClusterModel", "TransferAccess", "TransferCodec", "TransferKeys", "TransferModel",
+                "TransferObjects", "TransferPorts", "TransferPostgres", "CSpawn",
             ]),
         tests(
             "TransferIntake",

@@ -37,4 +37,9 @@ final class MailWatchers: Sendable {
         }
         for call in calls { call() }
     }
+
+    func notifyAll() {
+        let calls = visitors.withLock { $0.values.flatMap { $0.values.compactMap(\.notify) } }
+        for call in calls { call() }
+    }
 }

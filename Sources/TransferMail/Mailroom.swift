@@ -18,6 +18,8 @@ package final class Mailroom: Sendable {
     private let opened: Result<any MailRecords, RecordsError>
     private let people: any MailPeople
     private let watchers = MailWatchers()
+    /// Says to other servers whose mail has changed; nil if there are no others.
+    private let announcement = Locked<(@Sendable ([String]) -> Void)?>(nil)
     private let settings: Locked<MailLimits>
     /// What the ledger knows of people; read with every upload.
     private let known = Locked([PathKey: KnownPerson]())
@@ -191,7 +193,7 @@ extension Mailroom {
     }
 
     /// Notifies the recipients that watch their mailboxes that mail has arrived.
-    package func tell(_ recipients: [String]) { watchers.notify(recipients) }
+    package func tell(_ recipients: [String]) { notify(recipients) }
 }
 
 // MARK: Receiving
@@ -199,7 +201,7 @@ extension Mailroom {
 extension Mailroom {
     /// Notes that deliveries were sent to their recipient completely.
     package func fetched(_ deliveries: [Delivery]) throws(RecordsError) {
-        watchers.notify(Self.senders(of: try ledger.fetched(deliveries, at: utc())))
+        notify(Self.senders(of: try ledger.fetched(deliveries, at: utc())))
     }
 
     /// Records that a recipient has received or declined uploads.
@@ -210,7 +212,7 @@ extension Mailroom {
         receipts: (([Delivery]) -> [[UInt8]]?)? = nil
     ) throws(RecordsError) -> SettledMail {
         let settled = try ledger.settle(ids, by: recipient, as: state, at: utc(), receipts: receipts)
-        if let ended = settled.ended { watchers.notify(Self.senders(of: ended.deliveries)) }
+        if let ended = settled.ended { notify(Self.senders(of: ended.deliveries)) }
         return settled
     }
 
@@ -227,7 +229,7 @@ extension Mailroom {
             all.deliveries += ended.deliveries
             all.freed += ended.freed
         }
-        watchers.notify(Self.senders(of: all.deliveries))
+        notify(Self.senders(of: all.deliveries))
         // Ended mails are kept for as long again, so that late retries are recognised.
         try ledger.forget(endedBefore: age > .max / 2 ? .max : age * 2)
         return all
@@ -252,6 +254,24 @@ extension Mailroom {
     package func watch(_ name: String, _ connection: Int, _ notify: @escaping @Sendable () -> Void) {
         watchers.watch(name, connection, notify)
     }
+
+    /// Notifies watchers of this server, and announces it to other servers.
+    private func notify(_ names: [String]) {
+        guard !names.isEmpty else { return }
+        watchers.notify(names)
+        announcement.withLock { $0 }?(names)
+    }
+
+    /// - Parameter announce: called, from any thread, with the people whose mail this server has changed; must not block.
+    package func announces(_ announce: @escaping @Sendable ([String]) -> Void) {
+        announcement.withLock { $0 = announce }
+    }
+
+    /// Notifies watchers of what another server has announced.
+    package func heard(of names: some Sequence<String>) { watchers.notify(names) }
+
+    /// Notifies all watchers, because an announcement of another server may have been missed.
+    package func mayHaveMissed() { watchers.notifyAll() }
 
     package func isHere(_ name: String) -> Bool { watchers.isHere(name) }
 

@@ -1,12 +1,13 @@
 package import TransferAccess
 package import TransferKeys
 import TransferModel
+package import TransferPorts
 import TransferSystem
 
 /// The access lists of a cluster, in its database. Safe to use from any thread.
 ///
-/// A server reads the lists again when half a second has passed since it has last compared their revisions, so an edit
-/// by another server is visible within a second.
+/// A server reads the lists again when another server says that it has edited them, and when half a second has passed
+/// since it has last compared their revisions: news can be lost.
 package final class ClusterAccess: AccessLists {
     /// The lists as they were read last.
     fileprivate struct Known: Sendable {
@@ -24,17 +25,23 @@ package final class ClusterAccess: AccessLists {
 
     private let interval: Int64
     private let ledger: any ClusterLedger
+    private let news: (any ServerNews)?
     private let monotonic: @Sendable () -> Int64
     private let known = Locked(Known())
     /// Held by one edit of this server at a time.
     private let editing = Locked(())
 
-    /// - Parameter interval: nanoseconds after which the revisions are compared again.
+    /// - Parameters:
+    ///   - interval: nanoseconds after which the revisions are compared again.
+    ///   - news: says to other servers that lists were edited; nil if there are no others.
     package init(
-        _ ledger: any ClusterLedger, interval: Int64 = usualInterval,
+        _ ledger: any ClusterLedger, interval: Int64 = usualInterval, news: (any ServerNews)? = nil,
         monotonic: @escaping @Sendable () -> Int64 = monotonicNanoseconds
     ) {
-        (self.ledger, self.interval, self.monotonic) = (ledger, interval, monotonic)
+        (self.ledger, self.interval, self.news, self.monotonic) = (ledger, interval, news, monotonic)
+        news?.listen { [weak self] news in
+            if news.changesAccess { self?.known.withLock { $0.compared = nil } }
+        }
     }
 
     package var keys: CurrentList<AuthorizedKey> { current.keys }
@@ -103,6 +110,7 @@ package final class ClusterAccess: AccessLists {
             return false
         }
         known.withLock { $0.compared = nil }
+        news?.post(NewsBatch(changesAccess: true))
         return true
     }
 

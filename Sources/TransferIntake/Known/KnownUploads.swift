@@ -111,7 +111,7 @@ package final class KnownUploads: Sendable {
     }
 
     /// The entries of many ids at once, in their order.
-    func entries(for ids: [UploadID]) -> [CatalogEntry?] {
+    package func entries(for ids: [UploadID]) -> [CatalogEntry?] {
         var found = ids.map(recent.find)
         let others = found.indices.filter { found[$0] == nil && mayBeRecorded(ids[$0]) }
         guard !others.isEmpty else { return found }

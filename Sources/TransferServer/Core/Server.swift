@@ -172,6 +172,7 @@ package actor Server {
         while !connections.isEmpty || backgroundJobs > 0 { await ended.wait() }
         loop.cancel(timer)
         await core.transport.pool.run { [core, discovery] in
+            core.sharedNews?.close()
             core.intake.adoption.stop()
             core.intake.forgetUnfinished()
             core.intake.known.close()

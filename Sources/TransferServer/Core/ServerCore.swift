@@ -59,6 +59,9 @@ final class ServerCore: Sendable {
     /// Pictures that the gallery looks at while no client waits.
     let committedPictures: CommittedPictures
 
+    /// What this server and the others of the store say to each other; nil without others.
+    let sharedNews: SharedNews?
+
     /// Names of clients that have a name but cannot prove it.
     let chatNames = ChatNames()
 
@@ -99,6 +102,7 @@ final class ServerCore: Sendable {
         http = HTTPShared(observability.connections, foundations.router)
         committedPictures = CommittedPictures(http.news, store, intake.known)
         gallery = Gallery.open(configuration, state, committedPictures, log, foundations.startDecoding)
+        sharedNews = opened.news.map { [http] in SharedNews($0, http.news, intake, transport.pool) }
     }
 
     /// Opens the catalog. The server also starts with a catalog that cannot be used.

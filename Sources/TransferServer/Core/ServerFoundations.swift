@@ -29,6 +29,9 @@ struct OpenedStore: Sendable {
     /// machine can take it.
     var isHeld: (@Sendable () throws -> Bool)?
 
+    /// What the servers of the store say to each other; nil if one server at a time uses it.
+    var news: (any ServerNews)?
+
     init(_ store: any ServerStore, _ folders: Folders) { (self.store, self.folders) = (store, folders) }
 
     init(_ store: FileStore, mayBeTaken: Bool = false) {

@@ -80,7 +80,7 @@ final class CommittedPictures: Gallery.Background {
                 return []
             }
             number = last.number
-            let pictures = found.items.map(\.item.acknowledgement.path).filter {
+            let pictures = found.items.map(\.item.path).filter {
                 PictureNames.isPictureOrVideo($0.string)
             }
             if !pictures.isEmpty { return pictures.reversed() }

@@ -366,7 +366,7 @@ extension ServerTests {
 }
 
 extension RawClient {
-    fileprivate func deliveries(
+    func deliveries(
         _ box: MailRequest.Box, withReceipts: Bool = false, watches: Bool = false
     ) throws -> [ListedDelivery] {
         ask(.mail(MailRequest(id: 9, box, watches: watches, wantsReceipts: withReceipts)))

@@ -211,7 +211,7 @@ extension ConnectionUploads {
         else { return }
         news.append(
             UploadNews.Item(
-                acknowledgement: acknowledgement, client: intake.caller.id, seconds: Double(max(0, duration)) / 1e9))
+                acknowledgement, client: intake.caller.id, seconds: Double(max(0, duration)) / 1e9))
     }
 }
 

@@ -9,7 +9,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 /// A client that reads events as the server sends them.
-private final class Listener {
+final class EventListener {
     private let client: HTTPClient
     private var text = ""
 
@@ -84,7 +84,7 @@ extension ServerTests {
 
         @Test func whatIsStoredIsTold() async throws {
             try await serving { server in
-                let listener = try Listener(server)
+                let listener = try EventListener(server)
                 let client = try HTTPClient(server)
                 let stored = try client.ask(.put, "/a/b", [], [1, 2])
                 #expect(stored.status == 201)
@@ -101,17 +101,17 @@ extension ServerTests {
 
         @Test func whoComesAgainMissesNothing() async throws {
             try await serving { server in
-                let first = try Listener(server)
+                let first = try EventListener(server)
                 let client = try HTTPClient(server)
                 for name in ["a", "b", "c"] { #expect(try client.ask(.put, "/\(name)", [], [1]).status == 201) }
                 let id = try #require(try first.next()?["id"])
-                let second = try Listener(server, [("Last-Event-ID", id)])
+                let second = try EventListener(server, [("Last-Event-ID", id)])
                 #expect(try second.next()?["data"]?.contains("\"storedPath\":\"b\"") ?? false)
                 #expect(try second.next()?["data"]?.contains("\"storedPath\":\"c\"") ?? false)
                 // IDs of events of another server, or later than now.
                 let epoch = try #require(id.split(separator: "-").first)
                 for other in ["1-1", "\(epoch)-99"] {
-                    let third = try Listener(server, [("Last-Event-ID", other)])
+                    let third = try EventListener(server, [("Last-Event-ID", other)])
                     #expect(try third.next()?["event"] == "reset")
                 }
             }
@@ -123,11 +123,11 @@ extension ServerTests {
             try await serving(isSecured: true) { server in
                 let client = try HTTPClient(server, isSecured: true)
                 #expect(try client.ask(.get, "/.transfer/events").status == 401)
-                let listeners = try [all, one, two, inside].map { try Listener(server, $0, isSecured: true) }
+                let listeners = try [all, one, two, inside].map { try EventListener(server, $0, isSecured: true) }
                 #expect(try client.ask(.put, "/x", one, [1]).status == 201)
                 #expect(try client.ask(.put, "/y", two, [1]).status == 201)
                 #expect(try client.ask(.put, "/r/z", all, [1]).status == 201)
-                let paths = { (listener: Listener, count: Int) in
+                let paths = { (listener: EventListener, count: Int) in
                     try (0..<count).map { _ in try listener.next()?["data"].flatMap(Self.storedPath) }
                 }
                 #expect(try paths(listeners[0], 3) == ["r/x", "y", "r/z"])
@@ -145,7 +145,7 @@ extension ServerTests {
             let reader = try bearer("reader", .readOnly)
             let lists = lists
             try await serving(isSecured: true) { server in
-                let listener = try Listener(server, reader, isSecured: true)
+                let listener = try EventListener(server, reader, isSecured: true)
                 #expect(try lists.revoke { $0.name.hasSameBytes(as: "reader") }.count == 1)
                 #expect(try listener.next() == nil)
                 try server.waitUntil("the listener is gone") { server.server.core.http.news.watchers == 0 }
@@ -154,7 +154,7 @@ extension ServerTests {
 
         @Test func aServerThatStopsEndsThem() async throws {
             try await serving { server in
-                let listener = try Listener(server)
+                let listener = try EventListener(server)
                 server.beginShutDown()
                 #expect(try listener.next() == nil)
             }
@@ -164,7 +164,7 @@ extension ServerTests {
             try await serving { server in
                 let count = { server.server.core.http.news.watchers }
                 do {
-                    let listeners = try (0..<20).map { _ in try Listener(server) }
+                    let listeners = try (0..<20).map { _ in try EventListener(server) }
                     try server.waitUntil("all listen") { count() == listeners.count }
                 }
                 try server.waitUntil("all are gone") { count() == 0 }
@@ -178,7 +178,7 @@ extension ServerTests {
                 client.send(
                     bytes: "PUT /long HTTP/1.1\r\nHost: s\r\nContent-Length: 9000000\r\n\r\n", for: .put)
                 client.raw.send([UInt8](repeating: 7, count: 4_500_000))
-                let listener = try Listener(server)
+                let listener = try EventListener(server)
                 let event = try #require(try listener.next(progress: true))
                 let data = try #require(event["data"])
                 #expect(data.contains("\"path\":\"long\"") && data.contains("\"size\":9000000"))
@@ -205,7 +205,7 @@ extension ServerTests {
             try await serving { server in
                 let news = server.server.core.http.news
                 let client = try HTTPClient(server)
-                let first = try Listener(server)
+                let first = try EventListener(server)
                 #expect(try client.ask(.put, "/a", [], [1]).status == 201)
                 let id = try #require(try first.next()?["id"])
                 let item = try #require(news.items(after: 0, limit: 1).items.first?.item)
@@ -215,7 +215,7 @@ extension ServerTests {
                     news.items(after: 1, limit: 5_000).items.map(\.number) == Array(2...UInt64(UploadNews.most + 1)))
                 #expect(news.items(after: 99_999, limit: 1).isLost)
                 news.post([item])
-                #expect(try Listener(server, [("Last-Event-ID", id)]).next()?["event"] == "reset")
+                #expect(try EventListener(server, [("Last-Event-ID", id)]).next()?["event"] == "reset")
             }
         }
 

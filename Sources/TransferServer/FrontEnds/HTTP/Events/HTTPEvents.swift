@@ -129,12 +129,11 @@ extension HTTPEvents {
     ///
     /// - Returns: nil if the client may not know of the upload.
     private func document(of item: UploadNews.Item) -> String? {
-        let stored = item.acknowledgement
-        guard mayKnow(item.client), let path = caller.clientPath(stored.path)?.string else { return nil }
+        guard mayKnow(item.client), let path = caller.clientPath(item.path)?.string else { return nil }
         return UploadDocument(
-            source: path, id: caller.outer(stored.id), result: stored.code, storedPath: path, kind: stored.kind,
-            size: stored.size, digest: stored.digest, isDurable: stored.isDurable,
-            isReplacing: stored.replaced == .other, seconds: item.seconds
+            source: path, id: caller.outer(item.id), result: .committed, storedPath: path, kind: item.kind,
+            size: item.size, digest: item.digest, isDurable: item.isDurable, isReplacing: item.isReplacing,
+            seconds: item.seconds
         ).json.text
     }
 
