@@ -20,6 +20,9 @@ final class ClusterNode: Sendable {
     let pool: PostgresPool
     let ledger: PostgresLedger
 
+    /// Hints for the other servers, and from them.
+    let news: PostgresNews
+
     /// The ID of the cluster.
     let cluster: PostgresClusterID
 
@@ -52,6 +55,7 @@ final class ClusterNode: Sendable {
         ledger = PostgresLedger(pool)
         let facts: PostgresServerFacts
         (cluster, facts) = try Self.join(pool, bucket)
+        news = try Self.news(pool)
         events =
             [
                 .objectStore(bucket.traits.line(bucket.address)),
@@ -67,6 +71,10 @@ final class ClusterNode: Sendable {
             configuration.connectionLimit = connectionLimit
             return try PostgresPool(configuration)
         }
+    }
+
+    private static func news(_ pool: PostgresPool) throws(ServerError) -> PostgresNews {
+        try explained { () throws(PostgresError) in try PostgresNews(pool, pool.configuration) }
     }
 
     private static func bucket(_ options: ClusterOptions) throws(ServerError) -> S3Bucket {
@@ -111,6 +119,9 @@ final class ClusterNode: Sendable {
     // MARK: What all servers share
 
     var notes: ClusterNotes { ClusterNotes(ledger) }
+
+    /// Opens the access lists. Edits through the result are announced to the other servers.
+    func access() -> ClusterAccess { ClusterAccess(ledger, news: news) }
 
     /// Refuses a server that would make another key than the cluster has. To be called before the server's identity is opened.
     func checkIdentity() throws(ServerError) {
@@ -163,12 +174,12 @@ extension ServerFoundations {
             var opened = OpenedStore(
                 try ClusterStore(node.bucket, node.ledger, scratch: scratch, settings),
                 OpenedStore.Folders(directory: node.folder.directory, own: node.folder.ownFolder))
-            opened.node = node
+            (opened.node, opened.news) = (node, node.news)
             return opened
         }
         openCatalog = { _, _, _ in ClusterRecords(node.ledger) }
         openMail = { _, _, _ in ClusterMail(node.ledger) }
-        openAccess = { _ in ClusterAccess(node.ledger) }
+        openAccess = { _ in node.access() }
     }
 }
 

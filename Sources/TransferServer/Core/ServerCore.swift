@@ -2,7 +2,6 @@ import Glibc
 import Synchronization
 import TransferAccess
 import TransferClassic
-import TransferCluster
 import TransferCodec
 import TransferGallery
 import TransferIO
@@ -319,7 +318,7 @@ extension ServerCore {
     func announce(_ endpoints: [Endpoint]) -> [LogEvent] {
         let key = transport.tls?.key.map { KeyFingerprint(of: $0.bytes) }
         let access: any ManagedAccess =
-            if let node { ClusterAccess(node.ledger) } else { AccessFolder(of: configuration.directory) }
+            if let node { node.access() } else { AccessFolder(of: configuration.directory) }
         return configuration.whenBound(ServerConfiguration.Bound(endpoints: endpoints, key: key, access: access))
     }
 
