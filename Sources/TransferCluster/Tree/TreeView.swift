@@ -63,7 +63,10 @@ struct TreeView {
     private func knows(_ path: RelativePath) -> Bool {
         var folder = NodeRow.top
         for component in path.components {
-            guard let known = names[Place(folder: folder, name: PathKey(String(component)))] else { return false }
+            guard let known = names[Place(folder: folder, name: PathKey(String(component)))] else {
+                // A folder that this view makes has no other names than those that the view gives.
+                return folder != NodeRow.top && loaded[folder] == nil && present[folder] != nil
+            }
             guard let number = known else { return true }
             folder = number
         }

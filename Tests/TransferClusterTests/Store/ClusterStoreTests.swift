@@ -187,4 +187,17 @@ import TransferSystem
         try node.records.add(rotten: [RottenFile(version: version, digest: Node.digest(of: [1]))])
         #expect(throws: RecordsError.self) { try batch.published.settlement?.commit(batch.entries, with: nil) }
     }
+
+    /// The database is asked once for a batch, also if the batch makes the folders of its files.
+    @Test func oneLookForABatch() throws {
+        let looks = Locked(0)
+        let node = try Node(medium) { call in
+            if call == .look { looks.withLock { $0 += 1 } }
+            return nil
+        }
+        let batch = try (0..<50).map { try node.publication("new/folder/\($0)", [1]) }
+        #expect(try node.publish(batch).allSatisfy { (try? $0.get()) != nil })
+        #expect(looks.withLock { $0 } == 1 && medium.paths().count == 52)
+        #expect(medium.database.check() == [])
+    }
 }
