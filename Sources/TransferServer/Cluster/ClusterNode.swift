@@ -125,7 +125,7 @@ final class ClusterNode: Sendable {
 
     /// Refuses a server that would make another key than the cluster has. To be called before the server's identity is opened.
     func checkIdentity() throws(ServerError) {
-        guard access(options.identity, F_OK) != 0, let known = try known(.identity) else { return }
+        guard Glibc.access(options.identity, F_OK) != 0, let known = try known(.identity) else { return }
         throw ServerError(
             "The file '\(options.identity.escapedForDisplay)' does not exist. Copy it from another server of the cluster, whose "
                 + "key is \(KeyFingerprint(of: known)).")
