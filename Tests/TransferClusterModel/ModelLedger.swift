@@ -36,7 +36,7 @@ package final class ModelLedger: ClusterLedger {
     /// Which method of the ledger was called.
     package enum Call: String, CaseIterable, Sendable {
         case look, nodes, list, paths, extents, sum, files, apply, open, epochs, closeEpochs, known, noteSwept, unused
-        case forget, begin, upload, takeOver, replace, uploads, declare, declared, entriesByID, entriesOfNodes,
+        case forget, adopt, begin, upload, takeOver, replace, uploads, declare, declared, entriesByID, entriesOfNodes,
             entriesInOrder
         case entriesInFolder, totals, receipts, reserveReceipts, mailFacts, applyMail, waiting, inbox, sent, openMails,
             overdueMail, forgetMail, people
@@ -46,7 +46,7 @@ package final class ModelLedger: ClusterLedger {
         /// Whether the call may change rows, so that its outcome can be unknown.
         package var changes: Bool {
             switch self {
-            case .apply, .open, .closeEpochs, .noteSwept, .forget, .begin, .takeOver, .replace, .declare,
+            case .apply, .open, .closeEpochs, .noteSwept, .forget, .adopt, .begin, .takeOver, .replace, .declare,
                 .reserveReceipts, .mark, .removeMarks, .replaceLists, .applyMail, .forgetMail, .forgetPeople,
                 .keepPeople:
                 true
@@ -177,6 +177,24 @@ extension ModelLedger {
             }
             rows.epochs[epoch.number] = EpochRow(
                 number: epoch.number, key: epoch.key, server: epoch.server, opened: moment)
+        }
+    }
+
+    package func adopt(_ epochs: [EpochRow], _ objects: [ObjectRow]) throws(LedgerError) {
+        if let contradiction = EpochRow.contradiction(epochs, objects) { throw contradiction }
+        try run(.adopt) { (rows, moment) throws(LedgerError) in
+            let isKnown =
+                epochs.contains { rows.epochs[$0.number] != nil } || objects.contains { rows.objects[$0.number] != nil }
+            guard !isKnown, Set(epochs.map(\.number)).count == epochs.count,
+                Set(objects.map(\.number)).count == objects.count
+            else { throw LedgerError(.conflict, "There is such an epoch or object already.") }
+            for epoch in epochs {
+                rows.epochs[epoch.number] = EpochRow(
+                    number: epoch.number, key: epoch.key, server: epoch.server, opened: moment, state: .swept)
+            }
+            for object in objects {
+                rows.objects[object.number] = ModelRows.Object(row: object, emptied: object.live == 0 ? moment : nil)
+            }
         }
     }
 

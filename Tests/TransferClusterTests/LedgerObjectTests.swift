@@ -73,6 +73,35 @@ import TransferPorts
         #expect(try ledger.known([object(1), object(2)]) == [object(2)])
     }
 
+    @Test("Adopted epochs are swept, and adopted objects are counted", arguments: TestedLedger.available)
+    func adopt(_ kind: TestedLedger) throws {
+        let ledger = try kind.make()
+        let epoch = EpochRow(number: sampleEpoch, key: "k\u{e9}", server: "", opened: 0)
+        try ledger.adopt([epoch], [])
+        let rows = [ObjectRow(object(1), size: 5, live: 1), ObjectRow(object(2), size: 5, live: 0)]
+        try ledger.adopt([], rows)
+        let found = try ledger.epochs([sampleEpoch])
+        #expect(found.map(\.state) == [.swept] && found.map(\.key) == ["k\u{e9}"])
+        #expect(try ledger.closeEpochs(olderThan: -1).isEmpty)
+        #expect(reason { try ledger.openSample() } == .conflict)
+        #expect(reason { try ledger.adopt([epoch], [ObjectRow(object(3), size: 1, live: 1)]) } == .conflict)
+        #expect(reason { try ledger.adopt([], [rows[0]]) } == .conflict)
+        let new = ObjectRow(object(3), size: 1, live: 1)
+        #expect(reason { try ledger.adopt([], [new, new]) } == .conflict)
+        #expect(reason { try ledger.adopt([], [ObjectRow(.none, size: 1, live: 1)]) } == .damaged)
+        #expect(try ledger.unused(for: 0, limit: 9) == [object(2)])
+        // Content is put into adopted objects as into others that are there.
+        var changes = LedgerChanges(making: .file(10, "a", size: 4, object: object(1)))
+        changes.live = [object(1): 3]
+        try ledger.apply(changes)
+        changes = LedgerChanges(making: .folder(11, "b")).with(ObjectRow(object(4), size: 1, live: 0))
+        #expect(reason { try ledger.apply(changes) } == .epochClosed)
+        changes = LedgerChanges()
+        changes.live = [object(1): -4]
+        try ledger.apply(changes)
+        #expect(Set(try ledger.unused(for: 0, limit: 9)) == [object(1), object(2)])
+    }
+
     @Test("Two transactions record one object", arguments: TestedLedger.available)
     func sharedPack(_ kind: TestedLedger) throws {
         let ledger = try kind.make()

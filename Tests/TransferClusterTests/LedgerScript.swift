@@ -63,7 +63,15 @@ struct LedgerScript {
 
     private mutating func sweep(_ rows: ModelRows) -> Step {
         let epoch = number(1...5)
-        switch number(0...9) {
+        switch number(0...10) {
+        case 10:
+            let (isEpoch, object) = (happens(50), object(number(0...9), in: epoch))
+            return Step("adopt \(epoch) \(object)") { ledger in
+                try ledger.adopt(
+                    isEpoch ? [EpochRow(number: epoch, key: "k\(epoch)", server: "é", opened: 0)] : [],
+                    [ObjectRow(object, size: 9, live: 0)])
+                return "adopted"
+            }
         case 0...3:
             return Step("open \(epoch)") { ledger in
                 try ledger.open(EpochRow(number: epoch, key: "k\(epoch)", server: "s", opened: 0))

@@ -22,6 +22,14 @@ struct PostgresLedgerTests {
         ("epochs", { _ = try $0.epochs([7]) }), ("closeEpochs", { _ = try $0.closeEpochs(olderThan: .max) }),
         ("known", { _ = try $0.known([object(1)]) }), ("unused", { _ = try $0.unused(for: 0, limit: 5) }),
         ("forget", { try $0.forget([object(1)]) }),
+        (
+            "adopt",
+            {
+                try $0.adopt(
+                    [EpochRow(number: 9, key: "k", server: "s", opened: 0)],
+                    [ObjectRow(object(1, in: 9), size: 1, live: 1)])
+            }
+        ),
         ("begin", { _ = try $0.begin(OpenUploadRow(id: UploadID(2), epoch: 1, reserved: 0, written: 0), limit: 9) }),
         ("upload", { _ = try $0.upload(UploadID(1)) }), ("takeOver", { _ = try $0.takeOver(UploadID(2)) }),
         ("uploads", { _ = try $0.uploads() }),

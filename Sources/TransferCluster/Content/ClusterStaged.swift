@@ -64,6 +64,12 @@ package final class ClusterStaged: StagedContent {
         scratch = ScratchBytes(in: store.scratch)
     }
 
+    /// Content whose bytes are in objects that have rows.
+    convenience init(of store: ClusterStore, for id: UploadID, sharing extents: [Extent]) {
+        self.init(of: store, for: id, hold: nil)
+        state.withLock { $0.extents = extents }
+    }
+
     package var hasReplaced: Bool { state.withLock { $0.hasReplaced } }
     package var kept: KeptFile? { state.withLock { $0.kept } }
 

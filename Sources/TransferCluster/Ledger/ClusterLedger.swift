@@ -84,6 +84,12 @@ package protocol ClusterLedger: AnyObject, Sendable {
     /// Removes rows of objects that are deleted.
     func forget(_ objects: [ObjectNumber]) throws(LedgerError)
 
+    /// Records epochs and objects that were found in the bucket. The epochs are swept: no server takes numbers of them,
+    /// and none of their objects is deleted for having no row.
+    ///
+    /// - Throws: `conflict` if the database has one of them already.
+    func adopt(_ epochs: [EpochRow], _ objects: [ObjectRow]) throws(LedgerError)
+
     // MARK: Unfinished uploads
 
     /// Makes a row for an unfinished upload, unless there is one.

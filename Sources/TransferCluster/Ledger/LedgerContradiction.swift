@@ -146,6 +146,16 @@ package enum LedgerNumber {
     package static func isStorable(_ number: UInt64) -> Bool { number <= UInt64(Int64.max) }
 }
 
+extension EpochRow {
+    /// Why no ledger can adopt epochs and objects; nil if it can.
+    package static func contradiction(_ epochs: [EpochRow], _ objects: [ObjectRow]) -> LedgerError? {
+        let isSound =
+            epochs.allSatisfy { (1...greatest).contains($0.number) }
+            && objects.allSatisfy { $0.isStorable && $0.number != .none }
+        return isSound ? nil : LedgerError(.damaged, "The bucket has objects with numbers that none can have.")
+    }
+}
+
 extension ObjectRow {
     /// Whether size and live bytes are integers of 63 bits.
     package var isStorable: Bool {

@@ -15,6 +15,22 @@ extension PostgresLedger {
         try change(PostgresStatement(insert, [.number(epoch.number), .bytes(epoch.key), .bytes(epoch.server)]))
     }
 
+    package func adopt(_ epochs: [EpochRow], _ objects: [ObjectRow]) throws(LedgerError) {
+        if let contradiction = EpochRow.contradiction(epochs, objects) { throw contradiction }
+        let insert = """
+            INSERT INTO epochs (number, opened, state, key, server)
+            SELECT e.number, \(LedgerCondition.clock), \(EpochRow.State.swept.rawValue), e.key, e.server
+            FROM unnest($1::int8[], $2::bytea[], $3::bytea[]) AS e (number, key, server)
+            """
+        let values: [PostgresValue] = [
+            .numbers(epochs.map(\.number)), .byteStrings(epochs.map { Array($0.key.utf8) }),
+            .byteStrings(epochs.map { Array($0.server.utf8) }),
+        ]
+        try change(
+            (epochs.isEmpty ? [] : [PostgresStatement(insert, values)])
+                + (ApplyStatements.insert(objects, orAdd: false).map { [$0] } ?? []))
+    }
+
     package func epochs(_ numbers: [UInt64]) throws(LedgerError) -> [EpochRow] {
         let statement = PostgresStatement(
             "SELECT \(Self.epochColumns) FROM epochs WHERE number = ANY ($1) ORDER BY number", [.numbers(numbers)])

@@ -74,13 +74,16 @@ final class NodeNumbers: Sendable {
 }
 
 extension EpochRow {
+    /// What all keys of objects begin with.
+    static let keyPrefix = "e/"
+
     /// - Parameter moment: UTC, in nanoseconds since 1970. Only for operators, who read it in the keys of objects.
     static func random(of server: String, at moment: Int64) -> EpochRow {
         let number = UInt64.random(in: 1...greatest)
         let hour = Timestamp(seconds: UTCTime(clamping: moment / 1_000_000_000).seconds, nanoseconds: 0)
             .text(.seconds, .name)
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-        return EpochRow(number: number, key: "e/\(hour)-\(digits)", server: server, opened: moment)
+        return EpochRow(number: number, key: "\(keyPrefix)\(hour)-\(digits)", server: server, opened: moment)
     }
 }
 

@@ -15,14 +15,6 @@ import TransferSystem
         medium = ClusterMedium(utc: { [time] in time.value })
     }
 
-    /// A clock that a test sets.
-    private final class SharedTime: Sendable {
-        private let moment = Locked<Int64>(1_000_000_000_000_000_000)
-        var value: Int64 { moment.withLock { $0 } }
-
-        func pass(_ nanoseconds: Int64) { moment.withLock { $0 += nanoseconds } }
-    }
-
     private func sweep() throws -> Sweeper.Report { try Sweeper(medium.bucket, medium.ledger()).sweep() }
 
     @Test func whatIsStoredStays() throws {
