@@ -29,6 +29,11 @@ package final class ClusterStore: ServerStore {
         /// Nanoseconds of a clock that is never set.
         package var monotonic: @Sendable () -> Int64 = monotonicNanoseconds
 
+        /// 64 random bits with each call, for numbers that no other server gives out.
+        package var random: @Sendable () -> UInt64 = systemRandom
+
+        package static let systemRandom: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+
         package init(server: String) { self.server = server }
     }
 
@@ -77,7 +82,8 @@ package final class ClusterStore: ServerStore {
         _ bucket: any ObjectStore, _ ledger: any ClusterLedger, scratch: ScratchSpace, _ configuration: Configuration
     ) throws(Failure) {
         let numbers = NodeNumbers(
-            ledger, server: configuration.server, monotonic: configuration.monotonic, utc: configuration.utc)
+            ledger, server: configuration.server, monotonic: configuration.monotonic, utc: configuration.utc,
+            random: configuration.random)
         (self.ledger, self.scratch, self.configuration) = (ledger, scratch, configuration)
         objects = ClusterObjects(bucket, ledger, numbers)
         packs = PackWriter(objects)

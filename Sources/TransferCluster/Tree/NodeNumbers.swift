@@ -22,6 +22,7 @@ final class NodeNumbers: Sendable {
     private let server: String
     private let monotonic: @Sendable () -> Int64
     private let utc: @Sendable () -> Int64
+    private let random: @Sendable () -> UInt64
     private let epoch = Locked<Epoch?>(nil)
     /// Held while an epoch is opened.
     private let opening = Locked(())
@@ -30,11 +31,14 @@ final class NodeNumbers: Sendable {
     ///   - server: the name of this server, for operators.
     ///   - monotonic: nanoseconds of a clock that is never set.
     ///   - utc: UTC, in nanoseconds since 1970.
+    ///   - random: 64 random bits with each call.
     init(
         _ ledger: any ClusterLedger, server: String, monotonic: @escaping @Sendable () -> Int64 = monotonicNanoseconds,
-        utc: @escaping @Sendable () -> Int64 = utcNanoseconds
+        utc: @escaping @Sendable () -> Int64 = utcNanoseconds,
+        random: @escaping @Sendable () -> UInt64 = ClusterStore.Configuration.systemRandom
     ) {
         (self.ledger, self.server, self.monotonic, self.utc) = (ledger, server, monotonic, utc)
+        self.random = random
     }
 
     /// A number that was not given out before.
@@ -48,7 +52,7 @@ final class NodeNumbers: Sendable {
         return try opening.withLock { (_) throws(LedgerError) in
             // Another thread may have opened one meanwhile.
             if let number = take() { return number }
-            let row = EpochRow.random(of: server, at: utc())
+            let row = EpochRow.random(of: server, at: utc(), random)
             try ledger.open(row)
             epoch.withLock { $0 = Epoch(row: row, opened: monotonic()) }
             guard let number = take() else {
@@ -77,12 +81,14 @@ extension EpochRow {
     /// What all keys of objects begin with.
     static let keyPrefix = "e/"
 
-    /// - Parameter moment: UTC, in nanoseconds since 1970. Only for operators, who read it in the keys of objects.
-    static func random(of server: String, at moment: Int64) -> EpochRow {
-        let number = UInt64.random(in: 1...greatest)
+    /// - Parameters:
+    ///   - moment: UTC, in nanoseconds since 1970. Only for operators, who read it in the keys of objects.
+    ///   - random: 64 random bits with each call.
+    static func random(of server: String, at moment: Int64, _ random: () -> UInt64) -> EpochRow {
+        let number = 1 + random() % greatest
         let hour = Timestamp(seconds: UTCTime(clamping: moment / 1_000_000_000).seconds, nanoseconds: 0)
             .text(.seconds, .name)
-        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        let digits = String(random(), radix: 16)
         return EpochRow(number: number, key: "\(keyPrefix)\(hour)-\(digits)", server: server, opened: moment)
     }
 }
