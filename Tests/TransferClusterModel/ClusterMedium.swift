@@ -24,11 +24,14 @@ package final class ClusterMedium: Sendable {
     }
 
     /// Opens a store as another server does.
+    ///
+    /// - Parameter skew: nanoseconds by which the server's clock is ahead of the database's clock.
     package func store(
-        quota: UInt64? = nil, fault: @escaping @Sendable (ModelLedger.Call) -> ModelLedger.Fault? = { _ in nil }
+        quota: UInt64? = nil, skew: Int64 = 0,
+        fault: @escaping @Sendable (ModelLedger.Call) -> ModelLedger.Fault? = { _ in nil }
     ) throws -> ClusterStore {
         var configuration = ClusterStore.Configuration(server: "node")
-        (configuration.utc, configuration.quota) = (utc, quota)
+        (configuration.utc, configuration.quota) = ({ [utc] in utc() + skew }, quota)
         return try ClusterStore(bucket, ledger(fault: fault), scratch: try ScratchSpace(path: nil), configuration)
     }
 }

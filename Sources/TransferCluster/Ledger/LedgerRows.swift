@@ -212,7 +212,7 @@ package struct OpenUploadRow: Equatable, Sendable {
     /// Bytes of room that it takes: the declared size, or those that have arrived.
     package var reserved: UInt64
 
-    /// When something was last added, by the server's clock; UTC, in nanoseconds since 1970.
+    /// When something was last added, by the database's clock; UTC, in nanoseconds since 1970.
     package var written: Int64
 
     /// The state of an append upload; nil for a multipart upload.

@@ -21,7 +21,7 @@ extension ClusterStore: PartStore {
         // no epoch that it had before.
         let epoch = try ask { () throws(LedgerError) in try objects.numbers.next() }
         let row = OpenUploadRow(
-            id: id, epoch: epoch, reserved: reserved, written: configuration.utc(), append: append)
+            id: id, epoch: epoch, reserved: reserved, written: clock.now, append: append)
         return try ask { () throws(LedgerError) in try ledger.begin(row, limit: UnfinishedContent.mostParts) }
     }
 
@@ -44,10 +44,21 @@ extension ClusterStore: PartStore {
 
     package func part(_ id: UploadID) -> UnfinishedPart? {
         guard let row = try? ledger.upload(id)?.row else { return nil }
-        return UnfinishedPart(size: row.reserved, written: row.written)
+        return UnfinishedPart(size: row.reserved, written: moment(of: row))
     }
 
-    package func removePart(_ id: UploadID) throws(Failure) {
+    /// When something was last added to an upload, by this server's clock; UTC, in nanoseconds since 1970.
+    private func moment(of row: OpenUploadRow) -> Int64 {
+        let age = clock.now.subtractingReportingOverflow(row.written)
+        guard !age.overflow else { return row.written }
+        return configuration.utc().subtractingReportingOverflow(age.partialValue).partialValue
+    }
+
+    package func removePart(_ id: UploadID) throws(Failure) { try removePart(id, in: nil) }
+
+    /// - Parameter epoch: the epoch in which the upload is removed; nil for any. In a later one, another server works on
+    ///   the upload.
+    func removePart(_ id: UploadID, in epoch: UInt64?) throws(Failure) {
         for _ in 0..<Self.mostAttempts {
             guard let found = try ask({ () throws(LedgerError) in try ledger.upload(id) }) else { break }
             var changes = LedgerChanges()
@@ -80,7 +91,8 @@ extension ClusterStore: PartStore {
     ) throws(Failure) -> UnfinishedContent {
         var removed = UnfinishedContent()
         for row in try ask({ () throws(LedgerError) in try ledger.uploads() })
-        where isOld(Int(row.written / 1_000_000_000)) && !isInUse(row.id) {
+        where isOld(Int(moment(of: row) / 1_000_000_000)) && !isInUse(row.id) {
+        try ask { () throws(LedgerError) in try clock.compare() }
             try removePart(row.id)
             removed.count += 1
             removed.bytes = removed.bytes.addingClamped(row.reserved)
@@ -132,7 +144,7 @@ struct ClusterParts: PartRecords {
     private func replace(
         _ range: Range<UInt64>, by part: PartRow?, _ objects: [ObjectRow], of id: UploadID, epoch: UInt64
     ) throws(Failure) {
-        let row = OpenUploadRow(id: id, epoch: epoch, reserved: range.upperBound, written: store.configuration.utc())
+        let row = OpenUploadRow(id: id, epoch: epoch, reserved: range.upperBound, written: store.clock.now)
         do throws(LedgerError) {
             try store.ledger.replace(range, by: part, objects, in: row, epoch: objects.first?.number.epoch)
         } catch {
@@ -210,7 +222,7 @@ package final class ClusterAppendable: AppendableContent {
         let (extents, objects) = try staged.storePart(range)
         var state = row
         state.reserved = max(state.reserved, mark.offset)
-        state.written = store.configuration.utc()
+        state.written = store.clock.now
         state.append = OpenUploadRow.Append(declaration: declaration, kept: mark)
         let part = range.isEmpty ? nil : PartRow(RecordedPart(range, digests: []), extents)
         do throws(LedgerError) {

@@ -51,6 +51,8 @@ package final class ClusterStore: ServerStore {
     let configuration: Configuration
     let rules = Locked(CommandRules())
     let space: ClusterSpace?
+    /// The clock of unfinished uploads, which servers remove when they are too old.
+    let clock: DatabaseClock
     private let staged = Locked<[UploadID: Weak<ClusterStaged>]>([:])
 
     package let isNew: Bool
@@ -89,6 +91,7 @@ package final class ClusterStore: ServerStore {
         packs = PackWriter(objects)
         do throws(LedgerError) {
             isNew = try ledger.list(NodeRow.top, after: nil, limit: 1).isEmpty
+            clock = try DatabaseClock(ledger, configuration.monotonic)
         } catch {
             throw Failure(ledger: error)
         }
@@ -109,6 +112,30 @@ package final class ClusterStore: ServerStore {
     func discardObjects(_ rows: [ObjectRow]) {
         for row in rows { try? objects.delete(row.number) }
     }
+}
+
+/// The database's clock as this server reads it, which does not ask the database each time: clocks of servers can differ
+/// by any time.
+final class DatabaseClock: Sendable {
+    private let ledger: any ClusterLedger
+    private let monotonic: @Sendable () -> Int64
+    /// Nanoseconds by which the database's clock is ahead of the monotonic clock.
+    private let lead = Locked<Int64>(0)
+
+    /// - Parameter monotonic: nanoseconds of a clock that is never set.
+    init(_ ledger: any ClusterLedger, _ monotonic: @escaping @Sendable () -> Int64) throws(LedgerError) {
+        (self.ledger, self.monotonic) = (ledger, monotonic)
+        try compare()
+    }
+
+    /// Asks the database for its time, because clocks drift apart.
+    func compare() throws(LedgerError) {
+        let now = try ledger.mailFacts([], []).now
+        lead.withLock { $0 = now.subtractingReportingOverflow(monotonic()).partialValue }
+    }
+
+    /// UTC, in nanoseconds since 1970.
+    var now: Int64 { monotonic().addingReportingOverflow(lead.withLock { $0 }).partialValue }
 }
 
 /// A reference that does not keep its object.

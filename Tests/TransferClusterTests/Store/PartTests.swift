@@ -95,6 +95,18 @@ import TransferSystem
         #expect(isSame && unused.count == 1 && medium.database.check() == [])
     }
 
+    /// A server whose clock is a year ahead does not take a new upload for an old one.
+    @Test func theAgeOfAnUploadIsThatOfTheDatabase() throws {
+        let (node, year) = (try Node(medium), Int64(365 * 86_400))
+        _ = try send(0, to: node)
+        let other = try medium.store(skew: year * 1_000_000_000)
+        let now = Int(utcNanoseconds() / 1_000_000_000) + Int(year)
+        _ = try other.removeUnfinished(where: { now - $0 > 3600 }, unless: { _ in false })
+        #expect(medium.uploads == [id])
+        _ = try other.removeUnfinished(where: { now - $0 > -3600 }, unless: { _ in false })
+        #expect(medium.uploads.isEmpty)
+    }
+
     /// An append upload goes on at another server, and the first one keeps nothing more.
     @Test func anAppendUploadGoesOnElsewhere() throws {
         let (one, two) = (try Node(medium), try Node(medium))
