@@ -35,6 +35,8 @@ package final class ClusterStaged: StagedContent {
         var source: (node: NodeRow, extents: [Extent])?
         var hasReplaced = false
         var kept: KeptFile?
+        /// The epoch of an unfinished upload that this server has seen last; nil for other content.
+        var epoch: UInt64?
     }
 
     /// Bytes of a segment, the usual part of a client's upload: four blocks. Longer segments would take more scratch
@@ -157,7 +159,7 @@ package final class ClusterStaged: StagedContent {
             var extents = state.withLock { $0.source?.extents ?? $0.extents }
             if let id = recorded {
                 let found = try store.ask { () throws(LedgerError) in try store.ledger.upload(id) }
-                extents = found?.parts.flatMap(\.extents) ?? []
+                extents += found?.parts.flatMap(\.extents) ?? []
             }
             try read(range, extents) { hasher.update($0) }
             return hasher.finish()
@@ -212,7 +214,7 @@ package final class ClusterStaged: StagedContent {
             placed.source = source.node
             return piece([], 0..<0, placed, publication, moment)
         }
-        if recorded != nil { return piece([], 0..<0, try assembled(size), publication, moment) }
+        if recorded != nil { return piece([], 0..<0, try assembled(size, publication.digest), publication, moment) }
         var ranges = scratch.present.clamped(to: 0..<size)
         let last = ranges.popLast() ?? 0..<0
         for range in ranges { try put(range) }
@@ -246,15 +248,30 @@ package final class ClusterStaged: StagedContent {
         return PlacedContent(extents.compactMap { $0.clamped(to: 0..<size) }, objects, size: size)
     }
 
-    private func assembled(_ size: UInt64) throws(Failure) -> PlacedContent {
-        let found: (row: OpenUploadRow, parts: [PartRow])?
-        do throws(LedgerError) { found = try store.ledger.upload(id) } catch { throw Failure(ledger: error) }
+    /// - Parameter digest: the digest of the content, as this server has verified it.
+    private func assembled(_ size: UInt64, _ digest: Digest) throws(Failure) -> PlacedContent {
+        let found = try store.ask { () throws(LedgerError) in try store.ledger.upload(id) }
         guard let found else { throw .takenOver }
-        let extents = found.parts.flatMap(\.extents).compactMap { $0.clamped(to: 0..<size) }
-        var placed = PlacedContent(extents, [], size: size)
+        var (extents, objects) = (found.parts.flatMap(\.extents).compactMap { $0.clamped(to: 0..<size) }, [ObjectRow]())
+        if let append = found.row.append {
+            guard state.withLock({ $0.epoch }) == found.row.epoch else { throw .takenOver }
+            // The bytes of the last request need not be kept before they are published.
+            let rest = try storePart(min(append.kept.offset, size)..<size)
+            extents += rest.extents
+            objects = rest.objects
+            state.withLock { $0.extents = rest.extents }
+        } else {
+            // Another server may have taken the upload over and removed parts since this one has verified them.
+            guard found.parts.have(digest, size) else { throw .takenOver }
+        }
+        var placed = PlacedContent(extents, objects, size: size)
         placed.upload = found
         return placed
     }
+
+    /// Notes the epoch in which this server works on an unfinished upload, so that it neither publishes nor removes what
+    /// belongs to a later one.
+    func opened(in epoch: UInt64) { state.withLock { $0.epoch = epoch } }
 
     // MARK: Ending
 
@@ -325,6 +342,21 @@ package final class ClusterStaged: StagedContent {
 /// Finds no blocks: the records of parts say which ones have arrived (`PartStore.records`).
 package struct ClusterSurvey: ContentSurvey {
     package mutating func step(threads: Int) throws(Failure) -> [SurveyedBlock]? { nil }
+}
+
+extension [PartRow] {
+    /// Whether the parts are all of the content with a digest. A block in pieces, which has no recorded digest, only has
+    /// to be there.
+    fileprivate func have(_ digest: Digest, _ size: UInt64) -> Bool {
+        var end: UInt64 = 0
+        for part in map(\.part) {
+            guard part.range.lowerBound == end else { return false }
+            end = part.range.upperBound
+        }
+        guard end == size else { return false }
+        let function = digest.algorithm.function
+        return contains(where: \.part.isPiece) || BlockTree.root(flatMap(\.part.digests), function) == digest
+    }
 }
 
 extension PlacedContent {

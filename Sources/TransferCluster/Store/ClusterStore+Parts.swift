@@ -202,6 +202,7 @@ package final class ClusterAppendable: AppendableContent {
         mark = Locked(row.append?.kept ?? AppendMark())
         declaration = row.append?.declaration ?? []
     }
+        staged.opened(in: row.epoch)
 
     package var content: any StagedContent { staged }
 

@@ -95,6 +95,21 @@ import TransferSystem
         #expect(isSame && unused.count == 1 && medium.database.check() == [])
     }
 
+    /// A server has verified all parts, and another one removes one of them before the upload is published.
+    @Test func partsThatWentMeanwhileAreNotPublished() throws {
+        let (one, two) = (try Node(medium), try Node(medium))
+        _ = try send(0, to: one)
+        let staged = try send(1, to: one)
+        let taken = try #require(two.store.records).takeOver(id)
+        try #require(two.store.records).withdraw(Self.ranges[0], of: id, epoch: taken.epoch)
+        let outcomes = try one.publish([try publication(staged)])
+        #expect(outcomes == [.failure(.takenOver)] && medium.paths().isEmpty && medium.uploads == [id])
+        _ = try send(0, to: two, epoch: taken.epoch)
+        try one.publish([try publication(staged)])
+        let isSame = try two.content("a") == Self.content
+        #expect(isSame && medium.database.check() == [])
+    }
+
     /// A server whose clock is a year ahead does not take a new upload for an old one.
     @Test func theAgeOfAnUploadIsThatOfTheDatabase() throws {
         let (node, year) = (try Node(medium), Int64(365 * 86_400))
@@ -105,6 +120,35 @@ import TransferSystem
         #expect(medium.uploads == [id])
         _ = try other.removeUnfinished(where: { now - $0 > -3600 }, unless: { _ in false })
         #expect(medium.uploads.isEmpty)
+    }
+
+    /// The only request of an append upload has an end, so nothing of it was kept before it is published.
+    @Test func anAppendUploadOfOneRequestIsPublished() throws {
+        let (one, two) = (try Node(medium), try Node(medium))
+        let appendable = try one.store.makeAppendable(
+            id: id, size: nil, function: .xxh128, declaration: [9], quota: nil)
+        let staged = try #require(appendable.content as? ClusterStaged)
+        try Self.content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try staged.write(bytes, at: 0) }
+        let batch = one.begin([try publication(staged)])
+        // A file whose digest has another function is compared with the content.
+        let hasher = BlockHasher(.sha256)
+        Self.content.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<Limits.blockSize])) }
+        #expect(staged.digest(of: 0..<UInt64(Limits.blockSize), .sha256) == hasher.finish())
+        try batch.published.settlement?.commit(batch.entries, with: nil)
+        let isSame = try two.content("a") == Self.content
+        #expect(isSame && medium.uploads.isEmpty && medium.database.check() == [])
+    }
+
+    /// What one server has received of an append upload is not published once another one has opened the upload.
+    @Test func anAppendUploadIsPublishedByItsOwner() throws {
+        let (one, two) = (try Node(medium), try Node(medium))
+        let appendable = try one.store.makeAppendable(
+            id: id, size: nil, function: .xxh128, declaration: [9], quota: nil)
+        let staged = try #require(appendable.content as? ClusterStaged)
+        try Self.content.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try staged.write(bytes, at: 0) }
+        _ = try two.store.appendable(id: id, quota: nil) { _, _ in nil }
+        let outcomes = try one.publish([try publication(staged)])
+        #expect(outcomes == [.failure(.takenOver)] && medium.paths().isEmpty && medium.uploads == [id])
     }
 
     /// An append upload goes on at another server, and the first one keeps nothing more.
