@@ -298,7 +298,7 @@ package final class ClusterStaged: StagedContent {
         guard let recorded else { return }
         store.forgetStaged(recorded, self)
         // If this fails, the upload stays unfinished until it is too old.
-        try? store.removePart(recorded)
+        try? store.removePart(recorded, in: state.withLock { $0.epoch })
     }
 
     /// Ends the staging if it is unknown whether the content was published. Its objects stay: files may refer to them. If

@@ -60,7 +60,9 @@ extension ClusterStore: PartStore {
     ///   the upload.
     func removePart(_ id: UploadID, in epoch: UInt64?) throws(Failure) {
         for _ in 0..<Self.mostAttempts {
-            guard let found = try ask({ () throws(LedgerError) in try ledger.upload(id) }) else { break }
+            guard let found = try ask({ () throws(LedgerError) in try ledger.upload(id) }),
+                epoch ?? found.row.epoch == found.row.epoch
+            else { break }
             var changes = LedgerChanges()
             changes.ended[id] = found.row.epoch
             do throws(LedgerError) {
@@ -90,9 +92,9 @@ extension ClusterStore: PartStore {
         where isOld: (Int) -> Bool, unless isInUse: (UploadID) -> Bool
     ) throws(Failure) -> UnfinishedContent {
         var removed = UnfinishedContent()
+        try ask { () throws(LedgerError) in try clock.compare() }
         for row in try ask({ () throws(LedgerError) in try ledger.uploads() })
         where isOld(Int(moment(of: row) / 1_000_000_000)) && !isInUse(row.id) {
-        try ask { () throws(LedgerError) in try clock.compare() }
             try removePart(row.id)
             removed.count += 1
             removed.bytes = removed.bytes.addingClamped(row.reserved)
@@ -112,16 +114,16 @@ struct ClusterParts: PartRecords {
     init(_ store: ClusterStore) { self.store = store }
 
     func join(_ id: UploadID) throws(Failure) -> RecordedParts {
-        guard let found = try store.ask({ () throws(LedgerError) in try store.ledger.upload(id) }) else {
-            throw .takenOver
-        }
-        return RecordedParts(epoch: found.row.epoch, found.parts.map(\.part))
+        try recorded(try store.ask { () throws(LedgerError) in try store.ledger.upload(id) })
     }
 
     func takeOver(_ id: UploadID) throws(Failure) -> RecordedParts {
-        guard let found = try store.ask({ () throws(LedgerError) in try store.ledger.takeOver(id) }) else {
-            throw .takenOver
-        }
+        try recorded(try store.ask { () throws(LedgerError) in try store.ledger.takeOver(id) })
+    }
+
+    private func recorded(_ found: (row: OpenUploadRow, parts: [PartRow])?) throws(Failure) -> RecordedParts {
+        guard let found else { throw .takenOver }
+        store.staged(found.row.id)?.opened(in: found.row.epoch)
         return RecordedParts(epoch: found.row.epoch, found.parts.map(\.part))
     }
 
@@ -200,9 +202,9 @@ package final class ClusterAppendable: AppendableContent {
     init(_ row: OpenUploadRow, _ staged: ClusterStaged, in store: ClusterStore) {
         (self.row, self.staged, self.store) = (row, staged, store)
         mark = Locked(row.append?.kept ?? AppendMark())
+        staged.opened(in: row.epoch)
         declaration = row.append?.declaration ?? []
     }
-        staged.opened(in: row.epoch)
 
     package var content: any StagedContent { staged }
 

@@ -125,9 +125,24 @@ package final class MultipartUploads: Sendable {
     private func finish(_ leaving: Leaving) {
         if let file = leaving.file {
             // The room reserved for the rest is free for others until the upload is resumed.
-            if leaving.keepsFile || !file.isNew { file.giveBackRoom() } else { file.discard() }
+            let isKept = leaving.keepsFile || !file.isNew || isKeptByOthers(leaving.multipart.id)
+            if isKept { file.giveBackRoom() } else { file.discard() }
         }
         remove(leaving.multipart)
+    }
+
+    /// Whether other servers have brought content, or may have. If not, they bring nothing more from now on.
+    private func isKeptByOthers(_ id: UploadID) -> Bool {
+        guard let records else { return false }
+        let isLong = { (recorded: RecordedParts) in
+            recorded.parts.reduce(0) { $0.addingClamped($1.range.upperBound - $1.range.lowerBound) } >= Self.leastKept
+        }
+        do throws(Failure) {
+            let isKept = isLong(try records.join(id))
+            return isKept ? true : isLong(try records.takeOver(id))
+        } catch {
+            return true
+        }
     }
 
     /// The upload that has had no connection for longest.

@@ -122,6 +122,18 @@ import TransferSystem
         #expect(medium.uploads.isEmpty)
     }
 
+    /// A server gives up an upload that another one has taken over meanwhile.
+    @Test func anUploadThatWasTakenOverIsNotRemoved() throws {
+        let (one, two) = (try Node(medium), try Node(medium))
+        let staged = try send(0, to: one)
+        let taken = try #require(two.store.records).takeOver(id)
+        staged.discard()
+        #expect(medium.uploads == [id])
+        _ = try send(1, to: two, epoch: taken.epoch)
+        try two.store.resume(id: id, size: Self.size, filled: nil, quota: nil).discard()
+        #expect(medium.uploads.isEmpty && medium.database.check() == [])
+    }
+
     /// The only request of an append upload has an end, so nothing of it was kept before it is published.
     @Test func anAppendUploadOfOneRequestIsPublished() throws {
         let (one, two) = (try Node(medium), try Node(medium))
