@@ -200,8 +200,12 @@ private final class PublishingAttempt: Settlement {
         let rows = entries.compactMap { entry in entry.version.map { EntryRow(entry, node: $0.object) } }
         do throws(LedgerError) {
             try apply { changes in
-                (changes.entries, changes.receipts) = (rows, receipts)
-                changes.sound = Set(rows.lazy.map(\.node)).subtracting(changes.made.keys)
+                // A file that a later upload of the batch has replaced is gone, and so is its entry.
+                changes.entries = rows.filter { row in
+                    changes.made[row.node] != nil || changes.expected[row.node] != nil
+                }
+                (changes.receipts, changes.outlived) = (receipts, outlived)
+                changes.sound = Set(changes.entries.lazy.map(\.node)).subtracting(changes.made.keys)
             }
         } catch {
             // The intake discards what it could not store, which must not delete objects that files may have.

@@ -99,6 +99,18 @@ import TransferSystem
         #expect(try node.put("d/a", [1], id: id) == "d/a")
     }
 
+    /// Two uploads of a batch have one path, and the second one replaces the first one.
+    @Test func aLaterUploadOfABatchReplacesAnEarlierOne() throws {
+        let (node, ids) = (try Node(medium), [UploadID.random(), .random()])
+        let batch = try [
+            node.publication("a", [1], .overwrite, id: ids[0]), node.publication("a", [2], .overwrite, id: ids[1]),
+        ]
+        #expect(try node.publish(batch).allSatisfy { (try? $0.get().stored?.0.string) == "a" })
+        #expect(try node.content("a") == [2] && medium.database.check() == [])
+        let entries = try node.records.entries(for: ids)
+        #expect(entries[0] == nil && entries[1]?.path == "a")
+    }
+
     /// A settlement that is given up stores nothing, and its objects are deleted.
     @Test func whatIsGivenUpLeavesNothing() throws {
         let node = try Node(medium)
