@@ -105,19 +105,22 @@ package final class KnownUploads: Sendable {
 
     /// - Returns: nil for an id without an acknowledgement, or whose acknowledgement is forgotten.
     package func entry(for id: UploadID) -> CatalogEntry? {
-        if let entry = recent.find(id) { return entry }
+        if let entry = remembered(id) { return entry }
         guard mayBeRecorded(id) else { return nil }
         return recorded([id]).first ?? nil
     }
 
     /// The entries of many ids at once, in their order.
     package func entries(for ids: [UploadID]) -> [CatalogEntry?] {
-        var found = ids.map(recent.find)
+        var found = ids.map(remembered)
         let others = found.indices.filter { found[$0] == nil && mayBeRecorded(ids[$0]) }
         guard !others.isEmpty else { return found }
         for (index, entry) in zip(others, recorded(others.map { ids[$0] })) { found[index] = entry }
         return found
     }
+
+    /// A recent entry; nil if other servers may have changed its file since.
+    private func remembered(_ id: UploadID) -> CatalogEntry? { isShared ? nil : recent.find(id) }
 
     /// Whether an upload has to be looked up in the catalog.
     private func mayBeRecorded(_ id: UploadID) -> Bool { isShared || filter.mayContain(id) }
