@@ -77,8 +77,14 @@ extension ModelRows {
         try checkContent(changes)
         try checkNames(changes)
         try checkEmptied(changes)
-        for row in changes.storedEntries where nodes[row.node]?.file == nil && changes.made[row.node] == nil {
-            throw LedgerError(.conflict, "Node \(row.node), which has the content of an upload, is not a file.")
+        let replaceable = changes.replaceableNodes
+        for row in changes.storedEntries {
+            guard nodes[row.node]?.file != nil || changes.made[row.node] != nil else {
+                throw LedgerError(.conflict, "Node \(row.node), which has the content of an upload, is not a file.")
+            }
+            guard entries[row.entry.id].map({ replaceable.contains($0.node) }) ?? true else {
+                throw LedgerError(.conflict, "The upload \(row.entry.id) was stored meanwhile.")
+            }
         }
         for (id, epoch) in changes.ended where uploads[id]?.row.epoch != epoch {
             throw LedgerError(.conflict, "The unfinished upload \(id) has another epoch.")

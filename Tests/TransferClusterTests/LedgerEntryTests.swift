@@ -13,8 +13,14 @@ import TransferPorts
         return ledger
     }
 
-    private func apply(_ ledger: any ClusterLedger, _ entries: EntryRow..., receipts: SignedBatch? = nil) throws {
-        try ledger.apply(LedgerChanges().with(entries, receipts))
+    /// - Parameter outlived: nodes whose entries may be replaced.
+    private func apply(
+        _ ledger: any ClusterLedger, _ entries: EntryRow..., receipts: SignedBatch? = nil, outlived: Set<UInt64> = []
+    ) throws {
+        var changes = LedgerChanges().with(entries, receipts)
+        changes.outlived = outlived
+        for number in outlived { changes.expected[number] = 1 }
+        try ledger.apply(changes)
     }
 
     @Test("Entries come back as they were made", arguments: TestedLedger.available)
@@ -47,7 +53,8 @@ import TransferPorts
         let ledger = try sample(kind)
         try apply(ledger, EntryRow(1, of: 20), EntryRow(2, of: 20))
         let before = try ledger.entries([UploadID(2)])[0]?.number ?? 0
-        try apply(ledger, EntryRow(1, of: 21, size: 3), EntryRow(3, of: 22), EntryRow(1, of: 22, size: 4))
+        try apply(
+            ledger, EntryRow(1, of: 21, size: 3), EntryRow(3, of: 22), EntryRow(1, of: 22, size: 4), outlived: [20])
         let found = try ledger.entries(after: 0, limit: 9)
         #expect(found.map(\.entry.id) == [UploadID(2), UploadID(3), UploadID(1)])
         #expect(found.map(\.node) == [20, 22, 22] && found.last?.entry.size == 4)
@@ -56,6 +63,19 @@ import TransferPorts
             try ledger.entries(of: [21, 20, 99, 20]).map { $0.map(\.entry.id) } == [
                 [], [UploadID(2)], [], [UploadID(2)],
             ])
+    }
+
+    @Test("An upload that was stored as another file is not stored again", arguments: TestedLedger.available)
+    func storeOnce(_ kind: TestedLedger) throws {
+        let ledger = try sample(kind)
+        try apply(ledger, EntryRow(1, of: 20))
+        var changes = LedgerChanges(making: .file(23, "h", in: 10)).with([EntryRow(1, of: 23)])
+        changes.expected[10] = 1
+        #expect(reason { try ledger.apply(changes) } == .conflict)
+        #expect(try ledger.nodes([23]) == [nil])
+        (changes.outlived, changes.expected[20]) = ([20], 1)
+        try ledger.apply(changes)
+        #expect(try ledger.entries([UploadID(1)])[0]?.node == 23)
     }
 
     @Test("A file's newest 64 entries of each state are found", arguments: TestedLedger.available)
@@ -103,7 +123,7 @@ import TransferPorts
         switch loss {
         case .replaced: try apply(ledger, EntryRow(2, of: 20))
         case .removed: try ledger.apply(LedgerChanges(removing: 20))
-        case .otherReplaced: try apply(ledger, EntryRow(3, of: 20))
+        case .otherReplaced: try apply(ledger, EntryRow(3, of: 20), outlived: [22])
         }
         #expect(try ledger.receipts(with: 10) == (loss == .otherReplaced ? kept : nil))
         #expect(try ledger.receipts(with: 12) != nil)

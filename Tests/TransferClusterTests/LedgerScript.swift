@@ -407,6 +407,10 @@ struct LedgerScript {
                     self.number(1...6), of: node.number, state: happens(50) ? .committed : .alreadyStored,
                     size: self.number(0...9), digest: digest, receipt: number))
         }
+        for node in rows.nodes.values.sorted(by: { $0.number < $1.number }).prefix(3) where happens(50) {
+            expect(node, &changes)
+            changes.outlived.insert(node.number)
+        }
         guard let number else { return }
         let first = changes.entries.compactMap(\.entry.receipt).min() ?? number
         changes.receipts = SignedBatch(

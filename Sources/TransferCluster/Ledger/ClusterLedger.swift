@@ -50,7 +50,8 @@ package protocol ClusterLedger: AnyObject, Sendable {
     /// Makes changes, all or none.
     ///
     /// - Throws: `conflict` if an expected node has changed, a name is taken, a removed folder has entries, an upload has
-    ///   another epoch, or an object that is to be shared has no content any more; `epochClosed`.
+    ///   another epoch or an entry for another file, or an object that is to be shared has no content any more;
+    ///   `epochClosed`.
     func apply(_ changes: LedgerChanges) throws(LedgerError)
 
     // MARK: Objects

@@ -38,8 +38,13 @@ package struct LedgerChanges: Sendable {
 
     // MARK: Uploads
 
-    /// Acknowledged uploads, in place of earlier entries with their IDs, and of what was declared of them.
+    /// Acknowledged uploads, in place of earlier entries with their IDs, and of what was declared of them. An earlier entry
+    /// has to be of the same file, or of one that is removed or `outlived`: otherwise another server has stored the upload
+    /// meanwhile.
     package var entries: [EntryRow] = []
+
+    /// Files that were moved since an upload was stored, so that the upload is stored again. They have to be expected.
+    package var outlived: Set<UInt64> = []
 
     /// The batch of receipts whose numbers the entries have.
     package var receipts: SignedBatch?

@@ -95,6 +95,7 @@ extension LedgerChanges {
     }
 
     private var entryContradiction: String? {
+        if let number = outlived.first(where: { expected[$0] == nil }) { return "node \(number) is not expected" }
         for row in entries {
             guard !removed.contains(row.node), made[row.node]?.file != nil || expected[row.node] != nil else {
                 return "an entry is for node \(row.node), which is not expected"
@@ -124,6 +125,9 @@ extension LedgerChanges {
         var seen: Set<UploadID> = []
         return entries.reversed().filter { seen.insert($0.entry.id).inserted }.reversed()
     }
+
+    /// The files whose entries may be replaced.
+    package var replaceableNodes: Set<UInt64> { removed.union(outlived).union(entries.lazy.map(\.node)) }
 
     /// The batch of receipts with the IDs of the uploads in the order of the receipts' numbers; nil if the entries do
     /// not have all receipts of the batch, each once.

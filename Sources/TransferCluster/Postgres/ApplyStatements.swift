@@ -257,9 +257,11 @@ struct ApplyStatements {
     private mutating func record() {
         let rows = changes.storedEntries
         if !rows.isEmpty {
+            // An entry that stays, because another server has stored the upload meanwhile, is in the way of the new one.
             add(
-                Self.deleteEntries("(e.high, e.low) IN (SELECT * FROM unnest($1::int8[], $2::int8[]))"),
-                PostgresValue.halves(rows.map(\.entry.id)))
+                Self.deleteEntries(
+                    "(e.high, e.low) IN (SELECT * FROM unnest($1::int8[], $2::int8[])) AND e.node = ANY ($3)"),
+                PostgresValue.halves(rows.map(\.entry.id)) + [.numbers(changes.replaceableNodes.sorted())])
             // The order of the rows decides their numbers. A digest that the node has as well is left out.
             add(
                 """

@@ -60,6 +60,8 @@ private final class PublishingAttempt: Settlement {
     /// The tree with the files of the batch.
     private var view: TreeView
     private var mails: QueuedMails?
+    /// Files that were moved since uploads of the batch were stored.
+    private var outlived: Set<UInt64> = []
     /// Whether the content is published, or may be.
     private var isOver = false
 
@@ -251,6 +253,7 @@ private final class PublishingAttempt: Settlement {
                 if error.reason == .conflict {
                     decide()
                     if let mails { _ = try decide(mails) }
+                    try relyOnEarlierFiles(of: changes.entries)
                 }
                 guard outcomes == promised.0, replaced.map(\.?.place) == promised.1, mails?.results == promised.2 else {
                     throw error
@@ -258,6 +261,26 @@ private final class PublishingAttempt: Settlement {
             }
         }
         throw LedgerError(.conflict, "Other clients change the same files all the time; try again.")
+    }
+
+    /// Lets entries replace earlier ones with their IDs, whose files were moved since.
+    ///
+    /// - Throws: `conflict` if another server has stored an upload meanwhile.
+    private func relyOnEarlierFiles(of entries: [EntryRow]) throws(LedgerError) {
+        let earlier = try store.ledger.entries(entries.map(\.entry.id)).compactMap(\.self)
+        let paths = try store.ledger.paths(of: earlier.map(\.node))
+        let nodes = try store.ledger.nodes(earlier.map(\.node))
+        let stored = Set(entries.map(\.node))
+        outlived = []
+        for (entry, (names, node)) in zip(earlier, zip(paths, nodes)) where !stored.contains(entry.node) {
+            guard let names, let node else { continue }
+            guard PathHash(names.map(\.string).joined(separator: "/")) != entry.path || view.isRemoved(node.number)
+            else {
+                throw LedgerError(.conflict, "Another server has stored the upload \(entry.entry.id) meanwhile.")
+            }
+            view.rely(on: [node])
+            if !view.isRemoved(node.number) { outlived.insert(node.number) }
+        }
     }
 
     /// Whether an attempt whose answer was lost has made the changes.

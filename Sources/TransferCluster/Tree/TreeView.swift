@@ -168,6 +168,9 @@ struct TreeView {
         present[node.number] = nil
     }
 
+    /// Whether this view removes a node.
+    func isRemoved(_ number: UInt64) -> Bool { removed.contains(number) }
+
     /// Makes the changes depend on nodes, even if this view looks at none of their names.
     mutating func rely(on nodes: [NodeRow]) {
         for node in nodes {

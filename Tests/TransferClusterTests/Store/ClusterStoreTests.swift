@@ -111,6 +111,22 @@ import TransferSystem
         #expect(entries[0] == nil && entries[1]?.path == "a")
     }
 
+    /// Two servers have the same upload, and between their decisions its path becomes free again.
+    @Test func anUploadIsStoredOnceByTwoServers() throws {
+        let (one, two, id) = (try Node(medium), try Node(medium), UploadID.random())
+        try one.put("a", [1])
+        let late = two.begin([try two.publication("a", [2], id: id)])
+        #expect(try one.put("a", [2], id: id) == "a-1")
+        try medium.remove(try RelativePath("a"))
+        let other = two.begin([try two.publication("a", [2], id: id)])
+        #expect(other.entries[0].path == "a")
+        for batch in [late, other] {
+            #expect(throws: RecordsError.self) { try batch.published.settlement?.commit(batch.entries, with: nil) }
+        }
+        #expect(medium.paths() == ["a-1"] && medium.database.check() == [])
+        #expect(try two.records.entries(for: [id])[0]?.path == "a-1")
+    }
+
     /// A settlement that is given up stores nothing, and its objects are deleted.
     @Test func whatIsGivenUpLeavesNothing() throws {
         let node = try Node(medium)
