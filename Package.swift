@@ -200,7 +200,7 @@ let package = Package(
                 "TransferReceipts",
                 "TransferPorts", "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
                 "TransferLedger",
-                "TransferSystem",
+                "TransferSystem", "TransferIO", "TransferObjects", "TransferCluster", "TransferClusterModel",
                 "TransferMemoryStore", "TransferTestSupport",
                 "CLinux",
             ],

@@ -63,29 +63,42 @@ package final class ModelLedger: ClusterLedger {
         case after
         /// A call that compares rows throws `conflict` and changes nothing; other calls throw `unavailable`.
         case conflict
+        /// A call that may change rows throws this and changes nothing; other calls succeed.
+        case refused(LedgerError.Reason)
     }
 
     private let database: ModelDatabase
     private let fault: @Sendable (Call) -> Fault?
+    private let isHeard: @Sendable (Call) -> Bool
 
-    /// - Parameter fault: decides for each call what goes wrong; nil if nothing does. It is called without a lock.
-    package init(_ database: ModelDatabase, fault: @escaping @Sendable (Call) -> Fault? = { _ in nil }) {
-        (self.database, self.fault) = (database, fault)
+    /// Both closures are called without a lock.
+    ///
+    /// - Parameters:
+    ///   - fault: decides for each call what goes wrong; nil if nothing does.
+    ///   - isHeard: called when other servers can see the changes of a call; returns whether the answer arrives.
+    package init(
+        _ database: ModelDatabase, fault: @escaping @Sendable (Call) -> Fault? = { _ in nil },
+        isHeard: @escaping @Sendable (Call) -> Bool = { _ in true }
+    ) {
+        (self.database, self.fault, self.isHeard) = (database, fault, isHeard)
     }
 
     func run<T: Sendable>(
         _ call: Call, _ body: (inout ModelRows, Int64) throws(LedgerError) -> T
     ) throws(LedgerError) -> T {
-        let fault = fault(call)
-        switch fault {
+        var isLost = false
+        switch fault(call) {
         case .conflict? where [.apply, .replace, .replaceLists, .applyMail].contains(call):
             throw LedgerError(.conflict, "A row has changed.")
         case .before?, .conflict?: throw LedgerError(.unavailable, "The database does not answer.")
-        case .after? where !call.changes: throw LedgerError(.unavailable, "The database's answer is lost.")
-        case .after?, nil: break
+        case .after?: isLost = true
+        case .refused(let reason)?: if call.changes { throw LedgerError(reason, "The database takes no changes.") }
+        case nil: break
         }
         let result = try database.transaction(body)
-        guard fault == nil else { throw LedgerError(.unknown, "The answer to the commit is lost.") }
+        guard isHeard(call), !isLost else {
+            throw LedgerError(call.changes ? .unknown : .unavailable, "The database's answer is lost.")
+        }
         return result
     }
 }

@@ -123,6 +123,8 @@ def _build(directory: Path) -> bool:
 def _look(program: Path, mutant: Mutant, limit: int, seed: int) -> Look:
     environment = dict(os.environ, TRANSFER_MUTANT=str(mutant.number), SWIFT_BACKTRACE="enable=no")
     command = [program, "--seconds", str(limit), "--seed", str(seed), "--quick"]
+    if "Cluster" in mutant.file:
+        command += ["--store", "cluster"]
     started = time.monotonic()
     with tempfile.TemporaryFile() as log:
         try:

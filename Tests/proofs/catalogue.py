@@ -123,7 +123,7 @@ def _mutants_more(progress: Progress, older: str) -> str:
 _SIMULATED = {
     "runs": r"^\d+ s: (\d+) runs.*, trace",
     "steps": r"(\d+) steps, .*, trace",
-    "calls to the disk": r"(\d+) calls to the disk.*, trace",
+    "calls": r"(\d+) calls, .*, trace",
     "uploads acknowledged": r"(\d+) uploads acknowledged.*, trace",
     "seeds that break a promise": r"(\d+) seeds break a promise, trace",
 }

@@ -9,7 +9,7 @@ import TransferSimulation
 @main enum Main {
     private static let usage = """
         usage: transfer-simulate [OPTION...]
-          --store KIND     directory (default) or memory; recorded cases have their own
+          --store KIND     directory (default), memory or cluster; recorded cases have their own
           --seed N         the first seed (default: from the clock, so that each run plays others)
           --step N         how far the next seed is from the last (default: 1)
           --runs N         end after so many seeds
@@ -208,6 +208,6 @@ private struct Kinds {
 
 extension Simulation.Figures {
     fileprivate var line: String {
-        "\(runs) runs, \(steps) steps, \(calls) calls to the disk, \(acknowledgements) uploads acknowledged"
+        "\(runs) runs, \(steps) steps, \(calls) calls, \(acknowledgements) uploads acknowledged"
     }
 }

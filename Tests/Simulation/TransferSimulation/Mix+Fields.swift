@@ -51,6 +51,8 @@ extension Mix {
         Field("hasCommands", \.hasCommands),
         Field("keepsReplaced", \.keepsReplaced),
         Field("renamesByReplacing", \.renamesByReplacing),
+        Field("nodes", \.nodes),
+        Field("clusterFaults", \.clusterFaults),
     ]
 }
 
@@ -85,6 +87,7 @@ extension NamedMixValue {
 
 extension ConflictPolicy: NamedMixValue {}
 extension SimulatedDisk.Fault.Kind: NamedMixValue {}
+extension ClusterFault: NamedMixValue {}
 extension Step.Kind: NamedMixValue {}
 extension Simulation.StoreKind: NamedMixValue {}
 

@@ -51,6 +51,10 @@ struct Mix: Sendable {
     var keepsReplaced = false
     /// Whether the file system can rename only by replacing, as NFS does.
     var renamesByReplacing = false
+    /// Number of servers of a cluster.
+    var nodes = 2
+    /// Faults that the bucket and the database of a cluster can have; empty if they never fail.
+    var clusterFaults: [ClusterFault] = []
 
     private static let names = ["a", "b", "c", "d/a", "d/b", "e/a", "e/f/a", "e/f/g/a"]
 
@@ -68,7 +72,7 @@ struct Mix: Sendable {
         self.hasMail = hasMail
         let isEven = random.next() % 4 == 0
         var weights: [(kind: Step.Kind, weight: Int)] = []
-        for kind in Step.Kind.allCases {
+        for kind in Step.Kind.allCases where !kind.isOfCluster {
             let factor =
                 isEven ? 2 : kind.isNeeded ? [2, 2, 4][Int(random.next() % 3)] : [0, 1, 2, 8][Int(random.next() % 4)]
             // Long blocks take much time, so uploads in parts are rarer then.
@@ -97,6 +101,35 @@ struct Mix: Sendable {
         renamesByReplacing = random.next() % 4 == 0
     }
 
+    /// The mix for the servers of a cluster.
+    ///
+    /// - Parameter parts: whether blocks are small enough for uploads in parts.
+    init(ofCluster random: inout SplitMix64, parts: Bool) {
+        self.init(
+            length: [40, 80, 160][Int(random.next() % 3)],
+            weights: Step.Kind.allCases.compactMap { kind in
+                guard let weight = kind.weightInCluster, parts || !kind.isInParts else { return nil }
+                let factor = kind.isNeeded ? 2 : [0, 1, 2, 6][Int(random.next() % 4)]
+                return factor == 0 ? nil : (kind, weight * factor)
+            })
+        store = .cluster
+        nodes = 2 + Int(random.next() % 3)
+        clusterFaults = random.next() % 8 == 0 ? [] : Self.some(ClusterFault.allCases, &random)
+        faultRates.durable = [2, 4, 12][Int(random.next() % 3)]
+        faultWait = [1, 2, 4, 8][Int(random.next() % 4)]
+        interludeRate = [1, 2, 4][Int(random.next() % 3)]
+        names = Self.some(Array(Self.names.prefix(6)), &random)
+        conflicts = Self.some(ConflictPolicy.allCases, &random)
+        sizes = Self.some(Self.sizes + (parts ? [20_000, 70_000] : []), &random)
+        sharing = [0, 8, 3][Int(random.next() % 3)]
+        givesReceipts = random.next() % 8 == 0
+        keepsReplaced = random.next() % 2 == 0
+    }
+
+    private init(length: Int, weights: [(kind: Step.Kind, weight: Int)]) {
+        (self.length, self.weights) = (length, weights)
+    }
+
     /// The mix for another store. In memory nothing fails, there is no second disk, and other programs change nothing.
     func over(_ store: Simulation.StoreKind) -> Mix {
         var mix = self
@@ -119,6 +152,26 @@ extension Step.Kind {
         switch self {
         case .begin, .append, .end, .publish, .acknowledge, .batch, .allParts: true
         default: false
+        }
+    }
+
+    /// Whether the step is only for a cluster.
+    fileprivate var isOfCluster: Bool { [.proceed, .failOver, .sweep].contains(self) }
+
+    /// How often the step occurs in a cluster; nil for steps about disks.
+    fileprivate var weightInCluster: Int? {
+        switch self {
+        case .batch: 24
+        case .askAgain: 20
+        case .publish, .acknowledge, .vanish, .expire, .takeBack, .mend: 2
+        case .lookup: 8
+        case .part, .allParts, .grow: 12
+        case .survey, .finishParts, .remove, .copy: 4
+        case .rearrange: 8
+        case .discard, .restore, .kill, .failOver: 3
+        case .wait, .sweep: 6
+        case .proceed: 30
+        default: nil
         }
     }
 
@@ -184,6 +237,7 @@ extension Step.Kind {
         case .copy: 2
         case .migrate: 1
         case .restrict: 1
+        case .proceed, .failOver, .sweep: 0
         }
     }
 }

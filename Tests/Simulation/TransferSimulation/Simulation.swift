@@ -36,7 +36,7 @@ public struct Simulation: Sendable {
         public var runs: UInt64 = 0
         /// Number of steps, including those between the calls to the disk that another step makes.
         public var steps: UInt64 = 0
-        /// Number of calls to disks.
+        /// Number of calls to disks, or to the bucket and the database of a cluster.
         public var calls: UInt64 = 0
         /// Operations in which servers have succeeded.
         public var done: Set<Operation> = []
@@ -68,6 +68,8 @@ public struct Simulation: Sendable {
         case directory
         /// `MemoryStore`, in simulated memory.
         case memory
+        /// `ClusterStore` of several servers, over a bucket and a database in memory (`ClusterWorld`).
+        case cluster
 
         var isOnDisk: Bool { self == .directory }
     }
@@ -140,11 +142,13 @@ public struct Simulation: Sendable {
     /// The run that a seed stands for at present.
     public static func recorded(seed: UInt64, _ store: StoreKind = .directory) -> RecordedCase {
         var (random, ofMix) = (SplitMix64(seed: seed), SplitMix64(seed: ~seed))
-        let mix = Mix(&ofMix, parts: Limits.blockSize <= 4 << 10)
-        return RecordedCase(comments: [], seed: seed, mix: mix.over(store), steps: Step.steps(of: mix, &random))
+        let parts = Limits.blockSize <= 4 << 10
+        let mix = store == .cluster ? Mix(ofCluster: &ofMix, parts: parts) : Mix(&ofMix, parts: parts).over(store)
+        return RecordedCase(comments: [], seed: seed, mix: mix, steps: Step.steps(of: mix, &random))
     }
 
     private func take(_ run: RecordedCase, tells: Bool = false) throws -> Figures {
+        if run.mix.store == .cluster { return try takeCluster(run, tells: tells) }
         let options = World.Options(
             mix: run.mix, countsDescriptors: isAlone, forgetsDirectories: forgetsDirectories,
             forgetsIntended: forgetsIntended, tells: tells)
@@ -153,6 +157,18 @@ public struct Simulation: Sendable {
         try world.finish()
         var figures = Figures(
             steps: UInt64(run.steps.count + world.stepsBetween), calls: world.calls,
+            acknowledgements: UInt64(world.uploads.count { $0.answer != nil }), trace: world.trace.digest)
+        (figures.done, figures.kinds) = (world.done, world.kinds)
+        return figures
+    }
+
+    private func takeCluster(_ run: RecordedCase, tells: Bool) throws -> Figures {
+        let world = try ClusterWorld(run.mix, seed: run.seed, tells: tells)
+        defer { world.end() }
+        for step in run.steps { try world.take(step) }
+        try world.finish()
+        var figures = Figures(
+            steps: UInt64(run.steps.count), calls: world.calls,
             acknowledgements: UInt64(world.uploads.count { $0.answer != nil }), trace: world.trace.digest)
         (figures.done, figures.kinds) = (world.done, world.kinds)
         return figures

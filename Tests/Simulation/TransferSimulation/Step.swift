@@ -16,6 +16,8 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
         case rearrange, discard, restore, remove, copy
         case migrate
         case restrict
+        /// A stopped server of a cluster goes on, its standby database becomes the database, or it sweeps the bucket.
+        case proceed, failOver, sweep
     }
 
     let kind: Kind

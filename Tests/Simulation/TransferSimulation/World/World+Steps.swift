@@ -83,6 +83,7 @@ extension World {
         case .introduce: try introduce(step)
         case .migrate: if mix.store.isOnDisk { try migrate(step) }
         case .restrict: restrict()
+        case .proceed, .failOver, .sweep: return
         }
     }
 

@@ -180,7 +180,8 @@ final class World {
             disk = SimulatedDisk(
                 medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
                 renamesByReplacing: options.mix.renamesByReplacing, tells: options.tells, trace: trace)
-        case .memory: disk = SimulatedMemory(root: path, clock: clock, trace: trace)
+        // A cluster has a world of its own (`ClusterWorld`).
+        case .memory, .cluster: disk = SimulatedMemory(root: path, clock: clock, trace: trace)
         }
         records.isDead = { [unowned self] in disk.isDead }
         records.die = { [unowned self] in disk.die() }
