@@ -32,11 +32,11 @@ REFUSED = [
 # The largest number of words in a document, or in all documents of a folder together.
 BOUNDS = [
     ("README.md", ["README.md"], 800),
-    ("the guide", ["docs/guide/*.md"], 9_300),
+    ("the guide", ["docs/guide/*.md"], 10_000),
     ("the reference", ["docs/reference/*.md"], 22_500),
-    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 18_000),
-    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 6_400),
-    ("docs", ["docs/**/*.md"], 56_400),
+    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 18_500),
+    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 6_450),
+    ("docs", ["docs/**/*.md"], 57_800),
 ]
 
 # A doc comment of so few words says no more than the name below it.

@@ -196,7 +196,8 @@ import TransferTestSupport
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let status = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(listener, pointer, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, pointer, &size) == 0
+                bind(listener, pointer, size) == 0 && listen(listener, 1) == 0
+                    && getsockname(listener, pointer, &size) == 0
             }
         }
         try #require(status)

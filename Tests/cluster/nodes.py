@@ -90,7 +90,7 @@ class Cluster:
             return session.query(statement).rows
 
     def node(self, *words: str, **changed: str) -> Node:
-        """Makes a server, which is not started. `changed` are variables of its environment."""
+        """Makes a server, which is not started. `changed` are variables of the environment."""
         made = Node(self, len(self._nodes) + 1, words, changed)
         self._nodes.append(made)
         return made

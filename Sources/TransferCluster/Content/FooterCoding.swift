@@ -150,7 +150,7 @@ extension ObjectFooter {
         }
     }
 
-    /// A client, compared by the bytes of its name.
+    /// A client, whose name is compared by its bytes.
     private struct Origin: Hashable {
         let sender: PathKey
         let client: UInt64?

@@ -8,7 +8,7 @@ import TransferSystem
 /// A few packs are under way at a time. Files that arrive meanwhile go into the next pack together, so packs become
 /// larger when there is more to do, and a file that is alone does not wait for others.
 final class PackWriter: Sendable {
-    /// A file to be described, and bytes of it to be stored: all of its content, the last bytes, or none.
+    /// A file to be described, and bytes to be stored for it: the whole content, the last bytes, or none.
     struct Piece: Sendable {
         let bytes: [UInt8]
 

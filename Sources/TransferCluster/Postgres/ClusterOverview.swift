@@ -7,7 +7,7 @@ package struct ClusterOverview: Equatable, Sendable {
         /// The name that it has given itself.
         package let name: String
 
-        /// The address of its connections; nil for a Unix socket.
+        /// The address that it connects from; nil for a Unix socket.
         package let address: String?
 
         package let connections: Int64
@@ -16,7 +16,7 @@ package struct ClusterOverview: Equatable, Sendable {
         package let since: Int64
     }
 
-    /// By name.
+    /// The servers, in the order of their names.
     package let servers: [Server]
 
     /// Numbers of epochs in each state.

@@ -3,9 +3,9 @@ import TransferObjects
 import TransferPorts
 import TransferSystem
 
-/// What a bucket contains, read from the footers of its objects alone.
+/// What a bucket contains, read from the footers of the objects alone.
 struct BucketSurvey: Sendable {
-    /// An object with the bytes in front of its footer.
+    /// An object, and how many bytes the footer follows.
     struct Found: Sendable {
         let key: ObjectKey
         let size: UInt64

@@ -1,4 +1,3 @@
-
 /// Small facts that all servers of a cluster share, each under a name, in its database.
 package struct ClusterNotes: Sendable {
     /// The facts. The names are those of rows, and never change.

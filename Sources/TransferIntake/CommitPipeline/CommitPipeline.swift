@@ -260,7 +260,7 @@ extension CommitPipeline {
         }
     }
 
-    /// Ends a verified upload with an earlier acknowledgement, or refuses it if there is none.
+    /// Ends a verified upload with an earlier acknowledgement, or refuses it without one.
     private func end(
         _ index: Int, for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing,
         _ find: (UploadAdmission, Publication) throws(Failure) -> Acknowledgement

@@ -26,7 +26,7 @@ final class ClusterNode: Sendable {
     /// The ID of the cluster.
     let cluster: PostgresClusterID
 
-    /// Whether the engines answer.
+    /// Knows whether the engines answer, for probes.
     let health = ClusterHealth()
 
     /// Events about the engines, for the log.

@@ -10,7 +10,7 @@ package import TransferSystem
 
 /// The settings that the operator of a server can choose.
 package struct ServerConfiguration: Sendable {
-    /// Path of the directory to store in; for a server of a cluster, of its folder on this machine. It is made if it is missing; its
+    /// Path of the directory to store in; for a server of a cluster, the path of a folder on this machine. It is made if it is missing; its
     /// parent must exist.
     package var directory: String
 

@@ -48,7 +48,7 @@ extension LogEvent {
         LogEvent(
             .warning, "clockDiffers",
             "this machine's clock is \(seconds.magnitude) seconds \(seconds < 0 ? "behind" : "ahead of") the database's: set it. "
-                + "Until then this server removes nothing for its age",
+                + "Until then this server removes nothing because of age",
             [("seconds", .number(Double(seconds)))])
     }
 }

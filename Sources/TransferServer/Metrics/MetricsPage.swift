@@ -133,7 +133,7 @@ extension MetricsPage {
         write(.mailWaitingBytes, status.mail?.waiting.bytes)
     }
 
-    /// The engines of a cluster; nothing for a server of a directory.
+    /// Writes what is counted of the engines of a cluster; a server of a directory has no such metrics.
     private mutating func writeCluster() {
         let (objects, database) = (core.node?.bucket.counters, core.node?.pool.counters)
         if let objects {

@@ -216,7 +216,7 @@ import TransferSystem
         #expect(throws: RecordsError.self) { try batch.published.settlement?.commit(batch.entries, with: nil) }
     }
 
-    /// The database is asked once for a batch, also if the batch makes the folders of its files.
+    /// The database is asked once for a batch, also if the batch makes new folders.
     @Test func oneLookForABatch() throws {
         let looks = Locked(0)
         let node = try Node(medium) { call in

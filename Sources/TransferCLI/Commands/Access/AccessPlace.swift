@@ -7,7 +7,7 @@ private import TransferReceipts
 
 /// Whose access lists a command reads or changes.
 enum AccessPlace: Sendable {
-    /// A server's directory.
+    /// The lists in a server's directory.
     case directory(String)
     /// The database of a cluster; its address may contain a password.
     case database(String)

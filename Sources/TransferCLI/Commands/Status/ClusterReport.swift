@@ -14,7 +14,7 @@ struct ClusterReport {
     /// The form of the JSON object.
     private static let schema = "transfer.cluster/1"
 
-    /// Asks the database.
+    /// Asks the database for all that is shown.
     init(_ database: ClusterDatabase) throws(LedgerError) {
         self.database = database
         bucket = String(decoding: try ClusterNotes(database.ledger).read(.bucket) ?? [], as: UTF8.self)
