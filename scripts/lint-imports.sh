@@ -36,10 +36,11 @@ for target in Sources/Transfer*; do
         failed=1
     fi
 done
-# The only files of the server and the intake that may name a storage instead of a port: the first one assembles the
-# server, and the others repair a catalog. The folder with the access lists is a storage, too, although its module also
+# The only files of the server and the intake that may name a storage instead of a port: the first two assemble the
+# server, alone or in a cluster, and the others repair a catalog. The folder with the access lists is a storage, too, although its module also
 # contains the port.
 of_storage="
+    Sources/TransferServer/Cluster/ClusterNode.swift
     Sources/TransferServer/Core/ServerFoundations.swift
     Sources/TransferServer/Scrub/CatalogRepair.swift
     Sources/TransferServer/Scrub/Scrub.swift

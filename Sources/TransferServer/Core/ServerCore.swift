@@ -318,7 +318,7 @@ extension ServerCore {
     func announce(_ endpoints: [Endpoint]) -> [LogEvent] {
         let key = transport.tls?.key.map { KeyFingerprint(of: $0.bytes) }
         let access: any ManagedAccess =
-            if let node { node.access() } else { AccessFolder(of: configuration.directory) }
+            if let node { node.access() } else { configuration.ownAccess }
         return configuration.whenBound(ServerConfiguration.Bound(endpoints: endpoints, key: key, access: access))
     }
 

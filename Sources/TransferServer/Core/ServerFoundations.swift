@@ -87,6 +87,11 @@ struct ServerFoundations: Sendable {
     var openAccess: @Sendable (ServerConfiguration) -> any AccessLists = { AccessFolder(of: $0.directory) }
 }
 
+extension ServerConfiguration {
+    /// The access lists in the server's directory, as operators manage them.
+    var ownAccess: any ManagedAccess { AccessFolder(of: directory) }
+}
+
 extension StateFolder {
     /// Path of the database of acknowledged uploads.
     var catalogPath: String { "\(path)/\(Catalog.fileName)" }
