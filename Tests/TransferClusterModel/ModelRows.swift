@@ -290,7 +290,8 @@ extension ModelRows {
             }
             found.row.append?.kept = append.kept
         }
-        (found.row.reserved, found.row.written) = (upload.reserved, upload.written)
+        found.row.reserved = max(found.row.reserved, upload.reserved)
+        found.row.written = upload.written
 
         let kept = found.parts.flatMap { $0.part.range.overlaps(range) ? $0.without(range) : [$0] }
         let parts = kept + (part.map { [$0] } ?? [])

@@ -136,8 +136,17 @@ package final class ClusterStaged: StagedContent {
     ///
     /// - Returns: the extents of the bytes that are not in holes, and their objects, which have no rows yet.
     func storePart(_ range: Range<UInt64>) throws(Failure) -> (extents: [Extent], objects: [ObjectRow]) {
+        let stored = try storeBytes(in: [range])
+        scratch.forget(range)
+        return stored
+    }
+
+    /// Stores the bytes that have arrived in some ranges, and keeps them here as well.
+    private func storeBytes(
+        in ranges: [Range<UInt64>]
+    ) throws(Failure) -> (extents: [Extent], objects: [ObjectRow]) {
         var extents: [Extent] = []
-        for bytes in scratch.present.clamped(to: range) {
+        for bytes in ranges.flatMap({ scratch.present.clamped(to: $0) }) {
             var start = bytes.lowerBound
             while start < bytes.upperBound {
                 let end = min(bytes.upperBound, start + Self.segment)
@@ -145,7 +154,6 @@ package final class ClusterStaged: StagedContent {
                 start = end
             }
         }
-        scratch.forget(range)
         return (extents, extents.map { ObjectRow($0.object, size: $0.count, live: $0.count) })
     }
 
@@ -256,10 +264,9 @@ package final class ClusterStaged: StagedContent {
         if let append = found.row.append {
             guard state.withLock({ $0.epoch }) == found.row.epoch else { throw .takenOver }
             // The bytes of the last request need not be kept before they are published.
-            let rest = try storePart(min(append.kept.offset, size)..<size)
+            let rest = try storeBytes(in: [min(append.kept.offset, size)..<size])
             extents += rest.extents
             objects = rest.objects
-            state.withLock { $0.extents = rest.extents }
         } else {
             // Another server may have taken the upload over and removed parts since this one has verified them.
             guard found.parts.have(digest, size) else { throw .takenOver }
@@ -412,8 +419,15 @@ extension [UInt8] {
 extension Extent {
     /// The extent without some bytes.
     func without(_ taken: Range<UInt64>) -> [Extent] {
-        let before = range.lowerBound..<max(range.lowerBound, min(range.upperBound, taken.lowerBound))
-        let behind = min(range.upperBound, max(range.lowerBound, taken.upperBound))..<range.upperBound
-        return [before, behind].compactMap { clamped(to: $0) }
+        range.without(taken).compactMap { clamped(to: $0) }
+    }
+}
+
+extension Range<UInt64> {
+    /// What is left of the range before and behind another one; either can be empty.
+    fileprivate func without(_ taken: Range<UInt64>) -> [Range<UInt64>] {
+        let before = lowerBound..<Swift.max(lowerBound, Swift.min(upperBound, taken.lowerBound))
+        let behind = Swift.min(upperBound, Swift.max(lowerBound, taken.upperBound))..<upperBound
+        return [before, behind].filter { !$0.isEmpty }
     }
 }

@@ -3,8 +3,7 @@ package import TransferPorts
 
 /// A file, folder or symbolic link, with its one name.
 ///
-/// The content of a file never changes: other content under the same path is another node. The number is therefore also
-/// the revision of the content (`ContentVersion.revision`).
+/// The content of a file never changes: other content under the same path is another node.
 package struct NodeRow: Equatable, Sendable {
     package enum Form: Equatable, Sendable {
         case file(FileRow)
@@ -53,9 +52,11 @@ package struct NodeRow: Equatable, Sendable {
     /// The target of a symbolic link; nil for a file or folder.
     package var target: [UInt8]? { if case .link(let target) = form { target } else { nil } }
 
+    /// The revision is the time of modification, in nanoseconds since 1970: clients see another version if it is set.
     package var version: ContentVersion {
         ContentVersion(
-            object: number, revision: Int64(truncatingIfNeeded: number), touch: touch, size: file?.size ?? 0)
+            object: number, revision: modified.seconds &* 1_000_000_000 &+ Int64(modified.nanoseconds), touch: touch,
+            size: file?.size ?? 0)
     }
 
     /// The version of a file; nil for a folder or link.

@@ -33,7 +33,7 @@ struct PartReplacement {
             PostgresStatement(
                 """
                 WITH changed AS (
-                    UPDATE uploads SET reserved = $4, written = $5, reached = coalesce($6, reached),
+                    UPDATE uploads SET reserved = greatest(reserved, $4), written = $5, reached = coalesce($6, reached),
                         total = CASE WHEN $6 IS NULL THEN total ELSE $7 END, blocks = coalesce($9, blocks),
                         tail = coalesce($10, tail), function = coalesce($8::int4, function)
                     WHERE high = $1 AND low = $2 AND epoch = $3 AND ($6 IS NULL OR reached < $6 OR (

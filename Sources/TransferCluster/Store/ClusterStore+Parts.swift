@@ -8,13 +8,37 @@ extension ClusterStore: PartStore {
     package func resume(
         id: UploadID, size: UInt64?, filled: UInt64?, quota: Quota?
     ) throws(Failure) -> ClusterStaged {
-        let (row, isNew) = try begin(id, reserved: size ?? 0, append: nil)
-        guard row.append == nil else { throw .takenID }
-        return try part(row, isNew: isNew, size: size, quota: quota)
+        try begin(id, reserved: size ?? 0, append: nil, quota: quota) { (row, isNew, hold) throws(Failure) in
+            guard row.append == nil else { throw .takenID }
+            return try part(row, isNew: isNew, hold)
+        }
     }
 
-    /// Makes a row for an unfinished upload, unless there is one.
-    fileprivate func begin(
+    /// Reserves room for an unfinished upload, and makes a row for it, unless there is one.
+    ///
+    /// A row counts for the quotas of all servers as soon as it is there. So that the upload does not count twice, the
+    /// quotas are counted first, and room is reserved before the row is made.
+    ///
+    /// - Parameter use: if it throws, the reserved room is given back.
+    fileprivate func begin<Part>(
+        _ id: UploadID, reserved: UInt64, append: OpenUploadRow.Append?, quota: Quota?,
+        _ use: (OpenUploadRow, _ isNew: Bool, SpaceHold?) throws(Failure) -> Part
+    ) throws(Failure) -> Part {
+        let quotas = [space?.quota, quota].compactMap(\.self)
+        for quota in quotas { quota.countOnce() }
+        let before = quotas.map { $0.size(ofPart: id) }
+        let hold = SpaceHold(space, client: quota, part: id)
+        try hold?.grow(to: reserved)
+        do throws(Failure) {
+            let (row, isNew) = try makeRow(id, reserved: reserved, append: append)
+            return try use(row, isNew, hold)
+        } catch {
+            for (quota, size) in zip(quotas, before) { quota.release(part: id, but: size) }
+            throw error
+        }
+    }
+
+    private func makeRow(
         _ id: UploadID, reserved: UInt64, append: OpenUploadRow.Append?
     ) throws(Failure) -> (row: OpenUploadRow, isNew: Bool) {
         // The first epoch is a number that was not used before, so that an upload that begins again with the same ID has
@@ -25,16 +49,8 @@ extension ClusterStore: PartStore {
         return try ask { () throws(LedgerError) in try ledger.begin(row, limit: UnfinishedContent.mostParts) }
     }
 
-    fileprivate func part(
-        _ row: OpenUploadRow, isNew: Bool, size: UInt64?, quota: Quota?
-    ) throws(Failure) -> ClusterStaged {
-        let hold = SpaceHold(space, client: quota, part: row.id)
-        do throws(Failure) {
-            try hold?.grow(to: max(size ?? 0, row.reserved))
-        } catch {
-            if isNew { try? removePart(row.id) }
-            throw error
-        }
+    fileprivate func part(_ row: OpenUploadRow, isNew: Bool, _ hold: SpaceHold?) throws(Failure) -> ClusterStaged {
+        try hold?.grow(to: row.reserved)
         return staged(row.id) { ClusterStaged(of: self, for: row.id, hold: hold, isRecorded: true, isNew: isNew) }
     }
 
@@ -168,9 +184,10 @@ extension ClusterStore: AppendStore {
         id: UploadID, size: UInt64?, function: DigestFunction, declaration: [UInt8], quota: Quota?
     ) throws(Failure) -> ClusterAppendable {
         let append = OpenUploadRow.Append(declaration: declaration, kept: AppendMark(function))
-        let (row, isNew) = try begin(id, reserved: size ?? 0, append: append)
-        guard isNew else { throw .takenID }
-        return ClusterAppendable(row, try part(row, isNew: true, size: size, quota: quota), in: self)
+        return try begin(id, reserved: size ?? 0, append: append, quota: quota) { (row, isNew, hold) throws(Failure) in
+            guard isNew else { throw .takenID }
+            return ClusterAppendable(row, try part(row, isNew: true, hold), in: self)
+        }
     }
 
     package func appendable(
@@ -180,7 +197,8 @@ extension ClusterStore: AppendStore {
         guard let found = try ask({ () throws(LedgerError) in try ledger.takeOver(id) }), found.row.append != nil else {
             return nil
         }
-        let staged = try part(found.row, isNew: false, size: nil, quota: quota)
+        for quota in [space?.quota, quota] { quota?.countOnce() }
+        let staged = try part(found.row, isNew: false, SpaceHold(space, client: quota, part: id))
         staged.hold?.shrink(to: found.row.append?.kept.offset ?? 0)
         return ClusterAppendable(found.row, staged, in: self)
     }

@@ -180,4 +180,51 @@ import TransferSystem
         second.discard()
         #expect(medium.uploads.isEmpty && medium.database.check() == [])
     }
+
+    /// The last bytes of an append upload are stored with it, although they were never recorded for a later server.
+    @Test(arguments: [0, 2]) func whatCameLastIsStoredAsWell(kept: Int) throws {
+        let node = try Node(medium)
+        let append = try node.store.makeAppendable(
+            id: id, size: 3, function: .xxh128, declaration: [9], quota: nil)
+        let bytes: [UInt8] = [1, 2, 3]
+        for (index, byte) in bytes.enumerated() {
+            try [byte].span.bytes.withUnsafeBytes { (bytes) throws(Failure) in
+                try append.content.write(bytes, at: UInt64(index))
+            }
+            if index + 1 == kept { try append.keep(AppendMark(offset: UInt64(kept), tail: [7])) }
+        }
+        let publication = Publication(
+            staged: append.content, id: id, path: try RelativePath("a"), size: 3, digest: Node.digest(of: bytes))
+        _ = try node.publish([publication])[0].get()
+        #expect(try node.content("a") == bytes)
+        #expect(medium.uploads.isEmpty && medium.database.check() == [])
+    }
+
+    /// An upload counts once, although a count of the quota finds its row as well, and a short part frees nothing.
+    @Test func anUploadCountsOnce() throws {
+        let (store, other) = (try Node(medium).store, try Node(medium).store)
+        let (quota, otherQuota) = (quota(of: store), quota(of: other))
+        let staged = try store.resume(id: id, size: 8, filled: nil, quota: quota)
+        #expect(quota.used == 8 && staged.isNew)
+        let records = try #require(store.records)
+        let epoch = try records.join(id).epoch
+        try [UInt8(1)].span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try staged.write(bytes, at: 0) }
+        try records.add(RecordedPart(0..<1, digests: []), to: id, epoch: epoch)
+        #expect(store.part(id)?.size == 8)
+        // An upload that cannot begin holds no room.
+        #expect(throws: Failure.self) { try store.resume(id: .random(), size: 5, filled: nil, quota: quota) }
+        #expect(throws: Failure.self) {
+            try store.makeAppendable(id: id, size: 12, function: .xxh128, declaration: [], quota: quota)
+        }
+        #expect(quota.used == 8 && medium.uploads == [id])
+        _ = try other.resume(id: id, size: 8, filled: nil, quota: otherQuota)
+        #expect(otherQuota.used == 8)
+    }
+
+    /// A quota of 12 bytes that counts as one server of the cluster does.
+    private func quota(of store: ClusterStore) -> Quota {
+        Quota(ofStore: 12) { [id] _ in
+            Quota.Count(stored: 0, parts: store.part(id).map { [id: $0.size] } ?? [:])
+        }
+    }
 }
