@@ -24,16 +24,19 @@ package final class Mailroom: Sendable {
     /// What the ledger knows of people; read with every upload.
     private let known = Locked([PathKey: KnownPerson]())
     private let isLoaded = Atomic(false)
+    /// Whether other servers change the ledger as well.
+    private let isShared: Bool
     private let utc: @Sendable () -> Int64
 
     /// - Parameters:
     ///   - opened: the ledger, or the error that keeps it from being opened; with an error no mail is accepted.
+    ///   - isShared: whether other servers change the ledger as well.
     ///   - utc: the time in nanoseconds since 1970.
     package init(
         _ opened: Result<any MailRecords, RecordsError>, _ people: any MailPeople, _ limits: MailLimits,
-        utc: @escaping @Sendable () -> Int64 = utcNanoseconds
+        isShared: Bool = false, utc: @escaping @Sendable () -> Int64 = utcNanoseconds
     ) {
-        (self.opened, self.people, self.utc) = (opened, people, utc)
+        (self.opened, self.people, self.isShared, self.utc) = (opened, people, isShared, utc)
         settings = Locked(limits)
         try? loadPeople()
     }
@@ -89,8 +92,13 @@ extension Mailroom {
             .sorted { PathKey($0.name) < PathKey($1.name) }
     }
 
-    /// The person's public key for sealed uploads.
-    package func sealingKey(of name: String) -> [UInt8]? { known.withLock { $0[PathKey(name)]?.sealingKey } }
+    /// The person's public key for sealed uploads. Another server may have got it a moment ago.
+    package func sealingKey(of name: String) -> [UInt8]? {
+        if isShared, let found = try? opened.get().people() {
+            known.withLock { known in for person in found { known[PathKey(person.name)] = person } }
+        }
+        return known.withLock { $0[PathKey(name)]?.sealingKey }
+    }
 
     /// Stores a person's public key for sealed uploads.
     package func introduce(_ name: String, sealingKey: [UInt8]) throws(RecordsError) {

@@ -21,6 +21,9 @@ final class AppendUpload: @unchecked Sendable {
     /// Whether it is unknown what is durable, after a sync has failed.
     private(set) var isLost = false
 
+    /// Whether another server has taken the upload over, so that this is not its state any more.
+    private(set) var isStale = false
+
     /// A digest of all content so far, kept in case it is requested again.
     var digested: (function: DigestFunction, offset: UInt64, digest: [UInt8])?
 
@@ -65,7 +68,7 @@ final class AppendUpload: @unchecked Sendable {
         do throws(Failure) {
             try content.keep(mark)
         } catch {
-            (isLost, isUnproven) = (content.isLost, true)
+            (isLost, isUnproven, isStale) = (content.isLost, true, error == .takenOver)
             throw error
         }
         lastKept = now
@@ -187,7 +190,10 @@ extension MultipartUpload {
     private func appendUpload(
         now: Int64, _ open: () throws(Failure) -> (any AppendableContent)?
     ) throws(Failure) -> AppendUpload? {
-        if let appendUpload = monitor.state.appendUpload { return appendUpload }
+        if let appendUpload = monitor.state.appendUpload {
+            guard appendUpload.isStale else { return appendUpload }
+            (monitor.state.appendUpload, monitor.state.place) = (nil, .none)
+        }
         var opened: AppendUpload?
         do throws(Failure) {
             _ = try self.open { () throws(Failure) in

@@ -62,8 +62,13 @@ final class OpenBatch {
 
 extension Failure {
     fileprivate init(unsettled error: RecordsError) {
-        self.init(
-            error.reason == .full ? .insufficientStorage : .storageFailed,
-            "The upload could not be recorded, and is not stored: \(error.message)")
+        let code: ResultCode =
+            switch error.reason {
+            case .full: .insufficientStorage
+            // Another server was faster, and the same upload can succeed later.
+            case .busy: .busy
+            case .damaged, .unknownVersion, .failed, .unavailable: .storageFailed
+            }
+        self.init(code, "The upload could not be recorded, and is not stored: \(error.message)")
     }
 }

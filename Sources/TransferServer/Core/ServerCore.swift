@@ -126,7 +126,9 @@ final class ServerCore: Sendable {
             try foundations.openMail(state.mailPath, store.durability == .commit, !store.mailFiles().isEmpty)
         }
         if case .failure(let error) = opened { log.write([.mailFailed(error)]) }
-        let mailroom = Mailroom(opened, people, MailLimits(bytes: configuration.mailboxQuota))
+        let mailroom = Mailroom(
+            opened, people, MailLimits(bytes: configuration.mailboxQuota),
+            isShared: store.abilities.isShared)
         gate?.reserve { [weak mailroom] name in mailroom?.isKnown(name) ?? false }
         return mailroom
     }
