@@ -10,7 +10,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// A server keeps its certificate for browsers in a file.
-    @Suite struct BrowserCertificateFileTests {
+    @Suite(.directoryOnly) struct BrowserCertificateFileTests {
         private let directory: TemporaryDirectory
         private var path: String { directory.path("store/.transfer/browser.pem") }
 

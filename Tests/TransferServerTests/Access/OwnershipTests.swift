@@ -58,7 +58,7 @@ extension ServerTests {
         // MARK: Without an owner
 
         /// Uploads make neither links nor pipes, so an operator has made these objects.
-        @Test(arguments: ["link to a file", "link to nothing", "link to a directory", "pipe"])
+        @Test(.directoryOnly, arguments: ["link to a file", "link to nothing", "link to a directory", "pipe"])
         func linksAndPipesStay(_ name: String) async throws {
             symlink("a", fixture.path("link to a file"))
             symlink("nothing", fixture.path("link to nothing"))
@@ -93,7 +93,7 @@ extension ServerTests {
             case sameSize, sameTime
         }
 
-        @Test(arguments: Edit.allCases) func whatSomebodyHasEditedSince(_ edit: Edit) async throws {
+        @Test(.directoryOnly, arguments: Edit.allCases) func whatSomebodyHasEditedSince(_ edit: Edit) async throws {
             try await serving { [fixture] (server, _, guest) throws in
                 #expect(try guest.codes(to: Frames.upload("c", [5])) == [.committed])
                 let before = Self.status(fixture.path("c"))
@@ -113,7 +113,7 @@ extension ServerTests {
         // MARK: Owned by another client
 
         /// A client that restores content lost by the disk does not become the file's owner.
-        @Test func whoeverHealsAFileDoesNotOwnIt() async throws {
+        @Test(.directoryOnly) func whoeverHealsAFileDoesNotOwnIt() async throws {
             let content = SplitMix64.bytes(seed: 4, Limits.blockSize + 1)
             let upload = PartedUpload("a", content)
             try await serving { (_, owner, _) throws in

@@ -164,8 +164,8 @@ extension ServerTests {
             }
         }
 
-        /// A client's quota is given back also if another client removes its file.
-        @Test func aQuotaIsGivenBackToWhoHadSentIt() async throws {
+        /// A client's quota is given back also if another client removes its file; by a cluster at its next count.
+        @Test(.directoryOnly) func aQuotaIsGivenBackToWhoHadSentIt() async throws {
             try await admitted({ $0.quota = 10 + QuotaPrice.file("c") }) { [other] (server, client) throws in
                 let eight = [UInt8](repeating: 1, count: 8)
                 #expect(try client.codes(to: Frames.upload("c", eight)) == [.committed])
@@ -178,7 +178,7 @@ extension ServerTests {
         }
 
         /// A key and a token of one name are two clients, and a key is one client whatever its name is.
-        @Test func aQuotaIsTheClientsAndNotTheNames() async throws {
+        @Test(.directoryOnly) func aQuotaIsTheClientsAndNotTheNames() async throws {
             let options = AccessOptions.withQuota(10 + QuotaPrice.file("c"))
             let token = try lists.issue(.token, name: "laptop", options: options, at: .now)
             let eight = [UInt8](repeating: 1, count: 8)

@@ -12,7 +12,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Limits of what one client can take from others, however many connections it has.
-    @Suite struct SharesTests {
+    @Suite(.directoryOnly) struct SharesTests {
         private let directory: TemporaryDirectory
         private let busy = KeyPair()
         private let other = KeyPair()

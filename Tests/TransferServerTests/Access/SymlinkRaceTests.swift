@@ -8,7 +8,7 @@ import TransferTestSupport
 extension ServerTests {
     /// Another program puts a symbolic link in the place of an upload and removes it again, as fast as the system
     /// allows. The server of these tests is not confined: the resolver alone keeps it inside its directory.
-    @Suite struct SymlinkRaceTests {
+    @Suite(.directoryOnly) struct SymlinkRaceTests {
         private static let count = AttackScale.count(1000, full: 10_000)
 
         /// Objects that change places, and the paths of the uploads.

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Addresses at which the server listens.
-    @Suite struct ListeningTests {
+    @Suite(.directoryOnly) struct ListeningTests {
         @Test func aPortInUseSaysWhatToDo() async throws {
             let first = try await TestServer({ _ in }, listen: [TestServer.anyPort], log: TestServer.noLog, in: .init())
             let other = try TemporaryDirectory()

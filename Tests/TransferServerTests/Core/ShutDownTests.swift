@@ -7,7 +7,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// The server ends its connections when it stops.
-    @Suite struct ShutDownTests {
+    @Suite(.oneServer) struct ShutDownTests {
         @Test func aRunningUploadFinishesFirst() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

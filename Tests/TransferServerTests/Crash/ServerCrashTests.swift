@@ -11,7 +11,7 @@ import TransferTestSupport
 extension ServerTests {
     /// The machine or the process ends anywhere, and another server starts on what is left. Acknowledged uploads are
     /// stored and stay acknowledged, and a client that repeats its conversation gets everything stored once.
-    @Suite struct ServerCrashTests {
+    @Suite(.directoryOnly) struct ServerCrashTests {
         private static let disks = [
             FileSystem(isMemory: false, syncsAsAWhole: true), FileSystem(isMemory: false, syncsAsAWhole: false),
         ]

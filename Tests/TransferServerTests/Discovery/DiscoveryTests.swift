@@ -11,7 +11,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Servers that can be discovered, on loopback.
-    @Suite struct DiscoveryTests {
+    @Suite(.directoryOnly) struct DiscoveryTests {
         private static let nonce = DiscoveryNonce(high: 5, low: 6)
         private static let probe = DiscoveryDatagram.probe(with: nonce)
 

@@ -8,7 +8,7 @@ import TransferSystem
 
 extension ServerTests {
     /// More connections than the server allows.
-    @Suite struct CrowdTests {
+    @Suite(.oneServer) struct CrowdTests {
         /// Counts this machine's addresses separately, like those of other machines.
         private static func countEverybody(_ configuration: inout ServerConfiguration) {
             configuration.network = { $0.ipv4.map(PeerNetwork.init(ipv4:)) }

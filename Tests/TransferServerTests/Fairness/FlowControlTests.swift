@@ -11,7 +11,7 @@ import TransferTestSupport
 extension ServerTests {
     /// Clients that request more than they read, and other clients beside them. They use Unix-domain sockets, whose
     /// buffers are small and do not grow.
-    @Suite struct FlowControlTests {
+    @Suite(.oneServer) struct FlowControlTests {
         private func serving(
             _ change: (inout ServerConfiguration) -> Void = { _ in },
             _ body: @escaping @Sendable (TestServer) throws -> Void

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Timeouts of silent, idle and unauthenticated clients.
-    @Suite struct TimeoutTests {
+    @Suite(.oneServer) struct TimeoutTests {
         @Test(arguments: [[], Array(Frames.hello.prefix(9))])
         func aHandshakeThatDoesNotCome(begun: [UInt8]) async throws {
             try await growingTimeout { milliseconds in

@@ -10,7 +10,7 @@ extension ServerTests {
     /// Compares a server's answers to recorded bytes with recorded answers, byte for byte. `TRANSFER_GOLDEN=write swift
     /// test --filter RecordedConversationTests` writes `Tests/golden/conversation.txt` again. A difference between the
     /// old and the new file is a change of the protocol.
-    @Suite struct RecordedConversationTests {
+    @Suite(.directoryOnly) struct RecordedConversationTests {
         private static let path =
             "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/golden/conversation.txt"
 

@@ -122,14 +122,15 @@ import TransferTestSupport
 
     /// A client whose bytes the server did not read for longer than the timeout is given up once the server reads
     /// again.
-    @Test func silenceBehindAPause() async throws {
+    @Test(.oneServer) func silenceBehindAPause() async throws {
         try await growingTimeout(from: 100) { silence in
             try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(silence) }) {
                 server, endpoint in
                 let (core, gate) = (server.server.core, Gate())
                 defer { gate.open() }
-                for _ in 0..<core.configuration.blockingThreads { core.transport.pool.submit { gate.pass() } }
-                try server.waitUntil("no thread is free") { gate.waiting == core.configuration.blockingThreads }
+                let threads = core.transport.pool.limit
+                for _ in 0..<threads { core.transport.pool.submit { gate.pass() } }
+                try server.waitUntil("no thread is free") { gate.waiting == threads }
                 let client = try RawClient(endpoint)
                 let content = [UInt8](repeating: 1, count: 32 << 20)
                 let (writer, wasTaken) = client.sendUntilStalled(
@@ -245,7 +246,7 @@ import TransferTestSupport
     }
 
     /// A stopping server lets an upload finish that has begun, and accepts no other.
-    @Test func aStoppingServerTakesNoOthers() async throws {
+    @Test(.oneServer) func aStoppingServerTakesNoOthers() async throws {
         try await TransferServerTests.serving({ configuration in
             configuration.classic = [ClassicListener(Self.sized, on: TestServer.anyPort, AccessOptions())]
         }) { server in

@@ -8,7 +8,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 /// Two front ends on one port.
-@Suite(.timeLimit(.minutes(10))) struct FrontEndTests {
+@Suite(.timeLimit(.minutes(10)), .oneServer) struct FrontEndTests {
     /// Frames, and lines as the second front end.
     private static let both = FrontEnds(BinaryFrontEnd(), [LineFrontEnd()])
 

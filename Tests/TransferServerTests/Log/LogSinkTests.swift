@@ -72,7 +72,7 @@ import TransferTestSupport
 }
 
 extension ServerTests {
-    @Suite struct UnreadLogTests {
+    @Suite(.directoryOnly) struct UnreadLogTests {
         /// A reader of the log has stopped reading.
         @Test func stopsNobody() async throws {
             var ends: [Int32] = [0, 0]

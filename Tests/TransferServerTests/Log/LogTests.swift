@@ -7,7 +7,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Lines that the server logs about its work.
-    @Suite struct LogTests {
+    @Suite(.directoryOnly) struct LogTests {
         private func lines(
             _ format: Log.Format, _ level: LogEvent.Level, _ body: @escaping @Sendable (TestServer) throws -> Void
         ) async throws -> [String] {

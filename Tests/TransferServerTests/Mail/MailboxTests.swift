@@ -61,8 +61,6 @@ extension ServerTests {
             return ServerKey(try #require(Bytes32(welcome.serverKey ?? [])))
         }
 
-        private var tree: [String] { names(in: directory.path("store/.transfer/mail")) }
-
         // MARK: From one client to another
 
         @Test func whoWasAwayGetsItAndSignsForIt() async throws {
@@ -70,7 +68,7 @@ extension ServerTests {
                 let alice = try connect("alice")
                 #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.committed])
                 #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.alreadyStored])
-                #expect(tree.count == 1)
+                #expect(server.mail.count == 1)
                 let bob = try connect("bob")
                 let inbox = try bob.deliveries(.inbox)
                 #expect(inbox.map(\.person) == ["alice"] && inbox.map(\.name) == ["photo.png"])
@@ -82,7 +80,7 @@ extension ServerTests {
                 let receiptKey = try receiptKey(server)
                 let outcome = try bob.settle([delivery], as: "bob", by: keys["bob"], server: receiptKey)
                 #expect(outcome.code == .completed && outcome.isDurable)
-                #expect(tree == [])
+                #expect(server.mail == [])
                 #expect(try bob.deliveries(.inbox) == [])
                 #expect(try bob.fetch(FetchRequest(id: 1, path: "", delivery: delivery.id)).outcome?.code == .notFound)
                 let sent = try alice.deliveries(.sent, withReceipts: true)
@@ -96,11 +94,11 @@ extension ServerTests {
         }
 
         /// Decayed content is not delivered. Sending the mail again repairs it.
-        @Test func contentThatHasDecayedIsTakenAgain() async throws {
-            try await serving { [self] (server, connect) throws in
+        @Test(.directoryOnly) func contentThatHasDecayedIsTakenAgain() async throws {
+            try await serving { (server, connect) throws in
                 let (alice, bob) = (try connect("alice"), try connect("bob"))
                 #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.committed])
-                let decayed = directory.path("store/.transfer/mail/") + (tree.first ?? "")
+                let decayed = server.directory.path("store/") + (server.mail.first ?? "")
                 #expect(TestServer.write(Array("A picture".utf8), decayed))
                 let delivery = try #require(try bob.deliveries(.inbox).first)
                 let request = FetchRequest(id: 1, path: "", delivery: delivery.id)
@@ -108,7 +106,7 @@ extension ServerTests {
                 #expect(try alice.deliveries(.sent).map(\.state) == [.queued])
                 #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.committed])
                 #expect(try bob.fetch(request).content == Self.content)
-                #expect(tree.count == 1)
+                #expect(server.mail.count == 1)
             }
         }
 
@@ -132,10 +130,10 @@ extension ServerTests {
         }
 
         @Test func storedOnceForMany() async throws {
-            try await serving { [self] (_, connect) throws in
+            try await serving { (server, connect) throws in
                 let alice = try connect("alice")
                 #expect(try alice.codes(to: Self.upload(for: ["bob", "carol", "alice"])) == [.committed])
-                #expect(tree.count == 1)
+                #expect(server.mail.count == 1)
                 for name in ["bob", "carol"] {
                     let client = try connect(name)
                     let delivery = try #require(try client.deliveries(.inbox).first)
@@ -143,12 +141,12 @@ extension ServerTests {
                         try client.fetch(FetchRequest(id: 1, path: "", delivery: delivery.id)).content == Self.content)
                     client.ask(.settle(SettleRequest(id: 1, .delivered, time: 5, [delivery.id])))
                     #expect(try client.outcome().code == .completed)
-                    #expect(tree.count == 1)
+                    #expect(server.mail.count == 1)
                 }
                 let own = try #require(try alice.deliveries(.inbox).first)
                 alice.ask(.settle(SettleRequest(id: 1, .declined, time: 5, [own.id])))
                 #expect(try alice.outcome().code == .completed)
-                #expect(tree == [])
+                #expect(server.mail == [])
                 #expect(
                     try alice.deliveries(.sent).map { "\($0.person) \($0.state)" } == [
                         "bob delivered", "carol delivered", "alice declined",
@@ -159,7 +157,7 @@ extension ServerTests {
         /// Requests for several deliveries are looked up together. A change of a delivery between them counts for the
         /// later requests.
         @Test func whatIsAskedTogetherIsAnsweredInOrder() async throws {
-            try await serving { [self] (_, connect) throws in
+            try await serving { (server, connect) throws in
                 let alice = try connect("alice")
                 #expect(try alice.codes(to: Self.upload(for: ["bob", "carol"])) == [.committed])
                 let bob = try connect("bob")
@@ -180,7 +178,7 @@ extension ServerTests {
                 #expect(try bob.fetched().outcome?.code == .notFound)
                 #expect(try bob.fetched().outcome?.code == .notFound)
                 // The content waits for the other recipient.
-                #expect(tree.count == 1)
+                #expect(server.mail.count == 1)
             }
         }
 
@@ -223,7 +221,7 @@ extension ServerTests {
         // MARK: Other clients
 
         @Test func nobodySeesWhatIsForOthers() async throws {
-            try await serving { [self] (server, connect) throws in
+            try await serving { (server, connect) throws in
                 #expect(try connect("alice").codes(to: Self.upload(for: ["bob"])) == [.committed])
                 let delivery = try #require(try connect("bob").deliveries(.inbox).first)
                 let carol = try connect("carol")
@@ -233,14 +231,14 @@ extension ServerTests {
                 carol.ask(.settle(SettleRequest(id: 1, .declined, time: 0, [delivery.id])))
                 #expect(try carol.outcome().code == .notFound)
                 // No path leads to the mail, and no list shows it.
-                let file = try #require(tree.first)
-                for path in [".transfer/mail/\(file)", ".transfer/mail", ".transfer", "x/../.transfer/mail/\(file)"] {
+                let file = try #require(server.mail.first)
+                for path in [file, ".transfer/mail", ".transfer", "x/../\(file)"] {
                     #expect(try carol.fetch(FetchRequest(id: 1, path: path)).outcome?.code == .invalidPath)
                     #expect(try carol.list(path).outcome.code == .invalidPath)
                     #expect(try carol.remove(path, recursive: true).code == .invalidPath)
                 }
                 #expect(try carol.list().entries == [])
-                #expect(tree == [file])
+                #expect(server.mail == [file])
             }
         }
 
@@ -295,13 +293,13 @@ extension ServerTests {
         }
 
         @Test func aNameThatNobodyHasIsRefused() async throws {
-            try await serving { [self] (_, connect) throws in
+            try await serving { (server, connect) throws in
                 let alice = try connect("alice")
                 #expect(
                     try alice.codes(2, to: Self.upload(for: ["bob", "mallory"]) + Self.upload(2, for: ["\u{FFFD}\0"]))
                         == [.unknownRecipient, .unknownRecipient])
                 #expect(try alice.codes(to: Self.upload(for: ["bob"], path: "../x")) == [.invalidPath])
-                #expect(tree == [])
+                #expect(server.mail == [])
             }
         }
 
@@ -328,7 +326,7 @@ extension ServerTests {
 
         // MARK: News
 
-        @Test func whoWatchesIsToldAtOnce() async throws {
+        @Test(.oneServer) func whoWatchesIsToldAtOnce() async throws {
             try await serving { (_, connect) throws in
                 let (alice, bob) = (try connect("alice"), try connect("bob"))
                 #expect(try bob.deliveries(.inbox, watches: true) == [])

@@ -13,7 +13,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Uploads that the server knows after a restart, with its catalog and without.
-    @Suite struct CatalogTests {
+    @Suite(.directoryOnly) struct CatalogTests {
         private static let first: UInt64 = 0x1111_2222_3333_4444
         private static let second: UInt64 = 0x5555_6666_7777_8888
 

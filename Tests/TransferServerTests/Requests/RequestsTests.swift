@@ -42,7 +42,8 @@ extension ServerTests {
                     guard case .welcome(let welcome) = try client.nextMessage() else {
                         throw RawClient.Failure(description: "no welcome")
                     }
-                    let usual: Features = [.files, .folders, .trees, .zstd, .holes, .pieces, .versions]
+                    var usual: Features = [.files, .folders, .trees, .zstd, .holes, .versions]
+                    if server.server.core.store.abilities.takesPieces { usual.insert(.pieces) }
                     #expect(welcome.features == (isRoot ? usual.union(.owners) : usual))
                 }
             }

@@ -13,7 +13,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Files whose content the disk has lost are neither sent nor acknowledged. Pushing the content again heals them.
-    @Suite struct RottenTests {
+    @Suite(.directoryOnly) struct RottenTests {
         private static let long = SplitMix64.bytes(seed: 12, 2 * Limits.blockSize + 5)
 
         /// Content of the stored file. It has a name, because test cases are printed with their arguments.

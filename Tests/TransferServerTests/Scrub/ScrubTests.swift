@@ -11,7 +11,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 extension ServerTests {
-    @Suite struct ScrubTests {
+    @Suite(.directoryOnly) struct ScrubTests {
         private static let long = SplitMix64.bytes(seed: 11, 2 * Limits.blockSize + 5)
 
         private let fixture: ScrubFixture

@@ -68,7 +68,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Status of a server with clients.
-    @Suite struct StatusTests {
+    @Suite(.oneServer) struct StatusTests {
         private static let content = SplitMix64.bytes(seed: 7, 3 * Limits.blockSize)
 
         @Test func anUploadInProgress() async throws {

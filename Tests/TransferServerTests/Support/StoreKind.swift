@@ -17,22 +17,27 @@ import TransferTestSupport
 enum StoreKind: String, CaseIterable, Sendable {
     case directory, memory, cluster
 
-    /// `directory`, `memory`, `cluster` or `each`: the store of suites that do not choose one themselves. Long suites run over
-    /// each store only on request.
-    fileprivate static let wanted = getenv("TRANSFER_TEST_STORE").map { String(cString: $0) }
+    /// The value of `TRANSFER_TEST_STORE`: the only store of all suites, or `each` for each store of all suites that can run
+    /// over several; nil for the usual choice.
+    private static let wanted = getenv("TRANSFER_TEST_STORE").map { String(cString: $0) }
+    private static let only = wanted.flatMap { StoreKind(rawValue: $0) }
 
-    /// The kinds over which suites run. The store of a cluster is not among them while parts of it are missing; suites
-    /// run over it on request.
-    fileprivate static let complete: [StoreKind] = [.directory, .memory]
+    /// The kinds over which the tests of a suite run.
+    ///
+    /// - Parameter isLong: whether the suite runs over each store only on request.
+    fileprivate static func chosen(isLong: Bool) -> [StoreKind] {
+        if let only { return [only] }
+        return isLong && wanted != "each" ? [.directory] : allCases
+    }
 
     /// Store of the servers that the present test starts.
-    @TaskLocal static var current = wanted.flatMap { StoreKind(rawValue: $0) } ?? .directory
+    @TaskLocal static var current = only ?? .directory
+
+    /// Servers that the present test starts at a time, if its store is for several.
+    @TaskLocal static var mostServers = 2
 
     /// Abilities that a store in memory offers.
     @TaskLocal static var abilities = StoreAbilities()
-
-    /// Whether the records of uploads and mail are in files even if the store is in memory.
-    @TaskLocal fileprivate static var keepsRecordsInFiles = false
 
     /// Installs the store, and the records and access lists that belong to it.
     ///
@@ -50,10 +55,9 @@ enum StoreKind: String, CaseIterable, Sendable {
                 try MemoryStore(
                     memory.medium, durability: configuration.durability, limits: configuration.space,
                     abilities: abilities),
-                OpenedStore.Folders(directory: memory.top.number, own: memory.own.number))
+                memory.folders)
         }
         foundations.openAccess = { _ in memory.access }
-        guard !Self.keepsRecordsInFiles else { return memory.medium }
         foundations.openCatalog = { path, _, _ in
             // The server detects that a directory is a copy by a mark that names the file of the catalog.
             close(open(path, O_WRONLY | O_CREAT, 0o600))
@@ -67,13 +71,12 @@ enum StoreKind: String, CaseIterable, Sendable {
     private func prepareCluster(_ foundations: inout ServerFoundations, in memory: MemoryInFolder) -> ClusterMedium {
         let cluster = memory.cluster
         foundations.openStore = { (configuration) throws(Failure) in
-            let store: ClusterStore
             do {
-                store = try cluster.store(quota: configuration.space.quota)
+                let folders = try memory.folders(configuration.directory)
+                return OpenedStore(try cluster.store(quota: configuration.space.quota), folders)
             } catch {
                 throw Failure(.storageFailed, "\(error)")
             }
-            return OpenedStore(store, OpenedStore.Folders(directory: memory.top.number, own: memory.own.number))
         }
         foundations.openAccess = { _ in ClusterAccess(cluster.ledger(), interval: 0) }
         foundations.openCatalog = { path, _, _ in
@@ -134,7 +137,7 @@ extension MemoryMedium: TestMedium {
     func paths() -> [String] { paths(below: nil) }
 }
 
-/// A medium with access lists and the records of uploads and mail, and the folder for the servers' own files. It lives
+/// A medium with access lists and the records of uploads and mail, and the folders for the servers' own files. It lives
 /// as long as the directory.
 private final class MemoryInFolder: Sendable {
     let medium = MemoryMedium()
@@ -142,10 +145,36 @@ private final class MemoryInFolder: Sendable {
     let access = MemoryAccess()
     let uploads = MemoryUploads()
     let mailboxes = MemoryMailboxes()
-    let top: Descriptor
-    let own: Descriptor
+    /// The folders of the first server.
+    let folders: OpenedStore.Folders
+    private let opened = Locked<[String: ServerFolders]>([:])
 
     private init(_ path: String) throws {
+        let first = try ServerFolders(path)
+        folders = first.folders
+        opened.withLock { $0[path] = first }
+    }
+
+    /// The folders of a server with this directory.
+    func folders(_ path: String) throws -> OpenedStore.Folders {
+        try opened.withLock { opened in
+            let found = try opened[path] ?? ServerFolders(path)
+            opened[path] = found
+            return found.folders
+        }
+    }
+
+    static func of(_ directory: TemporaryDirectory) throws -> MemoryInFolder {
+        try directory.companion { try MemoryInFolder(directory.path("store")) }
+    }
+}
+
+/// The folders in which one server keeps its own files.
+private final class ServerFolders: Sendable {
+    private let top: Descriptor
+    private let own: Descriptor
+
+    init(_ path: String) throws {
         let folder = "\(path)/\(RelativePath.reservedName)"
         for (path, mode) in [(path, mode_t(0o755)), (folder, 0o700)] {
             guard mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemError(errno: errno, call: "mkdir") }
@@ -154,12 +183,10 @@ private final class MemoryInFolder: Sendable {
         own = try Self.open(folder)
     }
 
+    var folders: OpenedStore.Folders { OpenedStore.Folders(directory: top.number, own: own.number) }
+
     private static func open(_ path: String) throws(SystemError) -> Descriptor {
         Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) })
-    }
-
-    static func of(_ directory: TemporaryDirectory) throws -> MemoryInFolder {
-        try directory.companion { try MemoryInFolder(directory.path("store")) }
     }
 }
 
@@ -173,35 +200,45 @@ struct EachStore: SuiteTrait, TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        guard testCase != nil else { return try await function() }
-        guard !isLong || StoreKind.wanted == "each" else { return try await function() }
-        guard !test.traits.contains(where: { $0 is DirectoryOnly }) else {
-            return try await StoreKind.$current.withValue(.directory) { try await function() }
+        guard testCase != nil, !test.traits.contains(where: { $0 is DirectoryOnly }) else {
+            return try await function()
         }
-        for kind in StoreKind.complete { try await StoreKind.$current.withValue(kind) { try await function() } }
+        for kind in StoreKind.chosen(isLong: isLong) {
+            try await StoreKind.$current.withValue(kind) { try await function() }
+        }
     }
 }
 
-/// Runs a test only over the directory, although its suite runs over every store. The test looks at properties that
-/// only a disk has, or changes files behind the server.
-struct DirectoryOnly: TestTrait {}
+/// Runs a test or a suite only over the directory, although its suite, or the whole run, is over other stores. The test
+/// looks at properties that only a disk has, or changes files behind the server.
+struct DirectoryOnly: SuiteTrait, TestTrait, TestScoping {
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await StoreKind.$current.withValue(.directory) { try await function() }
+    }
+}
 
 extension Trait where Self == DirectoryOnly {
     static var directoryOnly: DirectoryOnly { DirectoryOnly() }
 }
 
-/// Keeps the records of uploads and mail of a test in files, whatever its store is, because the test opens the files
-/// itself.
-struct RecordsInFiles: TestTrait, TestScoping {
+/// Starts one server for a test or a suite, whatever its store is. The test looks at what each server has for itself:
+/// its connections, its limits, its log, and which clients are there at the moment.
+struct OneServer: SuiteTrait, TestTrait, TestScoping {
+    let isRecursive = true
+
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        try await StoreKind.$keepsRecordsInFiles.withValue(true) { try await function() }
+        try await StoreKind.$mostServers.withValue(1) { try await function() }
     }
 }
 
-extension Trait where Self == RecordsInFiles {
-    static var recordsInFiles: RecordsInFiles { RecordsInFiles() }
+extension Trait where Self == OneServer {
+    static var oneServer: OneServer { OneServer() }
 }
 
 extension Trait where Self == EachStore {

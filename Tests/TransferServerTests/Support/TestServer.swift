@@ -1,8 +1,10 @@
 import CLinux
 import Glibc
+import Synchronization
 import TransferIO
 import TransferModel
 import TransferProtocol
+import TransferReceipts
 import TransferSystem
 import TransferTestSupport
 
@@ -29,6 +31,9 @@ extension Result where Failure == any Error {
 }
 
 /// A server on its own port, with a directory that is removed after the test.
+///
+/// If the store is that of a cluster, there are two servers, and connections alternate between them. A test that looks
+/// at what one of them has for itself says so (`OneServer`).
 final class TestServer: Sendable {
     /// Seconds to wait for a state that causes no event. Only a state that is never reached takes so long.
     fileprivate static let patience = 180
@@ -38,15 +43,42 @@ final class TestServer: Sendable {
     /// A log without output. A closed descriptor must not stop the server.
     static let noLog = Log(descriptor: -1)
 
-    let server: Server
-    let endpoint: Endpoint
-    /// Addresses for clients with classic framings, in the order of the configuration.
-    let classicEndpoints: [Endpoint]
-    /// Addresses of the listeners for proxies.
-    let plainHTTPEndpoints: [Endpoint]
+    /// A server and its addresses.
+    private struct Listening {
+        let server: Server
+        let endpoint: Endpoint
+        let classic: [Endpoint]
+        let plainHTTP: [Endpoint]
+        let probes: Endpoint?
+
+        init(_ server: Server, _ endpoint: Endpoint) async {
+            (self.server, self.endpoint) = (server, endpoint)
+            classic = await server.classicEndpoints
+            plainHTTP = await server.plainHTTPEndpoints
+            probes = await server.probeEndpoints.first
+        }
+    }
+
+    private let all: [Listening]
+    private let asked = Atomic(0)
+
+    /// The servers in turn.
+    private var next: Listening { all[asked.wrappingAdd(1, ordering: .relaxed).oldValue % all.count] }
+
+    /// The only server, or the first one.
+    var server: Server { all[0].server }
+
+    /// The address of each server in turn.
+    var endpoint: Endpoint { next.endpoint }
+
+    /// Addresses for clients with classic framings, in the order of the configuration; those of each server in turn.
+    var classicEndpoints: [Endpoint] { next.classic }
+
+    /// Addresses of the listeners for proxies; those of each server in turn.
+    var plainHTTPEndpoints: [Endpoint] { next.plainHTTP }
 
     /// Address for programs that monitor the server; nil if they have no separate address.
-    let probeEndpoint: Endpoint?
+    var probeEndpoint: Endpoint? { all[0].probes }
     let directory: TemporaryDirectory
 
     /// Medium of a store in memory; nil if the server stores in the directory.
@@ -71,23 +103,40 @@ final class TestServer: Sendable {
         change(&configuration)
         var foundations = foundations
         medium = try StoreKind.current.prepare(&foundations, in: directory)
-        (server, endpoint) = try await Self.start(configuration, log, foundations)
-        classicEndpoints = await server.classicEndpoints
-        plainHTTPEndpoints = await server.plainHTTPEndpoints
-        probeEndpoint = await server.probeEndpoints.first
+        let first = try await Self.start(configuration, log, foundations)
+        guard StoreKind.current == .cluster, StoreKind.mostServers > 1 else {
+            all = [first]
+            return
+        }
+        do {
+            try Self.shareIdentity(of: configuration.directory, with: directory.path("second"))
+            configuration.directory = directory.path("second")
+            all = [first, try await Self.start(configuration, log, foundations)]
+        } catch {
+            await first.server.shutDown()
+            throw error
+        }
+    }
+
+    /// Gives another server the key of the first one, if that has a key, as the operator of a cluster does.
+    private static func shareIdentity(of directory: String, with other: String) throws {
+        let name = "\(RelativePath.reservedName)/\(ServerIdentity.fileName)"
+        guard let identity = read("\(directory)/\(name)") else { return }
+        for folder in [other, "\(other)/\(RelativePath.reservedName)"] { mkdir(folder, 0o700) }
+        _ = try OwnFile.writeUnsynced(identity, to: "\(other)/\(name)", replaces: true)
     }
 
     /// A server with discovery needs the UDP port with the number of the TCP port, which a socket of another test may
     /// use.
     private static func start(
         _ configuration: ServerConfiguration, _ log: Log, _ foundations: ServerFoundations
-    ) async throws -> (Server, Endpoint) {
+    ) async throws -> Listening {
         var attempts = configuration.discovery == nil ? 1 : 10
         while true {
             try await waitUntilReleased("\(configuration.directory)/.transfer/lock")
             let server = try Server(configuration, log: log, on: foundations)
             do throws(ServerError) {
-                if let endpoint = try await server.start().first { return (server, endpoint) }
+                if let endpoint = try await server.start().first { return await Listening(server, endpoint) }
                 throw ServerError("the server listens nowhere")
             } catch {
                 await server.shutDown()
@@ -112,14 +161,20 @@ final class TestServer: Sendable {
 
     /// Begins an orderly stop of the server in the background.
     func beginShutDown() {
-        ending.withLock { [server] in $0 = Task { await server.shutDown() } }
+        ending.withLock { [all] in
+            $0 = Task {
+                await withTaskGroup { group in
+                    for each in all { group.addTask { await each.server.shutDown() } }
+                }
+            }
+        }
     }
 
     /// Stops the server at once.
     func end() async {
-        await server.stopConnections()
-        guard let ending = ending.withLock({ $0 }) else { return await server.shutDown() }
-        await ending.value
+        for each in all { await each.server.stopConnections() }
+        if let ending = ending.withLock({ $0 }) { return await ending.value }
+        for each in all { await each.server.shutDown() }
     }
 
     func client() throws -> RawClient { try RawClient(endpoint) }
@@ -147,7 +202,7 @@ final class TestServer: Sendable {
 
     /// Waits until the server accepts no more connections.
     func waitUntilClosed() {
-        while (try? client()) != nil { sched_yield() }
+        for each in all { while (try? RawClient(each.endpoint)) != nil { sched_yield() } }
     }
 }
 
@@ -177,6 +232,13 @@ extension TestServer {
     var parts: [String] {
         medium.map { $0.uploads.map { "\($0).part" }.sorted() }
             ?? Self.walk(directory.path("store/.transfer/incoming"), "").sorted()
+    }
+
+    /// Paths of the files of mail that was not delivered yet.
+    var mail: [String] {
+        let folder = RelativePath.mailFolder.string + "/"
+        let paths = medium.map { $0.paths() } ?? Self.walk(directory.path("store/.transfer/mail"), folder)
+        return paths.filter { $0.hasPrefix(folder) }
     }
 
     /// Shows that the server still serves by storing a file for another client.

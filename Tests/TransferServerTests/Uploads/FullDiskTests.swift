@@ -7,7 +7,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Uploads to a real, small file system. Nothing is tested if mounting is not allowed.
-    @Suite struct FullDiskTests {
+    @Suite(.directoryOnly) struct FullDiskTests {
         private static let content = [UInt8](repeating: 7, count: 3 << 20)
 
         private func upload(_ path: String, size: Int?) -> [UInt8] {

@@ -9,7 +9,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Holes of sparse files, which are sent and received as a number of bytes.
-    @Suite struct HoleUploadTests {
+    @Suite(.directoryOnly) struct HoleUploadTests {
         /// A piece of a file: a hole, or bytes.
         private enum Piece: Sendable {
             case hole(Int)

@@ -72,7 +72,7 @@ extension ServerTests {
 
         /// Bytes that an older connection wrote, or still writes, no longer count, and that connection cannot take the
         /// upload back.
-        @Test func theNewestConnectionTakesAPartOver() async throws {
+        @Test(.oneServer) func theNewestConnectionTakesAPartOver() async throws {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
                 let older = try server.greetedClient()

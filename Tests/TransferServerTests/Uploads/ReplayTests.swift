@@ -137,7 +137,9 @@ extension ServerTests {
                 let acknowledged = try newer.result()
                 #expect(acknowledged.code == .committed)
                 older.send(Frames.stored(content) + Frames.end(content))
-                #expect(try older.result() == acknowledged)
+                let late = try older.result()
+                // Another server has not heard of the first acknowledgement, and finds the content stored.
+                #expect(StoreKind.current == .cluster ? late.isAcknowledgement : late == acknowledged)
                 #expect(server.tree == ["x"])
                 #expect(server.parts.isEmpty)
             }

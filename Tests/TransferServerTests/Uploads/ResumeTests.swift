@@ -80,10 +80,8 @@ extension ServerTests {
                 let (client, pool) = (try server.greetedClient(), server.server.core.transport.pool)
                 let (gate, hasStopped) = (Gate(), Flag())
                 defer { gate.open() }
-                for _ in 0..<server.server.core.configuration.blockingThreads { pool.submit { gate.pass() } }
-                try server.waitUntil("no thread is free") {
-                    gate.waiting == server.server.core.configuration.blockingThreads
-                }
+                for _ in 0..<pool.limit { pool.submit { gate.pass() } }
+                try server.waitUntil("no thread is free") { gate.waiting == pool.limit }
                 client.send(upload.question)
                 try server.waitUntil("the question waits for one") { pool.isContended }
                 Task {
@@ -131,7 +129,7 @@ extension ServerTests {
             }
         }
 
-        @Test func theNewestConnectionTakesOverAtOnce() async throws {
+        @Test(.oneServer) func theNewestConnectionTakesOverAtOnce() async throws {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
                 let older = try server.greetedClient()

@@ -46,7 +46,7 @@ extension ServerTests {
             }
         }
 
-        @Test func twoAtATimeCannotPassIt() async throws {
+        @Test(.oneServer) func twoAtATimeCannotPassIt() async throws {
             try await serving({ $0.space.quota = Self.size }) { server in
                 let (first, second) = (try server.greetedClient(), try server.greetedClient())
                 first.send(Frames.begin("first", size: Self.size, expectsAccept: true))
@@ -63,7 +63,7 @@ extension ServerTests {
             }
         }
 
-        @Test func enoughStaysFree() async throws {
+        @Test(.directoryOnly) func enoughStaysFree() async throws {
             try await serving({ $0.space.minimumFree = .max }) { server in
                 let client = try server.greetedClient()
                 client.send(Frames.begin("large", size: Self.size, expectsAccept: true))

@@ -80,7 +80,7 @@ extension ServerTests {
 
         /// An upload for which there is no room leaves no part. A question of some sixty bytes could otherwise take a
         /// place, or all the free room.
-        @Test func whatThereIsNoRoomForLeavesNothing() async throws {
+        @Test(.directoryOnly) func whatThereIsNoRoomForLeavesNothing() async throws {
             try await serving(in: directory) { server in
                 let client = try server.greetedClient()
                 for size in [1 << 61, .max >> 1] as [UInt64] {

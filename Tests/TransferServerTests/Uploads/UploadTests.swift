@@ -25,7 +25,9 @@ extension ServerTests {
         }
 
         /// Results say whether uploads are durable, also for content that was already stored and for repeated uploads.
-        @Test(arguments: [Durability.commit, .none]) func whatResultsPromise(durability: Durability) async throws {
+        @Test(.directoryOnly, arguments: [Durability.commit, .none]) func whatResultsPromise(durability: Durability)
+            async throws
+        {
             let isDurable = durability == .commit
             try await serving({ $0.durability = durability }) { server in
                 let client = try server.greetedClient()

@@ -63,7 +63,7 @@ extension ServerTests {
         }
 
         /// An older connection cannot withdraw an upload that a newer push works on. The older connection may be dead.
-        @Test(arguments: [nil, 8] as [UInt64?]) func notWhileANewerPushHasIt(_ run: UInt64?) async throws {
+        @Test(.oneServer, arguments: [nil, 8] as [UInt64?]) func notWhileANewerPushHasIt(_ run: UInt64?) async throws {
             try await serving { [upload] server in
                 let older = try server.greetedClient(run: run)
                 let newer = try server.greetedClient(run: run.map { $0 + 1 })

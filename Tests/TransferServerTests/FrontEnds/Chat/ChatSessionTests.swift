@@ -17,7 +17,7 @@ import TransferTestSupport
 @testable import TransferServer
 
 /// Jsonline clients of a complete server send texts and pictures to each other.
-@Suite(.timeLimit(.minutes(10))) struct ChatSessionTests {
+@Suite(.timeLimit(.minutes(10)), .oneServer) struct ChatSessionTests {
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -41,16 +41,13 @@ import TransferTestSupport
         }
     }
 
-    /// Files of mail that was not delivered yet.
-    private var mail: [String] { names(in: directory.path("store/.transfer/mail")) }
-
     private static func content(_ size: Int) -> [UInt8] { SplitMix64.bytes(seed: UInt64(size), size) }
 
     /// Sends heartbeats of the clients until no mail waits.
     private func beat(_ clients: ChatClient..., to server: TestServer) throws {
         try server.waitUntil("all has arrived") {
             for client in clients { client.beat() }
-            return mail.isEmpty
+            return server.mail.isEmpty
         }
     }
 
@@ -79,12 +76,12 @@ import TransferTestSupport
             try ChatClient(endpoint, "bob").raw.leave()
             let texts = (0..<100).map { "\($0)" }
             for text in texts { alice.say(to: "bob", text) }
-            try server.waitUntil("all wait") { mail.count == texts.count }
+            try server.waitUntil("all wait") { server.mail.count == texts.count }
             for _ in 0..<2 {
                 let bob = try ChatClient(endpoint, "bob")
                 for text in texts { #expect(try bob.next() == .txt("alice", text)) }
                 try bob.raw.leave()
-                #expect(mail.count == texts.count)
+                #expect(server.mail.count == texts.count)
             }
             let bob = try ChatClient(endpoint, "bob")
             for text in texts { #expect(try bob.next() == .txt("alice", text)) }
@@ -110,7 +107,7 @@ import TransferTestSupport
                     client.raw.send(Array(stream[start..<min(stream.count, start + 100_003)]))
                 }
             }
-            try server.waitUntil("both are stored") { mail.count == 2 && server.parts.isEmpty }
+            try server.waitUntil("both are stored") { server.mail.count == 2 && server.parts.isEmpty }
             alice.say(to: "carol", "done")
             #expect(try carol.next() == .txt("alice", "done"))
             let got = [try bob.next(), try bob.next()]
@@ -158,11 +155,11 @@ import TransferTestSupport
     }
 
     @Test(arguments: ["a/b", "..", "\\u0007", "transfer"]) func namesThatNobodyCanHave(_ name: String) async throws {
-        try await serving { [self] _, endpoint in
+        try await serving { server, endpoint in
             let client = try ChatClient(endpoint, name)
             client.say(to: "alice", "hi")
             #expect(try client.next().source == "transfer")
-            #expect(mail.isEmpty)
+            #expect(server.mail.isEmpty)
         }
     }
 
@@ -208,7 +205,7 @@ import TransferTestSupport
     /// With permission, a client without key shares the mailbox of a name with the client that has the key.
     @Test func whoIsAllowedHasTheMailboxOfTheName() async throws {
         let key = try listed { _ in }
-        try await serving(people: ["bob"], change: Self.secured) { [self] server, endpoint in
+        try await serving(people: ["bob"], change: Self.secured) { server, endpoint in
             let bob = try ChatClient(endpoint, "bob")
             let alice = try ChatClient(endpoint, "alice")
             try server.waitUntil("both are here") { server.core.intake.mailroom?.visitors == 2 }
@@ -220,7 +217,7 @@ import TransferTestSupport
             #expect(try alice.next() == ChatClient.Message(type: "img", source: "bob", body: [1, 2, 3]))
             try server.waitUntil("both have it") {
                 for client in [alice, bob] { client.beat() }
-                return mail.isEmpty
+                return server.mail.isEmpty
             }
             alice.say("img", to: "bob", [7, 7])
             #expect(try bob.next().body == [7, 7])
@@ -236,7 +233,7 @@ import TransferTestSupport
     /// Content of other kinds waits for a program that can receive it, and does not delay the rest.
     @Test func whatTheWireCannotCarryWaits() async throws {
         let key = try listed { _ in }
-        try await serving(change: Self.secured) { [self] server, endpoint in
+        try await serving(change: Self.secured) { server, endpoint in
             let alice = try ChatClient(endpoint, "alice")
             try server.waitUntil("she is here") { server.core.intake.mailroom?.visitors == 1 }
             let bob = try server.securedClient(key)
@@ -248,7 +245,7 @@ import TransferTestSupport
             #expect(try alice.next().type == "txt")
             try server.waitUntil("the texts have arrived") {
                 alice.beat()
-                return mail.count == 2
+                return server.mail.count == 2
             }
         }
     }
@@ -272,7 +269,7 @@ import TransferTestSupport
     // MARK: Failures
 
     /// If the server briefly has no file descriptors, no mail is lost: the client reconnects.
-    @Test func whatCannotBeReadNowIsHandedOnLater() async throws {
+    @Test(.directoryOnly) func whatCannotBeReadNowIsHandedOnLater() async throws {
         let fails = Locked(false)
         var foundations = ServerFoundations()
         foundations.openStore = { (configuration) throws(Failure) in
@@ -307,13 +304,13 @@ import TransferTestSupport
     }
 
     /// Mail whose content has changed is not delivered. Other mail is.
-    @Test func whatIsRottenIsNotHandedOn() async throws {
+    @Test(.directoryOnly) func whatIsRottenIsNotHandedOn() async throws {
         try await serving { [self] server, endpoint in
             let alice = try ChatClient(endpoint, "alice")
             try ChatClient(endpoint, "bob").raw.leave()
             alice.say(to: "bob", "rotten")
-            try server.waitUntil("it waits") { mail.count == 1 }
-            let path = directory.path("store/.transfer/mail/") + (mail.first ?? "")
+            try server.waitUntil("it waits") { server.mail.count == 1 }
+            let path = directory.path("store/") + (server.mail.first ?? "")
             #expect(TestServer.write(Array("Rotten".utf8), path))
             alice.say(to: "bob", "good")
             let bob = try ChatClient(endpoint, "bob")
@@ -323,7 +320,7 @@ import TransferTestSupport
 
     /// A client that reads nothing is dropped, whatever it sends meanwhile.
     @Test func whoTakesNothingIsDropped() async throws {
-        try await serving(change: { $0.timeouts.silence = .seconds(2) }) { [self] server, endpoint in
+        try await serving(change: { $0.timeouts.silence = .seconds(2) }) { server, endpoint in
             let picture = Self.content(16 << 20)
             let bob = try ChatClient(endpoint, "bob")
             try server.waitUntil("he is here") { server.core.intake.mailroom?.visitors == 1 }
@@ -336,7 +333,7 @@ import TransferTestSupport
             }
             try server.waitUntil("both wait, and she is served") {
                 alice.send(ChatClient.heartbeat("alice"))
-                return mail.count == 2
+                return server.mail.count == 2
             }
             #expect(server.core.intake.mailroom?.isHere("alice") == true)
         }
@@ -362,7 +359,7 @@ import TransferTestSupport
     }
 
     /// The server does not start with a jsonline listener and without mailboxes.
-    @Test(.recordsInFiles) func noServerWithoutMailboxes() async throws {
+    @Test(.directoryOnly) func noServerWithoutMailboxes() async throws {
         var foundations = ServerFoundations()
         foundations.openMail = { (_, _, _) throws(RecordsError) in
             throw RecordsError(.damaged, "The mailboxes are damaged.")

@@ -53,7 +53,7 @@ extension String.UTF8View {
 
 extension ServerTests {
     /// Streams of events to clients that listen.
-    @Suite struct HTTPEventsTests {
+    @Suite(.oneServer) struct HTTPEventsTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
 

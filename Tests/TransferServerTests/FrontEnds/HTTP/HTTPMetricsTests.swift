@@ -11,7 +11,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Metrics, as monitoring programs request them.
-    @Suite struct HTTPMetricsTests {
+    @Suite(.oneServer) struct HTTPMetricsTests {
         @Test func whatIsStoredIsCounted() async throws {
             try await serving({
                 $0.http = .on

@@ -10,7 +10,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Requests of programs that monitor a server.
-    @Suite struct HTTPProbeTests {
+    @Suite(.oneServer) struct HTTPProbeTests {
         @Test func whoeverAsksIsTold() async throws {
             let directory = try TemporaryDirectory()
             let change = { @Sendable (configuration: inout ServerConfiguration) in

@@ -183,15 +183,13 @@ extension ServerTests {
 
         /// The last request, and then the end of the connection, may reach the server while the pool still works on the
         /// first request.
-        @Test func theEndMayComeWhileMuchIsToBeDone() async throws {
+        @Test(.oneServer) func theEndMayComeWhileMuchIsToBeDone() async throws {
             try await servingHTTP { server in
-                let (pool, threads) = (
-                    server.server.core.transport.pool, server.server.core.configuration.blockingThreads
-                )
+                let pool = server.server.core.transport.pool
                 let (gate, haveSeen) = (Gate(), Flag())
                 defer { gate.open() }
-                for _ in 0..<threads { pool.submit { gate.pass() } }
-                try server.waitUntil("no thread is free") { gate.waiting == threads }
+                for _ in 0..<pool.limit { pool.submit { gate.pass() } }
+                try server.waitUntil("no thread is free") { gate.waiting == pool.limit }
                 let client = try HTTPClient(server)
                 client.send(.get, "/?json")
                 try server.waitUntil("the first request waits for one") { pool.isContended }

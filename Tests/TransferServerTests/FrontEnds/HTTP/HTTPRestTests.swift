@@ -10,7 +10,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Idle connections rest: the server keeps no session for them.
-    @Suite(.overEachStoreIfAsked) struct HTTPRestTests {
+    @Suite(.overEachStoreIfAsked, .oneServer) struct HTTPRestTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
 

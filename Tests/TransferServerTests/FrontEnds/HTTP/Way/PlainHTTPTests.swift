@@ -58,7 +58,7 @@ extension ServerTests {
             }
         }
 
-        @Test func overAUnixSocket() async throws {
+        @Test(.oneServer) func overAUnixSocket() async throws {
             let token = try token()
             let path = directory.path("proxy.sock")
             try await serving({ $0.plainHTTP = [PlainHTTPListener(.unix(path: path))] }) { server in
@@ -104,7 +104,7 @@ extension ServerTests {
         }
 
         /// A client that tries tokens is slowed down, and other clients behind the same proxy are not.
-        @Test func attemptsAreCountedForEachClient() async throws {
+        @Test(.oneServer) func attemptsAreCountedForEachClient() async throws {
             let token = try token()
             try await serving({ $0.trustedProxies = [.network(.ipv4Loopback, bits: 8)] }) { server in
                 let wrong = ("Authorization", "Bearer \(AccessSecret.random(.token).text)")
