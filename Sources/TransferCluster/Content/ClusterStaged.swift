@@ -250,7 +250,7 @@ package final class ClusterStaged: StagedContent {
         return .piece(PackWriter.Piece(bytes: bytes, range: range, file: file), placed)
     }
 
-    /// The bytes that are stored in segments so far.
+    /// The content that is in segments, which no object describes yet.
     private func stored(_ size: UInt64) -> PlacedContent {
         let (extents, objects) = state.withLock { ($0.extents, $0.objects) }
         return PlacedContent(extents.compactMap { $0.clamped(to: 0..<size) }, objects, size: size)

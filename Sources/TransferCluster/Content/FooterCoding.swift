@@ -150,7 +150,7 @@ extension ObjectFooter {
         }
     }
 
-    /// A client, whose name is compared by its bytes.
+    /// A client, compared by the bytes of the name.
     private struct Origin: Hashable {
         let sender: PathKey
         let client: UInt64?

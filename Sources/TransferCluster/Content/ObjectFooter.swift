@@ -52,7 +52,7 @@ package struct ObjectFooter: Equatable, Sendable {
     /// files of 2 PiB.
     package static let mostBytes = 1 << 30
 
-    /// The first bytes of a footer, "TrFooter" in ASCII.
+    /// The last bytes of every footer: "TrFooter" in ASCII.
     static let magic: UInt64 = 0x5472_466F_6F74_6572
 
     static let version: UInt16 = 1

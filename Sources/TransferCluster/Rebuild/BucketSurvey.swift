@@ -3,9 +3,9 @@ import TransferObjects
 import TransferPorts
 import TransferSystem
 
-/// What a bucket contains, read from the footers of the objects alone.
+/// What a bucket contains, read from the objects' footers alone.
 struct BucketSurvey: Sendable {
-    /// An object, and how many bytes the footer follows.
+    /// An object with the bytes in front of the footer.
     struct Found: Sendable {
         let key: ObjectKey
         let size: UInt64
