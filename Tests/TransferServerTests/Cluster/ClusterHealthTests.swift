@@ -4,11 +4,11 @@ import TransferSystem
 @testable import TransferServer
 
 /// How often the engines of a cluster are asked whether they answer.
-@Suite struct ClusterHealthTests {
+@Suite final class ClusterHealthTests: Sendable {
     private let time = Locked<Int64>(0)
     private let calls = Locked(0)
 
-    private func health() -> ClusterHealth { ClusterHealth { [time] in time.withLock { $0 } } }
+    private func health() -> ClusterHealth { ClusterHealth { [self] in time.withLock { $0 } } }
 
     private func ask(_ reasons: [Unreadiness]) -> [Unreadiness] {
         calls.withLock { $0 += 1 }
