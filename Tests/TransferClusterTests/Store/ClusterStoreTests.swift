@@ -151,7 +151,7 @@ import TransferSystem
         #expect(isSame && medium.bucket.contents.count == 2 && medium.database.check() == [])
     }
 
-    /// A copy shares the objects of its source, whether these are segments or a pack.
+    /// A copy shares the objects of the source, whether these are segments or a pack.
     @Test(arguments: [true, false]) func aCopySharesObjects(isLong: Bool) throws {
         let node = try Node(medium)
         let content = isLong ? Self.long(5) : [1, 2, 3]
