@@ -44,6 +44,7 @@ _RARE = {
     104: "needs four files that are found and a new directory in one batch, and syncfs to fail just between its syncs; "
     "BatchFailureTests notices it",
     126: "needs another batch's syncfs to fail between two syncs of a batch; CommitterTests notices it",
+    1786: "needs a path that becomes free between the decisions of two servers about one upload; ClusterStoreTests notices it",
 }
 
 # Seconds in which the simulator must find a mutant.

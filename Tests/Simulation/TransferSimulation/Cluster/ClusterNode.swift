@@ -119,7 +119,9 @@ final class ClusterNode: @unchecked Sendable {
             armed = (next.fault, next.wait - 1)
             return nil
         }
-        armed = nil
+        // A lost connection often cannot be made again at once.
+        let isCut = next.fault == .commitIsUnheard && Bool.random(using: &world.random)
+        armed = isCut ? (.callFails, 0) : nil
         operation?.hasFault = true
         world.note(fault: next.fault)
         return next.fault
