@@ -12,7 +12,7 @@ import TransferTestSupport
 
 extension ServerTests {
     /// Access over HTTP follows the rules of all protocols.
-    @Suite(.overEachStore) struct HTTPAccessTests {
+    @Suite(.overEachStoreIfAsked) struct HTTPAccessTests {
         private let directory: TemporaryDirectory
         private let lists: any AccessLists
 
