@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import TransferClusterModel
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -83,6 +84,9 @@ final class TestServer: Sendable {
 
     /// Medium of a store in memory; nil if the server stores in the directory.
     let medium: (any TestMedium)?
+
+    /// Whether the store is that of a cluster.
+    var isCluster: Bool { medium is ClusterMedium }
     private let ending = Locked<Task<Void, Never>?>(nil)
 
     init(
