@@ -4,7 +4,7 @@ import TransferSystem
 
 /// The key that the server shows to clients. With a certificate it differs from the key of the server's identity, and
 /// links must contain the shown key.
-extension AccessFolder {
+extension AccessFolder: ManagedAccess {
     private static let shownKeyName = "shown_key"
 
     /// Most bytes of the file; a fingerprint has 50, and a line feed follows it.

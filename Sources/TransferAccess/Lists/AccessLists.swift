@@ -1,3 +1,5 @@
+package import TransferKeys
+
 /// The access lists, wherever they are stored. They contain clients with their keys, and secrets that admit a client or
 /// a browser. The server uses them, and so do the commands for access. Synchronous, and safe to call from any thread of
 /// a pool.
@@ -23,6 +25,26 @@ package protocol AccessLists: Sendable {
     ///
     /// - Throws: the error of `body`, or a sentence for the operator.
     func edit<Result>(_ body: (any AccessEditing) throws(AccessFault) -> Result) throws(AccessFault) -> Result
+}
+
+/// Access lists as operators manage them, beside a server that may be running.
+package protocol ManagedAccess: AccessLists {
+    /// Makes the lists of a server that was never started, if it can have clients already.
+    ///
+    /// - Throws: a sentence if this is not the place of a server's lists.
+    func make() throws(AccessFault)
+
+    /// - Throws: a sentence if no server has used the lists.
+    func requireUsed() throws(AccessFault)
+
+    /// Stores the fingerprint of the key that the server shows to clients. With a certificate it differs from the key of the server's
+    /// identity, and links must contain the shown key.
+    func keep(shownKey key: KeyFingerprint) throws(AccessFault)
+
+    /// The fingerprint that a server stored at its latest start.
+    ///
+    /// - Returns: nil if no server has stored one.
+    func shownKey() throws(AccessFault) -> KeyFingerprint?
 }
 
 /// The lists during one edit. Must not be used after the edit.

@@ -44,7 +44,10 @@ package struct Sweeper: Sendable {
     ) throws(Failure) -> Report {
         var report = Report()
         do throws(LedgerError) {
-            for epoch in try ledger.closeEpochs(olderThan: epochAge) {
+            let closed = try ledger.closeEpochs(olderThan: epochAge)
+            // A standby that becomes the database must not take an epoch for open whose objects are deleted.
+            if !closed.isEmpty { try waitForStandby() }
+            for epoch in closed {
                 report.orphans += try deleteOrphans(of: epoch)
                 try ledger.noteSwept(epoch.number)
                 report.epochs += 1
@@ -52,6 +55,8 @@ package struct Sweeper: Sendable {
             while true {
                 let unused = try ledger.unused(for: readerTime, limit: Self.page)
                 guard !unused.isEmpty else { break }
+                // Nor may it have a file whose object is deleted.
+                try waitForStandby()
                 let rows = try ledger.epochs(Array(Set(unused.map(\.epoch))))
                 let epochs = Dictionary(rows.map { ($0.number, $0) }) { first, _ in first }
                 for number in unused { try delete(number, in: epochs[number.epoch]) }
@@ -63,6 +68,8 @@ package struct Sweeper: Sendable {
         }
         return report
     }
+
+    private func waitForStandby() throws(LedgerError) { try ledger.awaitDurability() }
 
     /// Deletes the objects of a closed epoch that have no row: no commit can refer to them any more.
     private func deleteOrphans(of epoch: EpochRow) throws(LedgerError) -> Int {

@@ -3,15 +3,39 @@ import TransferCluster
 import TransferIO
 import TransferKeys
 import TransferModel
-import TransferObjects
+package import TransferObjects
 import TransferPostgres
 import TransferPorts
 import TransferStore
 import TransferSystem
 
+/// Where the servers of a cluster store, and how this one reaches it.
+package struct ClusterOptions: Sendable {
+    /// The bucket, and the prefix of all keys in it.
+    package var bucket: S3Address
+
+    /// Where the keys for the bucket come from.
+    package var credentials: CredentialSource
+
+    /// File with the only certificates that the object store may have; nil for the system's.
+    package var authorities: String?
+
+    /// URI of the database, which may contain a password.
+    package var database: String
+
+    /// File with the key by which clients know the cluster; each server has the same one. It is made if no server of the cluster has
+    /// started yet.
+    package var identity: String
+
+    package init(bucket: S3Address, credentials: CredentialSource, database: String, identity: String) {
+        (self.bucket, self.credentials) = (bucket, credentials)
+        (self.database, self.identity) = (database, identity)
+    }
+}
+
 /// One server of a cluster: its connections with the bucket and the database, and its folder on this machine.
 ///
-/// `open` proves that both engines keep their word and belong to the same cluster. Everything that a server of a directory has in files,
+/// `init` proves that both engines keep their word and belong to the same cluster. Everything that a server of a directory has in files,
 /// and that all servers of a cluster must share, is in the database (`ClusterNotes`).
 final class ClusterNode: Sendable {
     let options: ClusterOptions

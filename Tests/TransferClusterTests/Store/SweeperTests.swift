@@ -46,6 +46,25 @@ import TransferSystem
         #expect(medium.database.check() == [])
     }
 
+    /// What only this database knows can be undone by a standby that takes its place, so nothing is deleted before the
+    /// standby has it.
+    @Test func nothingIsDeletedBeforeTheStandbyKnowsWhy() throws {
+        let node = try Node(medium)
+        try node.put("a", [1])
+        try medium.remove(try RelativePath("a"))
+        let ledger = medium.ledger { $0 == .awaitDurability ? .before : nil }
+        time.pass(2 * Sweeper.epochAge)
+        #expect(throws: Failure.self) { try Sweeper(medium.bucket, ledger).sweep() }
+        #expect(medium.bucket.contents.count == 1)
+        // Now the epoch is closed, and the barrier in front of the unused objects is the next one.
+        _ = try medium.ledger().closeEpochs(olderThan: Sweeper.epochAge).map {
+            try medium.ledger().noteSwept($0.number)
+        }
+        #expect(throws: Failure.self) { try Sweeper(medium.bucket, ledger).sweep() }
+        #expect(medium.bucket.contents.count == 1)
+        #expect(try sweep().unused == 1 && medium.bucket.contents.isEmpty)
+    }
+
     /// The object of a removed file stays for readers, and until no commit can refer to the object any more.
     @Test func contentOfARemovedFileGoesLater() throws {
         let node = try Node(medium)
