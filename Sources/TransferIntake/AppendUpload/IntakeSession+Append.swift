@@ -49,9 +49,11 @@ extension IntakeSession {
     /// - Returns: whether the server had such an upload.
     package func takeBack(append id: UploadID) throws(Failure) -> Bool {
         let wasKnown = intake.multiparts[id] != nil || intake.hasPart(id)
-        return try withEnd(of: id, bringsBack: false) { (claim) in
+        return try withEnd(of: id, bringsBack: false) { (claim) throws(Failure) in
             claim.withdraw()
             claim.multipart.discard(claim.appendUpload)
+            // Another server may have taken the upload over, whose content this one does not discard.
+            if intake.store.abilities.isShared { try intake.store.parts?.removePart(id) }
             return true
         } ?? wasKnown
     }

@@ -137,7 +137,7 @@ extension UploadAdmission {
     mutating func admit(mayEnd: Bool) throws(Failure) -> Answer {
         guard let path else { throw .notAdmitted }
         // Records that other servers write are not in memory, and one look for a whole batch takes as long as one for an upload.
-        if !mayEnd, intake.known.isShared, intent.extent == .whole, !intent.isLong, !intent.isMail {
+        if !mayEnd, intake.known.isShared, intent.extent == .whole, !intent.isLong, !intent.isMail, isAdmittedAnyway {
             isToBeLookedUp = true
             return .wanted(makesPlace: false)
         }

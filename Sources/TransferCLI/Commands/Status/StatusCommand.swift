@@ -100,7 +100,7 @@ extension StatusCommand: ProgramCommand {
             .init(caption: "See what is arriving", line: "transfer status --dir /srv/in"),
             .init(
                 caption: "See the servers of a cluster",
-                line: "transfer status --cluster --catalog postgres://transfer@db.example.org/transfer"),
+                line: "transfer status --cluster --catalog postgres://transfer@db/transfer"),
             .init(
                 caption: "Count the connections, for a script",
                 line: "transfer status --dir /srv/in --json | jq .connections.count"),
