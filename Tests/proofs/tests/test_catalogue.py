@@ -175,13 +175,13 @@ class OutputTests(unittest.TestCase):
     def test_the_simulator(self) -> None:
         result = _judge("simulator", (
             "the first seed is 40000\n"
-            "10 s: 300 runs, 4000 steps, 50000 calls to the disk, 900 uploads acknowledged, now seed 40301\n"
+            "10 s: 300 runs, 4000 steps, 50000 calls, 900 uploads acknowledged, now seed 40301\n"
             "# seed 40021: a is gone\n"
-            "20 s: 394 runs, 55680 steps, 645582 calls to the disk, 5438 uploads acknowledged, 1 seeds break a promise, trace d7\n"
-            "20 s: 6 runs, 320 steps, 4418 calls to the disk, 62 uploads acknowledged, trace d8\n"
+            "20 s: 394 runs, 55680 steps, 645582 calls, 5438 uploads acknowledged, 1 seeds break a promise, trace d7\n"
+            "20 s: 6 runs, 320 steps, 4418 calls, 62 uploads acknowledged, trace d8\n"
             "1\t… is gone\t(40021)\n"), 1)
         self.assertEqual(result.counts, {
-            "runs": 400, "steps": 56_000, "calls to the disk": 650_000, "uploads acknowledged": 5_500,
+            "runs": 400, "steps": 56_000, "calls": 650_000, "uploads acknowledged": 5_500,
             "seeds that break a promise": 1})
         self.assertEqual(result.findings, ["1 … is gone (40021)"])
 
