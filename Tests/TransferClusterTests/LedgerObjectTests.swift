@@ -186,7 +186,7 @@ import TransferPorts
         try ledger.openSample()
         _ = try ledger.begin(row(), limit: 9)
         var upload = row()
-        (upload.reserved, upload.written) = (7, 8)
+        (upload.reserved, upload.written) = (170, 8)
         for (serial, range) in [(1, 0..<10), (2, 10..<20), (3, 20..<30)] as [(UInt64, Range<UInt64>)] {
             try ledger.replace(
                 range, by: part(range, in: object(serial)), [ObjectRow(object(serial), size: 10, live: 10)],
@@ -195,11 +195,13 @@ import TransferPorts
         #expect(try ledger.upload(id)?.row == upload)
         #expect(try ledger.upload(id)?.parts.map(\.part.range) == [0..<10, 10..<20, 20..<30])
 
-        // The first and the last part are cut, the one between them is replaced.
+        // The reserved room does not shrink. The first and the last part are cut, the one between them is replaced.
+        upload.reserved = 7
         try ledger.replace(
             5..<25, by: part(6..<24, in: object(4)), [ObjectRow(object(4), size: 18, live: 18)], in: upload,
             epoch: sampleEpoch)
         let parts = try ledger.upload(id)?.parts ?? []
+        #expect(try ledger.upload(id)?.row.reserved == 170)
         #expect(parts.map(\.part.range) == [0..<5, 6..<24, 25..<30])
         #expect(parts.last?.extents == [Extent(25..<30, in: object(3), from: 5)])
         _ = try ledger.closeEpochs(olderThan: -1)
