@@ -154,7 +154,9 @@ extension ClusterWorld {
             session.sealed.append((index, began))
         case .success(let outcome?): try told(outcome, index, since: began, node)
         case .failure(let error):
-            if isComplete, uploads[index].touches == touches, node.operation?.hasFault == false, !node.isDead,
+            // Another server that has begun to end the upload before may have published it meanwhile.
+            if isComplete, !uploads[index].mayBeGone, uploads[index].touches == touches,
+                node.operation?.hasFault == false, !node.isDead,
                 [.incomplete, .digestMismatch, .sizeMismatch].contains(error.code)
             {
                 throw Promises.Broken("upload \(index) is all there, and was refused: \(error)")
