@@ -118,19 +118,25 @@ private final class ClusterReader: TreeReader {
     }
 
     func open(_ path: RelativePath, as name: RelativePath) throws(Failure) -> any ReadableContent {
-        guard let node = try store.node(at: path), node.target == nil else { throw .notFound(name) }
-        guard let file = node.file else { throw Failure(.wrongForm, "\(name) is a folder, not a file.") }
-        return ClusterContent(node, file, try store.extents(of: node), in: store)
+        for _ in 0..<ClusterStore.mostAttempts {
+            guard let node = try store.node(at: path), node.target == nil else { throw .notFound(name) }
+            guard let file = node.file else { throw Failure(.wrongForm, "\(name) is a folder, not a file.") }
+            if let extents = try store.extents(of: node) { return ClusterContent(node, file, extents, in: store) }
+        }
+        throw Failure(.busy, "\(name) is replaced all the time; try again.")
     }
 }
 
 extension ClusterStore {
-    /// Where the bytes of a file are, in order.
-    func extents(of node: NodeRow) throws(Failure) -> [Extent] {
+    /// Where the bytes of a file are, in order; nil if the file was removed or replaced since it was found.
+    func extents(of node: NodeRow) throws(Failure) -> [Extent]? {
         guard let file = node.file, file.size > 0 else { return [] }
         switch file.content {
         case .whole(let object, let start): return [Extent(0..<file.size, in: object, from: start)]
-        case .extents: return try ask { () throws(LedgerError) in try ledger.extents(of: node.number) }
+        case .extents(let filled, _):
+            let extents = try ask { () throws(LedgerError) in try ledger.extents(of: node.number) }
+            // Without its extents, a file would be read as zeros.
+            return extents.reduce(0) { $0.addingClamped($1.count) } == filled ? extents : nil
         }
     }
 }

@@ -229,4 +229,26 @@ import TransferSystem
         #expect(looks.withLock { $0 } == 1 && medium.paths().count == 52)
         #expect(medium.database.check() == [])
     }
+
+    /// Another server replaces a file between the look at its path and that at its extents.
+    @Test func aFileThatIsReplacedWhileItIsOpened() throws {
+        let (old, new) = (Self.long(1), Self.long(2))
+        let other = try Node(medium)
+        try other.put("a", old)
+        let replaces = Locked(true)
+        let node = try Node(medium) { call in
+            guard call == .extents,
+                replaces.withLock({ replaces in
+                    defer { replaces = false }
+                    return replaces
+                })
+            else { return nil }
+            _ = try? other.put("a", new, .overwrite)
+            return nil
+        }
+        let file = try node.store.reader().open(try RelativePath("a"))
+        var bytes = [UInt8](repeating: 0, count: new.count)
+        let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        #expect(count > 0 && bytes.prefix(count).elementsEqual(new.prefix(count)))
+    }
 }
