@@ -1,53 +1,10 @@
-package import TransferModel
-package import TransferPorts
+import TransferModel
+import TransferPorts
 import TransferSystem
-
-extension ClusterStore {
-    package func publish(
-        _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
-        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
-    ) -> PublishedBatch {
-        let moment = configuration.utc()
-        let contents = place(batch, at: moment)
-        for publication in batch where publication.conflict == .overwrite {
-            guard let sender = publication.sender else { continue }
-            rules.withLock { $0.overwrites.announce(publication.path, sender.connection) }
-        }
-        let attempt = PublishingAttempt(batch, contents, at: moment, mayReplace: mayReplace, in: self)
-        return PublishedBatch(outcomes: attempt.outcomes, settlement: attempt)
-    }
-
-    /// Stores all content of a batch in the bucket, and describes it there.
-    private func place(_ batch: [Publication], at moment: Int64) -> [Result<PlacedContent, Failure>] {
-        var pieces: [(index: Int, piece: PackWriter.Piece, placed: PlacedContent)] = []
-        var places = [Result<PlacedContent, Failure>?](repeating: nil, count: batch.count)
-        for (index, publication) in batch.enumerated() {
-            guard let staged = publication.content as? ClusterStaged else {
-                places[index] = .failure(Failure(.storageFailed, "The content was staged in another store."))
-                continue
-            }
-            do throws(Failure) {
-                switch try staged.place(publication, at: moment) {
-                case .piece(let piece, let placed): pieces.append((index, piece, placed))
-                case .placed(let placed): places[index] = .success(placed)
-                }
-            } catch {
-                places[index] = .failure(error)
-            }
-        }
-        for ((index, piece, placed), result) in zip(pieces, packs.store(pieces.map(\.piece))) {
-            places[index] = result.map { place in
-                let extent = piece.range.isEmpty ? nil : Extent(piece.range, in: place.object.number, from: place.start)
-                return placed.joined(with: extent, describedIn: place.object, at: place.start, size: piece.file.size)
-            }
-        }
-        return places.map { $0 ?? .failure(Failure(.storageFailed, "The content was not stored.")) }
-    }
-}
 
 /// A batch whose content is in the bucket and whose names are decided, but not written: nothing of it is visible before
 /// `commit`. Used by one thread.
-private final class PublishingAttempt: Settlement {
+final class PublishingAttempt: Settlement {
     private let batch: [Publication]
     private let contents: [Result<PlacedContent, Failure>]
     private let mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
