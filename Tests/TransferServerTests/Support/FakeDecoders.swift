@@ -39,6 +39,15 @@ final class FakeDecoders: Sendable {
         try writeAll(Array("go\n".utf8), to: gate.number)
     }
 
+    /// Lets decoders go on, those that wait and those that will.
+    ///
+    /// - Returns: later decoders wait when this is closed.
+    func openGate(for count: Int) throws -> Descriptor {
+        let gate = Descriptor(open(folder.path("gate"), O_RDWR | O_CLOEXEC))
+        try writeAll(Array(repeating: Array("go\n".utf8), count: count).flatMap { $0 }, to: gate.number)
+        return gate
+    }
+
     /// Waits until a decoder waits.
     ///
     /// - Returns: the decoder goes on when this is closed.
