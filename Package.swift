@@ -262,6 +262,7 @@ let package = Package(
                 "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferPorts",
                 "TransferStore",
                 "TransferDatabase", "TransferCatalog", "TransferMail", "TransferLedger", "TransferStoreTestSupport",
+                "TransferCluster", "TransferClusterModel",
             ]),
         tests(
             "TransferServer",

@@ -38,7 +38,7 @@ package final class ModelLedger: ClusterLedger {
         case look, nodes, list, paths, extents, sum, files, apply, open, epochs, closeEpochs, known, noteSwept, unused
         case forget, adopt, begin, upload, takeOver, replace, uploads, declare, declared, entriesByID, entriesOfNodes,
             entriesInOrder
-        case entriesInFolder, totals, receipts, reserveReceipts, mailFacts, applyMail, waiting, inbox, sent, openMails,
+        case entriesInFolder, use, totals, receipts, reserveReceipts, mailFacts, applyMail, waiting, inbox, sent, openMails,
             overdueMail, forgetMail, people
         case idlePeople, forgetPeople, keepPeople, rotten, hasRotten, allRotten, mark, removeMarks
         case accessLists, replaceLists, awaitDurability
@@ -335,6 +335,27 @@ extension ModelLedger {
         try run(.entriesInFolder) { rows, _ in
             rows.page(of: folder, after: name).filter { $0.file != nil }.prefix(max(0, limit))
                 .map { ($0, rows.entries(of: $0.number)) }
+        }
+    }
+
+    package func use(of client: UInt64, outside excluded: [UInt64]) throws(LedgerError) -> StoredUse {
+        try run(.use) { rows, _ in
+            var use = StoredUse()
+            var (files, folders): (Set<UInt64>, Set<UInt64>) = ([], [])
+            for entry in rows.entries.values where entry.entry.client == client {
+                guard let node = rows.nodes[entry.node], let size = node.file?.size else { continue }
+                use.entries += 1
+                use.pathBytes += UInt64(node.name.string.utf8.count)
+                var folder = node.folder
+                while let above = rows.nodes[folder] {
+                    use.pathBytes += UInt64(above.name.string.utf8.count + 1)
+                    folders.insert(folder)
+                    folder = above.folder
+                }
+                if files.insert(node.number).inserted { (use.files, use.bytes) = (use.files + 1, use.bytes + size) }
+            }
+            use.folders = UInt64(folders.subtracting(excluded).count)
+            return use
         }
     }
 

@@ -78,6 +78,32 @@ import TransferPorts
         #expect(try ledger.entries([UploadID(1)])[0]?.node == 23)
     }
 
+    @Test("What a client has sent is summed up", arguments: TestedLedger.available)
+    func use(_ kind: TestedLedger) throws {
+        let ledger = try kind.make()
+        var changes = LedgerChanges(making: .folder(10, "ab"), .folder(11, "c", in: 10), .folder(12, "d"), .folder(13, "e"))
+        changes.made[20] = .file(20, "f", in: 11)
+        changes.made[21] = .file(21, "gä", in: 11)
+        changes.made[22] = .file(22, "h", in: 12)
+        changes.made[23] = .file(23, "i", in: 13)
+        changes.made[24] = .file(24, "j")
+        try ledger.apply(changes)
+        func entry(_ id: UInt64, _ node: UInt64) -> EntryRow {
+            var made = EntryRow(id, of: node).entry
+            made.client = node == 22 ? 5 : 4
+            return EntryRow(made, node: node)
+        }
+        try apply(ledger, entry(1, 20), entry(2, 20), entry(3, 21), entry(4, 22), entry(5, 23), entry(6, 24))
+        var use = StoredUse()
+        (use.files, use.entries, use.folders) = (4, 5, 3)
+        use.pathBytes = 2 * 6 + 8 + 3 + 1
+        #expect(try ledger.use(of: 4, outside: []) == use)
+        use.folders = 1
+        #expect(try ledger.use(of: 4, outside: [10, 13, 99]) == use)
+        #expect(try ledger.use(of: 6, outside: []) == StoredUse())
+        #expect(try ledger.use(of: 5, outside: []).files == 1)
+    }
+
     @Test("A file's newest 64 entries of each state are found", arguments: TestedLedger.available)
     func newest(_ kind: TestedLedger) throws {
         let ledger = try sample(kind)

@@ -216,7 +216,11 @@ struct LedgerScript {
             return Step("look \(paths.paths)") { [paths] in try $0.look(paths).description }
         case 3: return Step("nodes \(numbers)") { try $0.nodes(numbers).description }
         case 4: return Step("paths \(numbers)") { try $0.paths(of: numbers).description }
-        case 5: return Step("sum \(numbers)") { "\(try $0.sum(below: numbers))" }
+        case 5: 
+            let client = .max - number(1...6)
+            return Step("sum \(numbers) of \(client)") {
+                "\(try $0.sum(below: numbers)) \(try $0.use(of: client, outside: numbers))"
+            }
         case 6:
             return Step("list \(numbers[0])") { try $0.list(numbers[0], after: name, limit: limit).description }
         case 7: return Step("files \(numbers[0])") { try $0.files(after: numbers[0], limit: limit).description }

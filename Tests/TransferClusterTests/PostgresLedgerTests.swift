@@ -37,7 +37,7 @@ struct PostgresLedgerTests {
         ("entries of nodes", { _ = try $0.entries(of: [20]) }),
         ("entries in order", { _ = try $0.entries(after: 0, limit: 5) }),
         ("entries in folder", { _ = try $0.entries(in: 10, after: nil, limit: 5) }),
-        ("totals", { _ = try $0.totals() }),
+        ("totals", { _ = try $0.totals() }), ("use", { _ = try $0.use(of: 1, outside: [10]) }),
         ("receipts", { _ = try $0.receipts(with: 10) }), ("reserve", { _ = try $0.reserveReceipts(1) }),
         ("rotten", { _ = try $0.rotten([20]) }), ("hasRotten", { _ = try $0.hasRotten() }),
         ("allRotten", { _ = try $0.allRotten() }), ("mark", { try $0.mark(rotten: [20]) }),

@@ -2,11 +2,14 @@ import Glibc
 import Testing
 import TransferAccess
 import TransferCatalog
+import TransferCluster
+import TransferClusterModel
 import TransferDatabase
 import TransferMail
 import TransferModel
 import TransferPorts
 import TransferStore
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferIntake
@@ -144,6 +147,84 @@ import TransferTestSupport
         #expect(error?.code == .insufficientStorage && error?.message.contains("min-free") ?? false)
         #expect(make([.move(a, to: try RelativePath("b"), replaces: false)], full, next) == [nil])
         #expect(make([.discard(try RelativePath("b"), isRecursive: false)], full, next) == [nil])
+    }
+
+    // MARK: Several servers
+
+    private final class Clock: Sendable {
+        let seconds = Locked<Int64>(0)
+        var nanoseconds: Int64 { seconds.withLock { $0 * 1_000_000_000 } }
+    }
+
+    /// A connection with one more server of a cluster.
+    private func session(
+        _ medium: ClusterMedium, _ clock: Clock, _ change: (inout AccessOptions) -> Void
+    ) throws -> (IntakeSession, any ServerStore) {
+        let store = try medium.store()
+        let intake = Intake(
+            Intake.Configuration(maximumMultiparts: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
+            store: store, records: ClusterRecords(medium.ledger()), signer: nil,
+            clock: IntakeClock(monotonic: { clock.nanoseconds }, utc: { clock.nanoseconds })
+        ) { _ in }
+        let caller = Caller(
+            Grant(.token("alice"), name: "alice", options: options(change)), UploadScope(), peer: "test")
+        let way = IntakeSession.Connection(number: 1) { work in work() }
+        return (IntakeSession(intake, way, caller: caller), store)
+    }
+
+    /// What a client stores at one server counts at the others.
+    @Test func aQuotaIsForAllServers() throws {
+        let (medium, clock) = (ClusterMedium(), Clock())
+        let limit = 3 * QuotaPrice.file("a") + 100
+        let first = try session(medium, clock) { $0.quota = limit }.0
+        let second = try session(medium, clock) { $0.quota = limit }.0
+        #expect(try upload("a", first, [1]) == .committed)
+        #expect(try upload("b", second, [2]) == .committed)
+        // The first server counts again after 10 s.
+        clock.seconds.withLock { $0 += 10 }
+        #expect(try upload("c", first, [3]) == .committed)
+        #expect(try upload("d", first, [4]) == .quotaExceeded)
+        clock.seconds.withLock { $0 += 10 }
+        #expect(try upload("d", second, [4]) == .quotaExceeded)
+        #expect(medium.paths().sorted() == ["a", "b", "c"])
+    }
+
+    /// The unfinished uploads of a client count at all servers.
+    @Test func whatIsUnfinishedElsewhereCounts() throws {
+        let (medium, clock) = (ClusterMedium(), Clock())
+        let limit: UInt64 = 100_000
+        let first = try session(medium, clock) { $0.quota = limit }.0
+        let append = UploadAppend(at: 0, total: 60_000, ending: .never, isNew: true)
+        let begun = UploadIntent(id: .random(), path: "a", size: 1, extent: .append(append))
+        #expect(try first.bring(begun, [1], declared: DeclaredEnd())?.code == .staged)
+        first.intake.known.recordUnfinished()
+        let second = try session(medium, clock) { $0.quota = limit }.0
+        #expect(second.intake.quotas.quota(for: second.caller.grant)?.used == 60_000)
+        let error = #expect(throws: Failure.self) {
+            try upload("b", second, [UInt8](repeating: 0, count: 50_000))
+        }
+        #expect(error?.code == .quotaExceeded)
+    }
+
+    /// Folders that the client has made count once, whether they have files or not, until they are gone.
+    @Test func madeFoldersCountOnce() throws {
+        let (medium, clock) = (ClusterMedium(), Clock())
+        let (client, store) = try session(medium, clock) { $0.maximumFiles = 10 }
+        let tree = TreeChanges(client.intake, store)
+        tree.grant = client.caller.grant
+        for path in ["d", "d/e", "f"] {
+            _ = try tree.perform([.folder(RelativePath(path), replaces: false, nil)]).map { try $0.get() }
+        }
+        #expect(try upload("d/e/g/a", client, [1]) == .committed)
+        let names = try #require(client.intake.quotas.limits(for: client.caller.grant)?.names)
+        #expect(names.used == 5)
+        clock.seconds.withLock { $0 += 10 }
+        #expect(try upload("b", client, [1]) == .committed)
+        #expect(names.used == 6)
+        try medium.remove(RelativePath("f"))
+        clock.seconds.withLock { $0 += 10 }
+        #expect(try upload("c", client, [1]) == .committed)
+        #expect(names.used == 6)
     }
 
     /// The quotas, and with them their descriptors, are released with the server.

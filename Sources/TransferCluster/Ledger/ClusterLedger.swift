@@ -158,6 +158,11 @@ package protocol ClusterLedger: AnyObject, Sendable {
     /// The number of entries in each state, and the bytes of their content.
     func totals() throws(LedgerError) -> [CatalogEntry.State: CatalogTotals]
 
+    /// What the files that one client has sent take.
+    ///
+    /// - Parameter excluded: folders that are not counted, although files may be below them.
+    func use(of client: UInt64, outside excluded: [UInt64]) throws(LedgerError) -> StoredUse
+
     /// The receipts that share a signature with a receipt; nil if the number is not known, or not all of them.
     func receipts(with number: UInt64) throws(LedgerError) -> KeptReceipts?
 

@@ -304,6 +304,40 @@ extension PostgresLedger {
         }
     }
 
+    package func use(of client: UInt64, outside excluded: [UInt64]) throws(LedgerError) -> StoredUse {
+        // `UNION` ends even if folders were below each other in a circle.
+        let use = """
+            WITH RECURSIVE files AS (
+                SELECT n.folder, n.size, octet_length(n.name) AS name, count(*) AS entries
+                FROM entries e JOIN nodes n ON n.number = e.node WHERE e.client = $1 AND n.form = \(LedgerForm.file)
+                GROUP BY n.number),
+            leaves AS (
+                SELECT folder, count(*) AS files, sum(size) AS bytes, sum(entries) AS entries,
+                    sum(entries * name) AS names
+                FROM files GROUP BY folder),
+            above (leaf, number, folder, name) AS (
+                SELECT l.folder, n.number, n.folder, octet_length(n.name) + 1
+                FROM leaves l JOIN nodes n ON n.number = l.folder
+                UNION
+                SELECT a.leaf, n.number, n.folder, octet_length(n.name) + 1
+                FROM above a JOIN nodes n ON n.number = a.folder),
+            lengths AS (SELECT leaf, sum(name) AS length FROM above GROUP BY leaf)
+            SELECT coalesce(sum(l.files), 0)::int8, least(coalesce(sum(l.bytes), 0), \(Int64.max))::int8,
+                coalesce(sum(l.entries), 0)::int8,
+                least(coalesce(sum(l.names + l.entries * coalesce(p.length, 0)), 0), \(Int64.max))::int8,
+                (SELECT count(DISTINCT number) FROM above WHERE number <> ALL ($2))
+            FROM leaves l LEFT JOIN lengths p ON p.leaf = l.folder
+            """
+        let parameters: [PostgresValue] = [.integer(Int64(bitPattern: client)), .numbers(excluded)]
+        return try read(PostgresStatement(use, parameters)) { (rows) throws(PostgresError) in
+            var use = StoredUse()
+            (use.files, use.bytes) = (try rows.number(0, 0), try rows.number(0, 1))
+            (use.entries, use.pathBytes) = (try rows.number(0, 2), try rows.number(0, 3))
+            use.folders = try rows.number(0, 4)
+            return use
+        }
+    }
+
     // MARK: Receipts
 
     package func receipts(with number: UInt64) throws(LedgerError) -> KeptReceipts? {

@@ -161,6 +161,21 @@ package final class ClusterRecords: UploadRecords {
         }
     }
 
+    package func use(
+        of client: UInt64, below top: RelativePath?, besides made: Set<RelativePath>
+    ) throws(RecordsError) -> (use: StoredUse, gone: Set<RelativePath>)? {
+        try ask { () throws(LedgerError) in
+            var paths = LedgerPaths()
+            if let top { paths.add(top) }
+            var excluded = Set(paths.steps.indices)
+            let places = made.map { path in (path, paths.add(path)) }
+            excluded.formUnion(places.map(\.1))
+            let nodes = try ledger.look(paths)
+            let use = try ledger.use(of: client, outside: excluded.compactMap { nodes[$0]?.number })
+            return (use, Set(places.lazy.filter { nodes[$0.1] == nil }.map(\.0)))
+        }
+    }
+
     package func totals() throws(RecordsError) -> [CatalogEntry.State: CatalogTotals] {
         try ask { () throws(LedgerError) in try ledger.totals() }
     }

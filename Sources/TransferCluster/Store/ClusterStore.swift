@@ -270,12 +270,12 @@ extension ClusterStore {
 // MARK: Room
 
 /// The quota of a cluster. Each server counts what it stores, and counts everything again from time to time and before
-/// it refuses, so that servers together may exceed the quota for some seconds.
+/// it refuses (`Quota.init`), so that servers together may exceed the quota by what they store in some seconds.
 final class ClusterSpace: LimitedSpace {
     let quota: Quota?
 
     init(_ limit: UInt64, of ledger: any ClusterLedger, _ clock: @escaping @Sendable () -> Int64) {
-        quota = Quota(ofStore: limit, clock: clock) { _ in
+        quota = Quota(ofStore: limit, clock: clock, isShared: true) { _ in
             guard let sum = try? ledger.sum(below: [NodeRow.top]), let uploads = try? ledger.uploads() else {
                 return nil
             }

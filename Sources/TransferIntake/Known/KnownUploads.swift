@@ -348,8 +348,14 @@ extension KnownUploads {
     /// - Returns: nil for an upload that has not begun, or is over.
     func unfinished(_ id: UploadID) -> UnfinishedUpload? { unfinished.find(id) }
 
-    /// The unfinished uploads of one client.
+    /// The unfinished uploads of one client, as far as this server knows them.
     func unfinished(of caller: KnownCaller) -> [UnfinishedUpload] { unfinished.all.filter(caller.hasBegun) }
+
+    /// The unfinished uploads of one client at any server.
+    func unfinishedAnywhere(of caller: KnownCaller) throws(RecordsError) -> [UnfinishedUpload] {
+        let own = unfinished(of: caller)
+        return isShared ? own + (try records.unfinished().filter(caller.hasBegun)) : own
+    }
 
     /// Records the unfinished uploads that the catalog does not have yet.
     package func recordUnfinished() {

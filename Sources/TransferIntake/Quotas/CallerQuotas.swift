@@ -90,7 +90,7 @@ package final class CallerQuotas: Sendable {
     }
 
     private func bytes(_ limit: UInt64, _ account: Account) -> Quota {
-        let quota = Quota(limit: limit, clock: clock) { limit, room in
+        let quota = Quota(limit: limit, clock: clock, isShared: known.isShared) { limit, room in
             "This client's quota of \(limit) bytes on the server has \(room) bytes left: each file and "
                 + "folder takes \(QuotaPrice.name) besides its content. Remove files that it has stored, or "
                 + "have its quota raised."
@@ -114,7 +114,7 @@ package final class CallerQuotas: Sendable {
     }
 
     private func names(_ limit: UInt64, _ account: Account) -> Quota {
-        let quota = Quota(limit: limit, clock: clock) { limit, room in
+        let quota = Quota(limit: limit, clock: clock, isShared: known.isShared) { limit, room in
             "This client's limit of \(limit) files, folders and links on the server has \(room) left: "
                 + "remove some that it has stored, or have its max-files raised."
         } count: { [weak self] _ in
@@ -143,19 +143,52 @@ extension CallerQuotas {
 
     /// Counts what the client has: the uploads that the catalog knows and that are unchanged, with their folders; what
     /// the server remembers of them; folders and links made since the server began; and mail that waits for recipients.
-    /// The paths come in their order, so that none has to be kept in memory.
     ///
     /// - Parameter parts: unfinished uploads that count already.
     /// - Returns: nil if catalog or ledger cannot be read.
     private func use(of account: Account, _ parts: [UploadID]) -> Use? {
         var use = Use()
-        for id in parts + known.unfinished(of: account.client).map(\.id) { use.parts[id] = store.parts?.part(id)?.size }
+        do throws(RecordsError) {
+            for id in try parts + known.unfinishedAnywhere(of: account.client).map(\.id) {
+                use.parts[id] = store.parts?.part(id)?.size
+            }
+            if try !sumUp(account, &use) { try walk(account, &use) }
+            // A ledger that cannot be opened takes no mail that could count.
+            if let id = account.client.id, let mailroom, mailroom.isOpen {
+                let mails = try mailroom.ledger.open(from: id)
+                use.names = use.names.addingClamped(UInt64(mails.count))
+                use.bytes = use.bytes.addingClamped(mails.bytes)
+            }
+            return use
+        } catch {
+            known.complain(error, unrecorded: 0)
+            return nil
+        }
+    }
+
+    /// Lets the records count what the client has stored.
+    ///
+    /// - Returns: false if they cannot.
+    private func sumUp(_ account: Account, _ use: inout Use) throws(RecordsError) -> Bool {
+        let made = account.made.paths
+        guard let client = account.client.id,
+            let (stored, gone) = try known.records.use(of: client, below: account.top, besides: made)
+        else { return false }
+        use.bytes = use.bytes.addingClamped(stored.bytes)
+            .addingClamped(QuotaPrice.rows(stored.entries, pathBytes: stored.pathBytes))
+        use.add(names: stored.files.addingClamped(stored.folders))
+        add(made.subtracting(gone), gone, of: account, to: &use)
+        return true
+    }
+
+    /// Counts what the client has stored, entry by entry. The paths come in their order, so that none has to be kept in memory.
+    private func walk(_ account: Account, _ use: inout Use) throws(RecordsError) {
         var made = account.made.paths
         var folders = FolderCount(below: account.top)
         // The version at the path of the last entry.
         var there: (path: RelativePath, version: ContentVersion?)?
-        let isComplete = known.forEachEntryByPath(from: account.client) { [store, adoption] entry in
-            guard let path = RelativePath(stored: entry.path) else { return }
+        try known.records.forEachEntryByPath { entry in
+            guard account.client.hasSent(entry), let path = RelativePath(stored: entry.path) else { return }
             if there?.path != path { there = (path, store.version(at: path)) }
             // A file that was removed on the server does not count. Nor do its records, because the client cannot
             // remove them.
@@ -167,21 +200,14 @@ extension CallerQuotas {
             use.add(names: UInt64(new.count + 1))
             use.bytes = use.bytes.addingClamped(entry.size)
         }
-        guard isComplete else { return nil }
         let gone = made.filter { !store.exists($0) }
+        add(made.subtracting(gone), gone, of: account, to: &use)
+    }
+
+    /// Counts what the client has made without an upload.
+    private func add(_ made: Set<RelativePath>, _ gone: Set<RelativePath>, of account: Account, to use: inout Use) {
         account.made.remove(gone)
-        use.add(names: UInt64(made.count - gone.count).addingClamped(account.made.others))
-        do throws(RecordsError) {
-            // A ledger that cannot be opened takes no mail that could count.
-            if let id = account.client.id, let mailroom, mailroom.isOpen {
-                let mails = try mailroom.ledger.open(from: id)
-                use.names = use.names.addingClamped(UInt64(mails.count))
-                use.bytes = use.bytes.addingClamped(mails.bytes)
-            }
-        } catch {
-            return nil
-        }
-        return use
+        use.add(names: UInt64(made.count).addingClamped(account.made.others))
     }
 }
 

@@ -11,6 +11,14 @@ package enum QuotaPrice {
     /// Bytes for a row of the catalog with its path, which is in the row and in an index.
     package static func row(_ path: String) -> UInt64 { row + 2 * UInt64(path.utf8.count) }
 
+    /// Bytes for rows of the catalog.
+    ///
+    /// - Parameter pathBytes: the bytes of all their paths.
+    package static func rows(_ count: UInt64, pathBytes: UInt64) -> UInt64 {
+        let (bytes, overflow) = count.multipliedReportingOverflow(by: row)
+        return overflow ? .max : bytes.addingClamped(pathBytes).addingClamped(pathBytes)
+    }
+
     /// Bytes for a stored file in addition to its content.
     package static func file(_ path: String) -> UInt64 { name + row(path) }
 

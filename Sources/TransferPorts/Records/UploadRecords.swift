@@ -63,6 +63,18 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// `complete`.
     func intend(_ changes: [IntendedChange]) throws(RecordsError) -> NotedChanges
 
+    /// What the stored files of one client take. A server asks this every few seconds, so records that would have to look at each entry
+    /// cannot tell.
+    ///
+    /// - Parameters:
+    ///   - client: the client's number in the entries.
+    ///   - top: a folder that is not counted, nor are those above it.
+    ///   - made: folders and links that the caller counts.
+    /// - Returns: also those of `made` that are not there any more; nil if the entries have to be counted with `forEachEntryByPath`.
+    func use(
+        of client: UInt64, below top: RelativePath?, besides made: Set<RelativePath>
+    ) throws(RecordsError) -> (use: StoredUse, gone: Set<RelativePath>)?
+
     /// The number and size of acknowledged uploads in each state.
     func totals() throws(RecordsError) -> [CatalogEntry.State: CatalogTotals]
 
@@ -117,6 +129,32 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
 
     /// Writes what is not written yet and closes the records, so that another server may use them.
     func close() throws(RecordsError)
+}
+
+extension UploadRecords {
+    package func use(
+        of client: UInt64, below top: RelativePath?, besides made: Set<RelativePath>
+    ) throws(RecordsError) -> (use: StoredUse, gone: Set<RelativePath>)? { nil }
+}
+
+/// What the stored files of one client take, of which its quota is the limit.
+package struct StoredUse: Equatable, Sendable {
+    /// The number of files that the client has sent and that are still there.
+    package var files: UInt64 = 0
+
+    /// Bytes of their content.
+    package var bytes: UInt64 = 0
+
+    /// The number of the client's acknowledged uploads that these files have; at least one for each file.
+    package var entries: UInt64 = 0
+
+    /// Bytes of the paths of these uploads.
+    package var pathBytes: UInt64 = 0
+
+    /// The number of folders that the files are in, directly or not.
+    package var folders: UInt64 = 0
+
+    package init() {}
 }
 
 /// Records that were damaged and replaced by new ones.

@@ -33,6 +33,8 @@ package final class Quota: Sendable {
         var change: (added: UInt64, removed: UInt64)?
         /// When a new count may be made, in nanoseconds of the monotonic clock; nil before the first one.
         var nextCount: Int64?
+        /// When a new count is due because other servers store as well, in nanoseconds of the monotonic clock.
+        var due = Int64.max
 
         var used: UInt64 { stored.addingClamped(held).addingClamped(inParts) }
     }
@@ -40,7 +42,11 @@ package final class Quota: Sendable {
     /// Nanoseconds between two counts; each looks at every file.
     private static let countInterval: Int64 = 10_000_000_000
 
+    /// Counts for other servers take at most a hundredth of the time.
+    private static let share: Int64 = 100
+
     private let clock: @Sendable () -> Int64
+    private let isShared: Bool
     private let count: @Sendable (_ parts: [UploadID]) -> Count?
     private let sentence: @Sendable (_ limit: UInt64, _ room: UInt64) -> String
     private let state: Locked<State>
@@ -51,28 +57,30 @@ package final class Quota: Sendable {
     /// - Parameters:
     ///   - limit: bytes.
     ///   - clock: nanoseconds of a clock that is never set.
+    ///   - isShared: whether other servers store under the same limit. Then everything is counted again every 10 s while
+    ///     something is taken, or after a hundred times as long as a count takes; what they store meanwhile can exceed the limit.
     ///   - sentence: says that the limit is reached and what to do.
     ///   - count: counts what is stored, and unfinished uploads including these parts. It is called when the first
     ///     bytes are taken, and again when there is no room. If it returns nil because it cannot count, the last count
     ///     stays valid; without an earlier count, all uploads are refused.
     package init(
-        limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds,
+        limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds, isShared: Bool = false,
         sentence: @escaping @Sendable (_ limit: UInt64, _ room: UInt64) -> String,
         count: @escaping @Sendable (_ parts: [UploadID]) -> Count?
     ) {
-        (self.clock, self.count, self.sentence) = (clock, count, sentence)
+        (self.clock, self.isShared, self.count, self.sentence) = (clock, isShared, count, sentence)
         state = Locked(State(limit: limit))
     }
 
     /// The quota of everything that a server stores.
     package convenience init(
-        ofStore limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds,
+        ofStore limit: UInt64, clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds, isShared: Bool = false,
         count: @escaping @Sendable (_ parts: [UploadID]) -> Count?
     ) {
         let sentence: @Sendable (UInt64, UInt64) -> String = { limit, room in
             "The server's quota of \(limit) bytes has \(room) bytes left: remove files there, or raise --quota."
         }
-        self.init(limit: limit, clock: clock, sentence: sentence, count: count)
+        self.init(limit: limit, clock: clock, isShared: isShared, sentence: sentence, count: count)
     }
 
     /// Bytes that count against the limit.
@@ -175,6 +183,7 @@ package final class Quota: Sendable {
 
     private func add(_ count: UInt64, _ take: (inout State) -> Void) throws(Failure) {
         countOnce()
+        countIfDue()
         guard state.withLock({ $0.nextCount != nil }) else {
             throw Failure(
                 .busy, "The server cannot determine how much of its quota is used: send the upload again later.")
@@ -204,6 +213,17 @@ package final class Quota: Sendable {
         }
     }
 
+    /// Counts what other servers have stored. Other threads go on with the last count meanwhile.
+    private func countIfDue() {
+        guard isShared else { return }
+        let isClaimed = state.withLock { state in
+            guard clock() >= state.due else { return false }
+            state.due = .max
+            return true
+        }
+        if isClaimed { counting.withLock { _ in recount() } }
+    }
+
     /// - Returns: false if a count was made just now.
     private func countAgain() -> Bool {
         counting.withLock { _ in
@@ -213,12 +233,20 @@ package final class Quota: Sendable {
         }
     }
 
-    private var afterInterval: Int64 {
-        let (moment, overflow) = clock().addingReportingOverflow(Self.countInterval)
-        return overflow ? .max : moment
+    /// - Parameter begun: when the last count began.
+    private func schedule(_ state: inout State, begun: Int64) {
+        let now = clock()
+        func after(_ pause: Int64) -> Int64 {
+            let (moment, overflow) = now.addingReportingOverflow(pause)
+            return overflow ? .max : moment
+        }
+        let (pause, overflow) = (now - min(now, begun)).multipliedReportingOverflow(by: Self.share)
+        state.nextCount = after(Self.countInterval)
+        state.due = after(overflow ? .max : max(Self.countInterval, pause))
     }
 
     private func recount() {
+        let begun = clock()
         let before = state.withLock { state in
             state.change = (0, 0)
             return state.parts
@@ -227,14 +255,14 @@ package final class Quota: Sendable {
         state.withLock { state in
             guard let count else {
                 state.change = nil
-                if state.nextCount != nil { state.nextCount = afterInterval }
+                if state.nextCount != nil { schedule(&state, begun: begun) }
                 return
             }
             let change = state.change ?? (0, 0)
             // What was added meanwhile may count twice until the next count. Counting too much is safe.
             state.stored = count.stored.addingClamped(change.added)
             state.change = nil
-            state.nextCount = afterInterval
+            schedule(&state, begun: begun)
             if let parts = count.parts { state.replace(before, by: parts) }
         }
     }

@@ -18,7 +18,8 @@ extension ServerCore {
     func isClockRight() -> Bool {
         guard let node else { return true }
         do throws(LedgerError) {
-            let seconds = (utcNanoseconds() - (try node.ledger.mailFacts([], []).now)) / 1_000_000_000
+            let (ahead, overflow) = utcNanoseconds().subtractingReportingOverflow(try node.ledger.mailFacts([], []).now)
+            let seconds = overflow ? Int64.max : ahead / 1_000_000_000
             guard seconds.magnitude > Self.clockTolerance else { return true }
             observability.log.write([.clockDiffers(by: seconds)])
         } catch {

@@ -68,6 +68,35 @@ import TransferTestSupport
         #expect(throws: Failure.self) { try quota.hold(1) }
     }
 
+    /// What other servers store under the same limit counts after a while, and counting takes a hundredth of the time.
+    @Test func aSharedQuotaIsCountedAgain() throws {
+        let now = Locked<Int64>(0)
+        let stored = Locked<UInt64>(0)
+        let takes = Locked<Int64>(0)
+        let quota = Quota(limit: 100, clock: { now.withLock { $0 } }, isShared: true) { _, _ in
+            ""
+        } count: { _ in
+            now.withLock { now in now += takes.withLock { $0 } }
+            return Quota.Count(stored: stored.withLock { $0 })
+        }
+        try quota.hold(1)
+        stored.withLock { $0 = 60 }
+        now.withLock { $0 = 9_999_999_999 }
+        try quota.hold(1)
+        #expect(quota.used == 2)
+        now.withLock { $0 = 10_000_000_000 }
+        takes.withLock { $0 = 1_000_000_000 }
+        try quota.hold(1)
+        #expect(quota.used == 63)
+        stored.withLock { $0 = 70 }
+        now.withLock { $0 += 99_999_999_999 }
+        try quota.hold(1)
+        #expect(quota.used == 64)
+        now.withLock { $0 += 1 }
+        #expect(throws: Failure.self) { try quota.hold(31) }
+        #expect(quota.used == 74)
+    }
+
     /// The server has space for the upload, but the client's quota does not.
     @Test(arguments: [false, true]) func whatOneRefusesTheOtherDoesNotHold(isPart: Bool) throws {
         let temporary = try TemporaryDirectory()
