@@ -38,8 +38,8 @@ package final class ModelLedger: ClusterLedger {
         case look, nodes, list, paths, extents, sum, files, apply, open, epochs, closeEpochs, known, noteSwept, unused
         case forget, adopt, begin, upload, takeOver, replace, uploads, declare, declared, entriesByID, entriesOfNodes,
             entriesInOrder
-        case entriesInFolder, use, totals, receipts, reserveReceipts, mailFacts, applyMail, waiting, inbox, sent, openMails,
-            overdueMail, forgetMail, people
+        case entriesInFolder, use, totals, receipts, reserveReceipts, mailFacts, applyMail, waiting, inbox
+        case sent, openMails, overdueMail, forgetMail, people
         case idlePeople, forgetPeople, keepPeople, rotten, hasRotten, allRotten, mark, removeMarks
         case accessLists, replaceLists, awaitDurability
 

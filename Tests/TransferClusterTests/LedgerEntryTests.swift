@@ -81,7 +81,8 @@ import TransferPorts
     @Test("What a client has sent is summed up", arguments: TestedLedger.available)
     func use(_ kind: TestedLedger) throws {
         let ledger = try kind.make()
-        var changes = LedgerChanges(making: .folder(10, "ab"), .folder(11, "c", in: 10), .folder(12, "d"), .folder(13, "e"))
+        var changes = LedgerChanges(
+            making: .folder(10, "ab"), .folder(11, "c", in: 10), .folder(12, "d"), .folder(13, "e"))
         changes.made[20] = .file(20, "f", in: 11)
         changes.made[21] = .file(21, "gä", in: 11)
         changes.made[22] = .file(22, "h", in: 12)

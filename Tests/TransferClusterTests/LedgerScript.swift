@@ -216,7 +216,7 @@ struct LedgerScript {
             return Step("look \(paths.paths)") { [paths] in try $0.look(paths).description }
         case 3: return Step("nodes \(numbers)") { try $0.nodes(numbers).description }
         case 4: return Step("paths \(numbers)") { try $0.paths(of: numbers).description }
-        case 5: 
+        case 5:
             let client = .max - number(1...6)
             return Step("sum \(numbers) of \(client)") {
                 "\(try $0.sum(below: numbers)) \(try $0.use(of: client, outside: numbers))"

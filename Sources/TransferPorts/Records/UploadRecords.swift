@@ -142,7 +142,7 @@ package struct StoredUse: Equatable, Sendable {
     /// The number of files that the client has sent and that are still there.
     package var files: UInt64 = 0
 
-    /// Bytes of their content.
+    /// The sum of their sizes: holes count.
     package var bytes: UInt64 = 0
 
     /// The number of the client's acknowledged uploads that these files have; at least one for each file.
