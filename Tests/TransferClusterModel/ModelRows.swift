@@ -89,6 +89,9 @@ extension ModelRows {
         for (id, epoch) in changes.ended where uploads[id]?.row.epoch != epoch {
             throw LedgerError(.conflict, "The unfinished upload \(id) has another epoch.")
         }
+        for (id, written) in changes.untouched where uploads[id]?.row.written != written {
+            throw LedgerError(.conflict, "Something was added to the unfinished upload \(id).")
+        }
         if let mail = changes.mail { try check(mail) }
         let counts = try liveCounts(changes)
 

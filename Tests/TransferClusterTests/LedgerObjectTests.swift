@@ -218,6 +218,10 @@ import TransferPorts
         changes.ended = [id: 4]
         #expect(reason { try ledger.apply(changes) } == .conflict)
         changes.ended = [id: 3]
+        let written = try ledger.upload(id)?.row.written ?? 0
+        changes.untouched = [id: written - 1]
+        #expect(reason { try ledger.apply(changes) } == .conflict)
+        changes.untouched = [id: written]
         try ledger.apply(changes)
         #expect(try ledger.upload(id) == nil)
         #expect(Set(try ledger.unused(for: 0, limit: 9)) == [object(1), object(2), object(3)])

@@ -425,6 +425,8 @@ struct LedgerScript {
         let id = id()
         guard let upload = rows.uploads[id] else { return }
         changes.ended[id] = happens(10) ? upload.row.epoch + 1 : upload.row.epoch
+        guard happens(2) else { return }
+        changes.untouched[id] = happens(4) ? upload.row.written - 1 : upload.row.written
     }
 }
 

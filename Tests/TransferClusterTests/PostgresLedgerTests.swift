@@ -82,6 +82,7 @@ struct PostgresLedgerTests {
         changes.live = [object(2): 1]
         changes.sound = [20]
         changes.ended = [UploadID(1): 3]
+        changes.untouched = [UploadID(1): 0]
         return changes.with(ObjectRow(object(9), size: 3, live: 3))
             .with(
                 [EntryRow(1, of: 31, receipt: 10)],

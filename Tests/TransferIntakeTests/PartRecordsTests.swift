@@ -198,6 +198,7 @@ import TransferTestSupport
         func withdraw(_ range: Range<UInt64>, of id: UploadID, epoch: UInt64) throws(Failure) {
             try records.withdraw(range, of: id, epoch: epoch)
         }
+        func remove(_ id: UploadID, below size: UInt64) throws(Failure) -> Bool { try records.remove(id, below: size) }
         func add(_ part: RecordedPart, to id: UploadID, epoch: UInt64) throws(Failure) {
             if fails.load(ordering: .sequentiallyConsistent) { throw Failure(.storageFailed, "The records are down.") }
             isWaiting.store(true, ordering: .sequentiallyConsistent)

@@ -285,6 +285,16 @@ struct MemoryPartRecords: PartRecords {
         }
     }
 
+    func remove(_ id: UploadID, below size: UInt64) throws(Failure) -> Bool {
+        medium.state.withLock { state in
+            guard let part = state.parts[id] else { return true }
+            let verified = part.state.withLock { $0.verified.map(\.range) }
+            guard verified.reduce(0, { $0 + ($1.upperBound - $1.lowerBound) }) < size else { return false }
+            state.parts[id] = nil
+            return true
+        }
+    }
+
     private func with<T>(_ id: UploadID, _ body: (inout MemoryPart.State) throws(Failure) -> T) throws(Failure) -> T {
         guard let part = medium.state.withLock({ $0.parts[id] }) else { throw .takenOver }
         return try part.state.withLock { (state) throws(Failure) in try body(&state) }

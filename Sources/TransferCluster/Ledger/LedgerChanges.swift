@@ -59,6 +59,10 @@ package struct LedgerChanges: Sendable {
     /// refer to no object any more.
     package var ended: [UploadID: UInt64] = [:]
 
+    /// When something was last added to some of the uploads in `ended` (`OpenUploadRow.written`). If something was added
+    /// since, this is a conflict: the upload is not as old, or as short, as it was found.
+    package var untouched: [UploadID: Int64] = [:]
+
     package init() {}
 
     package var isEmpty: Bool {

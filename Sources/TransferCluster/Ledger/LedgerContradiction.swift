@@ -104,6 +104,7 @@ extension LedgerChanges {
                 return "an entry has \(row.entry.size) bytes, or receipt \(row.entry.receipt ?? 0)"
             }
         }
+        if let id = untouched.keys.first(where: { ended[$0] == nil }) { return "the upload \(id) does not end" }
         return (Array(sound) + Array(ended.values)).first { !LedgerNumber.isStorable($0) }.map {
             "\($0) is not a number of a node or an epoch"
         }

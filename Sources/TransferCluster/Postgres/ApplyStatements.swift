@@ -79,12 +79,16 @@ struct ApplyStatements {
         add(
             """
             SELECT \(LedgerCondition.holds("count(*) = $4")) FROM (
-                SELECT FROM uploads u JOIN unnest($1::int8[], $2::int8[], $3::int8[]) AS e (high, low, epoch)
+                SELECT FROM uploads u JOIN unnest($1::int8[], $2::int8[], $3::int8[], $5::int8[], $6::bool[])
+                    AS e (high, low, epoch, written, untouched)
                     ON u.high = e.high AND u.low = e.low AND u.epoch = e.epoch
+                        AND (u.written = e.written OR NOT e.untouched)
                 ORDER BY u.high, u.low FOR UPDATE OF u) AS locked
             """,
             PostgresValue.halves(ended) + [
                 .numbers(ended.map { changes.ended[$0] ?? 0 }), .integer(Int64(ended.count)),
+                .integers(ended.map { changes.untouched[$0] ?? 0 }),
+                .booleans(ended.map { changes.untouched[$0] != nil }),
             ])
     }
 

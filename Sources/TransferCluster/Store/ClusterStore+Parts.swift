@@ -79,15 +79,38 @@ extension ClusterStore: PartStore {
             guard let found = try ask({ () throws(LedgerError) in try ledger.upload(id) }),
                 epoch ?? found.row.epoch == found.row.epoch
             else { break }
-            var changes = LedgerChanges()
-            changes.ended[id] = found.row.epoch
-            do throws(LedgerError) {
-                try ledger.apply(changes)
-                break
-            } catch {
-                guard error.reason == .conflict else { throw Failure(ledger: error) }
-            }
+            if try end(found.row) { break }
         }
+        forgetPart(id)
+    }
+
+    /// Removes an unfinished upload if nothing was added to it since it was found.
+    ///
+    /// - Returns: false if another server works on the upload, or has removed it.
+    fileprivate func removePart(asFound row: OpenUploadRow) throws(Failure) -> Bool {
+        guard try end(row, isUntouched: true) else { return false }
+        forgetPart(row.id)
+        return true
+    }
+
+    /// Removes the row of an unfinished upload, with its parts.
+    ///
+    /// - Parameter isUntouched: whether that is refused if something was added since the row was found.
+    /// - Returns: false if the upload has another epoch by now, or if that is refused.
+    private func end(_ row: OpenUploadRow, isUntouched: Bool = false) throws(Failure) -> Bool {
+        var changes = LedgerChanges()
+        changes.ended[row.id] = row.epoch
+        if isUntouched { changes.untouched[row.id] = row.written }
+        do throws(LedgerError) {
+            try ledger.apply(changes)
+            return true
+        } catch {
+            guard error.reason == .conflict else { throw Failure(ledger: error) }
+            return false
+        }
+    }
+
+    private func forgetPart(_ id: UploadID) {
         staged(id)?.forgetBytes()
         space?.quota?.release(part: id)
     }
@@ -111,7 +134,8 @@ extension ClusterStore: PartStore {
         try ask { () throws(LedgerError) in try clock.compare() }
         for row in try ask({ () throws(LedgerError) in try ledger.uploads() })
         where isOld(Int(moment(of: row) / 1_000_000_000)) && !isInUse(row.id) {
-            try removePart(row.id)
+            // An upload that goes on at another server by now is not old any more.
+            guard try removePart(asFound: row) else { continue }
             removed.count += 1
             removed.bytes = removed.bytes.addingClamped(row.reserved)
         }
@@ -135,6 +159,18 @@ struct ClusterParts: PartRecords {
 
     func takeOver(_ id: UploadID) throws(Failure) -> RecordedParts {
         try recorded(try store.ask { () throws(LedgerError) in try store.ledger.takeOver(id) })
+    }
+
+    func remove(_ id: UploadID, below size: UInt64) throws(Failure) -> Bool {
+        for _ in 0..<ClusterStore.mostAttempts {
+            guard let (row, parts) = try store.ask({ () throws(LedgerError) in try store.ledger.upload(id) }) else {
+                return true
+            }
+            let ranges = parts.map(\.part.range)
+            guard ranges.reduce(0, { $0.addingClamped($1.upperBound - $1.lowerBound) }) < size else { return false }
+            if try store.removePart(asFound: row) { return true }
+        }
+        return false
     }
 
     private func recorded(_ found: (row: OpenUploadRow, parts: [PartRow])?) throws(Failure) -> RecordedParts {

@@ -131,18 +131,10 @@ package final class MultipartUploads: Sendable {
         remove(leaving.multipart)
     }
 
-    /// Whether other servers have brought content, or may have. If not, they bring nothing more from now on.
+    /// Whether other servers have brought content, or may have. If not, the upload is removed for all servers.
     private func isKeptByOthers(_ id: UploadID) -> Bool {
         guard let records else { return false }
-        let isLong = { (recorded: RecordedParts) in
-            recorded.parts.reduce(0) { $0.addingClamped($1.range.upperBound - $1.range.lowerBound) } >= Self.leastKept
-        }
-        do throws(Failure) {
-            let isKept = isLong(try records.join(id))
-            return isKept ? true : isLong(try records.takeOver(id))
-        } catch {
-            return true
-        }
+        do throws(Failure) { return try !records.remove(id, below: Self.leastKept) } catch { return true }
     }
 
     /// The upload that has had no connection for longest.

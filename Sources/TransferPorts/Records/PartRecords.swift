@@ -29,6 +29,12 @@ package protocol PartRecords: Sendable {
     ///
     /// - Throws: `incomplete` if the upload has another epoch by now.
     func add(_ part: RecordedPart, to id: UploadID, epoch: UInt64) throws(Failure)
+
+    /// Removes the upload with its record, unless the recorded parts have at least so many bytes together. No part that
+    /// is recorded meanwhile is lost.
+    ///
+    /// - Returns: false if the upload stays.
+    func remove(_ id: UploadID, below size: UInt64) throws(Failure) -> Bool
 }
 
 /// The recorded parts of one upload, and its epoch.

@@ -122,6 +122,44 @@ import TransferSystem
         #expect(medium.uploads.isEmpty)
     }
 
+    /// While one server looks for old uploads, a client goes on with one of them at another server.
+    @Test func anUploadThatGoesOnIsNotTooOld() throws {
+        let (one, two) = (try Node(medium), try Node(medium))
+        _ = try send(1, to: one)
+        let removed = try one.store.removeUnfinished(
+            where: { _ in
+                #expect(throws: Never.self) { try send(0, to: two) }
+                return true
+            }, unless: { _ in false })
+        #expect(removed.count == 0 && medium.uploads == [id])
+        #expect(try #require(one.store.records).join(id).parts == [Self.part(0).part, Self.part(1).part])
+        #expect(try one.store.removeUnfinished(where: { _ in true }, unless: { _ in false }).count == 1)
+        #expect(medium.uploads.isEmpty && medium.database.check() == [])
+    }
+
+    /// A server lets go of a short upload, of which another one gets a whole block at that moment.
+    @Test func aShortUploadThatGrowsIsNotRemoved() throws {
+        let two = try Node(medium)
+        let isRemoving = Locked(false)
+        let one = try Node(medium) { call in
+            guard call == .apply,
+                isRemoving.withLock({ isOn in
+                    defer { isOn = false }
+                    return isOn
+                })
+            else { return nil }
+            #expect(throws: Never.self) { try self.send(0, to: two) }
+            return nil
+        }
+        _ = try send(1, to: one)
+        let records = try #require(one.store.records)
+        isRemoving.withLock { $0 = true }
+        #expect(try !records.remove(id, below: UInt64(Limits.blockSize)))
+        #expect(try records.join(id).parts == [Self.part(0).part, Self.part(1).part])
+        #expect(try records.remove(id, below: Self.size + 1) && medium.uploads.isEmpty)
+        #expect(try records.remove(id, below: 0) && medium.database.check() == [])
+    }
+
     /// A server gives up an upload that another one has taken over meanwhile.
     @Test func anUploadThatWasTakenOverIsNotRemoved() throws {
         let (one, two) = (try Node(medium), try Node(medium))
