@@ -48,6 +48,9 @@ package struct PostgresServerFacts: Equatable, Sendable {
     package let synchronousCommit: String
     /// The setting synchronous_standby_names; empty if no commit waits for a standby.
     package let synchronousStandbys: String
+    /// The timeline of the log, as in the names of the log's files. Each fail-over begins another one. Empty during
+    /// recovery.
+    package let timeline: String
 
     /// Remarks for the operator about a server that this program uses nevertheless.
     package var remarks: [PostgresRemark] {
@@ -107,7 +110,8 @@ struct PostgresSession {
         let facts = PostgresServerFacts(
             host: host, version: connection.serverVersion, isInRecovery: try answer.boolean(0, 5),
             isReadOnly: try answer.text(0, 4) == "on", repairsPages: try answer.text(0, 1) == "on",
-            synchronousCommit: try answer.text(0, 2), synchronousStandbys: try answer.text(0, 3))
+            synchronousCommit: try answer.text(0, 2), synchronousStandbys: try answer.text(0, 3),
+            timeline: try answer.text(0, 7))
         guard try answer.text(0, 0) == "on" else {
             throw Self.unfit(
                 "\(host): With fsync = off the database loses data when its machine stops. Set fsync = on.")
@@ -142,13 +146,15 @@ struct PostgresSession {
             "SELECT " + calls.joined(separator: ", "), settings.flatMap { [.text($0.0), .text($0.1)] })
     }
 
-    /// The last column raises synchronous_commit if it is weak. It is behind the column that shows the former value.
+    /// The last column but one raises synchronous_commit if it is weak. It is behind the column that shows the former
+    /// value.
     private static let examination = PostgresStatement(
         """
         SELECT current_setting('fsync'), current_setting('full_page_writes'), weak.setting,
             current_setting('synchronous_standby_names'), current_setting('transaction_read_only'), pg_is_in_recovery(),
             CASE WHEN weak.setting IN ('on', 'remote_apply') THEN weak.setting
-                ELSE set_config('synchronous_commit', 'on', false) END
+                ELSE set_config('synchronous_commit', 'on', false) END,
+            CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END
         FROM (SELECT current_setting('synchronous_commit') AS setting OFFSET 0) AS weak
         """)
 }

@@ -33,6 +33,9 @@ final class PostgresConnection {
     /// The host's place in the address.
     let host: Int
 
+    /// The term of the pool in which the connection was made (`PostgresPool.term`).
+    var term = 0
+
     private struct PreparedKey: Hashable {
         let sql: String
         let types: [UInt32]

@@ -20,6 +20,7 @@ package final class PostgresPool: Sendable {
         /// Calls that wait for a connection, the first one first.
         var waiters: [Waiter] = []
         var isClosed = false
+        var term = 0
         var facts: PostgresServerFacts?
         var reported: Set<PostgresRemark> = []
         var remarks: [PostgresRemark] = []
@@ -76,6 +77,10 @@ package final class PostgresPool: Sendable {
         return facts
     }
 
+    /// A number that grows when a connection is made with another primary than before: what was read before a fail-over
+    /// may be lost. A call that begins in a term uses no connection of an earlier term.
+    package var term: Int { monitor.withLock { monitor.state.term } }
+
     /// The number of calls that wait for a connection.
     package var waiting: Int { monitor.withLock { monitor.state.waiters.count } }
 
@@ -123,14 +128,20 @@ extension PostgresPool {
     /// Waits until all that was committed before this call is on the standbys that a commit waits for: commits a
     /// message in the log, because a commit that changes nothing does not wait.
     ///
-    /// - Throws: also if the wait was cancelled.
-    package func barrier(within time: Int64? = nil) throws(PostgresError) {
+    /// - Parameters:
+    ///   - term: the term in which the caller has read what it waits for; nil if it has read nothing.
+    ///   - time: nanoseconds that the call may take; nil for the configured patience.
+    /// - Throws: also if the wait was cancelled; `unavailable` in a later term.
+    package func barrier(of term: Int? = nil, within time: Int64? = nil) throws(PostgresError) {
         let message = PostgresStatement("SELECT pg_logical_emit_message(true, 'transfer', '') IS NULL")
         let outcome = transaction(within: time) { (transaction) throws(PostgresError) in
             _ = try transaction.finish([message])
         }
         switch outcome {
-        case .committed: return
+        case .committed:
+            guard term ?? self.term == self.term else {
+                throw PostgresError(.unavailable, "Another server has become the primary of the database. Try again.")
+            }
         case .rolledBack(let error), .unknown(let error): throw error
         }
     }
@@ -265,17 +276,35 @@ extension PostgresPool {
     private func make(until deadline: Int64) throws(PostgresError) -> PostgresConnection {
         do throws(PostgresError) {
             let (connection, facts) = try connector.connect(until: deadline)
-            monitor.withLock {
-                monitor.state.facts = facts
+            let old = monitor.withLock {
+                let old = begin(with: facts)
+                connection.term = monitor.state.term
                 for remark in facts.remarks where monitor.state.reported.insert(remark).inserted {
                     monitor.state.remarks.append(remark)
                 }
+                return old
             }
+            _ = consume old
             return connection
         } catch {
             giveBackPlace()
             throw error
         }
+    }
+
+    /// Notes with which server a connection was made, and begins the next term if it is another primary. The lock must be
+    /// held.
+    ///
+    /// - Returns: idle connections with the earlier primary, which are to be closed.
+    private func begin(with facts: PostgresServerFacts) -> [PostgresConnection] {
+        let isSame = monitor.state.facts.map { $0.timeline == facts.timeline } ?? true
+        monitor.state.facts = facts
+        guard !isSame else { return [] }
+        let old = monitor.state.idle
+        monitor.state.idle = []
+        monitor.state.count -= old.count
+        monitor.state.term += 1
+        return old
     }
 
     /// Gives the place of a connection that ended, or was not made, to the first call that waits.
@@ -302,15 +331,19 @@ extension PostgresPool {
             _ = consume old
             return giveBackPlace()
         }
-        monitor.withLock {
+        let isOld = monitor.withLock {
             if monitor.state.isClosed {
                 monitor.state.count -= 1
+            } else if connection.term != monitor.state.term {
+                return true
             } else if let next = nextWaiter() {
                 Self.give(next, .connection(connection))
             } else {
                 monitor.state.idle.append(connection)
             }
+            return false
         }
+        if isOld { giveBackPlace() }
     }
 
     /// Removes the first waiter from the line. The lock must be held.

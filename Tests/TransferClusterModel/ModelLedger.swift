@@ -6,6 +6,7 @@ import TransferSystem
 /// The database of a cluster in memory, for tests and for the simulator. All servers of a cluster share one.
 package final class ModelDatabase: Sendable {
     private let rows = Locked(ModelRows())
+    private let restorations = Locked(0)
     private let clock: @Sendable () -> Int64
 
     /// - Parameter clock: the database's clock; UTC, in nanoseconds since 1970.
@@ -23,7 +24,13 @@ package final class ModelDatabase: Sendable {
     /// has missed the last commits.
     package var contents: ModelRows { rows.withLock { $0 } }
 
-    package func restore(_ contents: ModelRows) { rows.withLock { $0 = contents } }
+    package func restore(_ contents: ModelRows) {
+        rows.withLock { $0 = contents }
+        restorations.withLock { $0 += 1 }
+    }
+
+    /// The number of databases that have taken the place of this one, all of which the servers notice at once.
+    fileprivate var term: LedgerTerm { LedgerTerm(restorations.withLock { $0 }) }
 
     /// Verifies what has to hold between all calls.
     ///
@@ -424,5 +431,10 @@ extension ModelLedger {
         }
     }
 
-    package func awaitDurability() throws(LedgerError) { try run(.awaitDurability) { _, _ in } }
+    package var term: LedgerTerm { database.term }
+
+    package func awaitDurability(of term: LedgerTerm) throws(LedgerError) {
+        try run(.awaitDurability) { _, _ in }
+        guard term == self.term else { throw LedgerError(.unavailable, "Another database has answered.") }
+    }
 }

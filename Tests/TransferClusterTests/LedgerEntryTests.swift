@@ -184,6 +184,6 @@ import TransferPorts
         try ledger.apply(changes)
         #expect(try ledger.allRotten().isEmpty)
         #expect(try ledger.nodes([20, 22]).map { $0?.touch } == [3, 1])
-        try ledger.awaitDurability()
+        try ledger.awaitDurability(of: ledger.term)
     }
 }

@@ -57,7 +57,7 @@ struct PostgresLedgerTests {
         ("keep people", { try $0.keep([KnownPerson(name: "p", isUnproven: true)], at: 5) }),
         ("accessLists", { _ = try $0.accessLists(["l"]) }),
         ("replace lists", { try $0.replace([AccessListRow("l", [1], revision: 0)]) }),
-        ("awaitDurability", { try $0.awaitDurability() }),
+        ("awaitDurability", { try $0.awaitDurability(of: $0.term) }),
     ]
 
     /// A mail with a delivery, the first ones.
@@ -401,7 +401,7 @@ struct PostgresLedgerTests {
             let cancel = "SELECT count(pg_cancel_backend(pid)) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
             let calls: [(call: Call, reason: LedgerError.Reason)] = [
                 (Call { try ledger.apply(LedgerChanges(making: .folder(10, "a"))) }, .unknown),
-                (Call { try ledger.awaitDurability() }, .unavailable),
+                (Call { try ledger.awaitDurability(of: ledger.term) }, .unavailable),
             ]
             for (call, reason) in calls {
                 call.begin()

@@ -75,6 +75,7 @@ struct PostgresFailOverTests {
             until:
                 "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 't') AND pg_last_wal_replay_lsn() >= $1::text::pg_lsn",
             [.text(try Self.position(pool))])
+        let term = pool.term
         primary.end("QUIT")
         let isDone = Locked(false)
         let thread = TestThread {
@@ -86,6 +87,11 @@ struct PostgresFailOverTests {
         thread.join()
         #expect(try isDone.withLock { $0 } && Self.count(pool) == 2)
         #expect(try pool.examine().host.hasPrefix(standby.path))
+        // What was read from the old primary may be lost.
+        #expect(pool.term == term + 1)
+        let error = #expect(throws: PostgresError.self) { try pool.barrier(of: term) }
+        #expect(error?.reason == .unavailable)
+        try pool.barrier(of: pool.term)
     }
 
     private static func position(_ pool: PostgresPool) throws -> String {
@@ -132,7 +138,7 @@ struct PostgresFailOverTests {
         try pool.change("CREATE TABLE t (id int8)")
         server.end("INT")
         try server.start(["synchronous_standby_names=ghost"])
-        #expect(try pool.examine().synchronousStandbys == "ghost")
+        #expect(try pool.examine().synchronousStandbys == "ghost" && pool.term == 0)
 
         let (before, outcomes) = (pool.counters.unknownCommits.value, Monitor([String]()))
         try Self.interrupt(interruption, server) {

@@ -74,10 +74,11 @@ package final class ClusterAccess: AccessLists {
         var result: Result?
         try editing.withLock { (_) throws(AccessFault) in
             for _ in 0..<Self.mostAttempts {
+                let term = ledger.term
                 let before = try read()
                 let draft = try Draft(before)
                 let made = try body(draft)
-                guard try write(draft, over: before) else { continue }
+                guard try write(draft, over: before, since: term) else { continue }
                 result = made
                 return
             }
@@ -95,13 +96,20 @@ package final class ClusterAccess: AccessLists {
         }
     }
 
+    /// - Parameter term: the term before the lists were read.
     /// - Returns: false if another server has changed a list meanwhile.
-    private func write(_ draft: Draft, over before: [AccessListRow]) throws(AccessFault) -> Bool {
+    private func write(
+        _ draft: Draft, over before: [AccessListRow], since term: LedgerTerm
+    ) throws(AccessFault) -> Bool {
         let lists = zip(before, [draft.keys.content, draft.tokens.content]).compactMap { row, content in
             row.content == content ? nil : AccessListRow(row.name, content, revision: row.revision)
         }
-        guard !lists.isEmpty else { return true }
         do throws(LedgerError) {
+            guard !lists.isEmpty else {
+                // Another server may have made the same edit a moment ago.
+                try ledger.awaitDurability(of: term)
+                return true
+            }
             try ledger.replace(lists)
         } catch {
             guard error.reason == .conflict else {

@@ -44,9 +44,10 @@ package struct Sweeper: Sendable {
     ) throws(Failure) -> Report {
         var report = Report()
         do throws(LedgerError) {
+            let term = ledger.term
             let closed = try ledger.closeEpochs(olderThan: epochAge)
             // A standby that becomes the database must not take an epoch for open whose objects are deleted.
-            if !closed.isEmpty { try waitForStandby() }
+            if !closed.isEmpty { try waitForStandby(of: term) }
             for epoch in closed {
                 report.orphans += try deleteOrphans(of: epoch)
                 try ledger.noteSwept(epoch.number)
@@ -56,7 +57,7 @@ package struct Sweeper: Sendable {
                 let unused = try ledger.unused(for: readerTime, limit: Self.page)
                 guard !unused.isEmpty else { break }
                 // Nor may it have a file whose object is deleted.
-                try waitForStandby()
+                try waitForStandby(of: term)
                 let rows = try ledger.epochs(Array(Set(unused.map(\.epoch))))
                 let epochs = Dictionary(rows.map { ($0.number, $0) }) { first, _ in first }
                 for number in unused { try delete(number, in: epochs[number.epoch]) }
@@ -69,7 +70,7 @@ package struct Sweeper: Sendable {
         return report
     }
 
-    private func waitForStandby() throws(LedgerError) { try ledger.awaitDurability() }
+    private func waitForStandby(of term: LedgerTerm) throws(LedgerError) { try ledger.awaitDurability(of: term) }
 
     /// Deletes the objects of a closed epoch that have no row: no commit can refer to them any more.
     private func deleteOrphans(of epoch: EpochRow) throws(LedgerError) -> Int {

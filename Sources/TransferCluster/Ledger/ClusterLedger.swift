@@ -255,9 +255,39 @@ package protocol ClusterLedger: AnyObject, Sendable {
 
     // MARK: What was found
 
-    /// Returns when everything that this server has read is as durable as its own commits. A server that acknowledges
-    /// what another one has committed calls it first: a commit that other servers see may not have reached the standbys.
-    func awaitDurability() throws(LedgerError)
+    /// The present term. It grows when another database answers this server than before, after a fail-over, which may
+    /// have lost what was read.
+    var term: LedgerTerm { get }
+
+    /// Returns when everything that this server has read since a term is as durable as its own commits. A server that
+    /// acknowledges what another one has committed calls it first: a commit that other servers see may not have reached
+    /// the standbys.
+    ///
+    /// - Parameter term: the term before the first call that has read it.
+    /// - Throws: `unavailable` if another term has begun since: then some of it may be lost.
+    func awaitDurability(of term: LedgerTerm) throws(LedgerError)
+}
+
+/// A time during which the same database has answered all calls of one server.
+package struct LedgerTerm: Equatable, Sendable {
+    package let number: Int
+
+    package init(_ number: Int) { self.number = number }
+}
+
+extension ClusterLedger {
+    /// Makes changes, or waits as `awaitDurability` does if nothing changes: then the caller's answer says that everything
+    /// is as it should be already, perhaps by a commit of another server.
+    ///
+    /// - Parameter term: the term before the caller has looked.
+    func settle(_ changes: LedgerChanges, since term: LedgerTerm) throws(LedgerError) {
+        if changes.isEmpty { try awaitDurability(of: term) } else { try apply(changes) }
+    }
+
+    /// Does the same for mailboxes.
+    func settle(_ changes: MailChanges, since term: LedgerTerm) throws(LedgerError) {
+        if changes.isEmpty { try awaitDurability(of: term) } else { try apply(changes) }
+    }
 }
 
 /// Paths and the folders above them, each once, so that a ledger finds all of them in one query.

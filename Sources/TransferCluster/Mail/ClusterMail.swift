@@ -30,11 +30,11 @@ package final class ClusterMail: MailRecords {
     ) throws(RecordsError) -> T {
         try ask { () throws(LedgerError) in
             for _ in 0..<Self.mostAttempts {
+                let term = ledger.term
                 var mailboxes = Mailboxes(try ledger.mailFacts(ids, recipients))
                 let result = decide(&mailboxes)
-                if mailboxes.changes.isEmpty { return result }
                 do throws(LedgerError) {
-                    try ledger.apply(mailboxes.changes)
+                    try ledger.settle(mailboxes.changes, since: term)
                     return result
                 } catch {
                     guard error.reason == .conflict else { throw error }
@@ -73,7 +73,13 @@ extension ClusterMail {
     }
 
     package func deliveries(of id: UploadID) throws(RecordsError) -> [Delivery] {
-        let facts = try ask { () throws(LedgerError) in try ledger.mailFacts([id], []) }
+        let facts = try ask { () throws(LedgerError) in
+            let term = ledger.term
+            let facts = try ledger.mailFacts([id], [])
+            // The sender learns that the mail was delivered, perhaps by another server a moment ago.
+            if facts.mails[id] != nil { try ledger.awaitDurability(of: term) }
+            return facts
+        }
         guard let mail = facts.mails[id]?.mail else { return [] }
         return facts.deliveries.filter { $0.id == id }.map { $0.delivery(of: mail) }
     }
@@ -98,7 +104,12 @@ extension ClusterMail {
     }
 
     package func sent(by sender: String, after number: UInt64, limit: Int) throws(RecordsError) -> [Delivery] {
-        try ask { () throws(LedgerError) in try ledger.sent(by: sender, after: number, limit: limit) }
+        try ask { () throws(LedgerError) in
+            let term = ledger.term
+            let sent = try ledger.sent(by: sender, after: number, limit: limit)
+            if sent.contains(where: { !$0.state.isOpen }) { try ledger.awaitDurability(of: term) }
+            return sent
+        }
     }
 
     package func newestNumber() throws(RecordsError) -> UInt64 {

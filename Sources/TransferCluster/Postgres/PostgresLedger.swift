@@ -85,8 +85,10 @@ package final class PostgresLedger: ClusterLedger {
         do throws(PostgresError) { return try body() } catch { throw LedgerError(error) }
     }
 
-    package func awaitDurability() throws(LedgerError) {
-        do throws(PostgresError) { try pool.barrier() } catch { throw LedgerError(error) }
+    package var term: LedgerTerm { LedgerTerm(pool.term) }
+
+    package func awaitDurability(of term: LedgerTerm) throws(LedgerError) {
+        do throws(PostgresError) { try pool.barrier(of: term.number) } catch { throw LedgerError(error) }
     }
 }
 

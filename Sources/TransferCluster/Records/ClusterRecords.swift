@@ -54,11 +54,12 @@ package final class ClusterRecords: UploadRecords {
 
     package func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
         try ask { () throws(LedgerError) in
+            let term = ledger.term
             let found = try ledger.entries(ids)
             let files = try files(found.compactMap { $0?.node })
             guard !files.isEmpty else { return ids.map { _ in nil } }
             // Another server may have committed them a moment ago.
-            try ledger.awaitDurability()
+            try ledger.awaitDurability(of: term)
             return found.map { found in
                 guard let found, let file = files[found.node], PathHash(file.path) == found.path else { return nil }
                 return found.entry(at: file.path, of: file.node)
@@ -102,11 +103,14 @@ package final class ClusterRecords: UploadRecords {
     package func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(RecordsError) -> KnownFiles {
         try ask { () throws(LedgerError) in
             var page = KnownFiles()
+            let term = ledger.term
             guard let folder = try number(of: query.folder) else { return page }
             let last = start.dropFirst(query.prefix.count)
             let found = try ledger.entries(
                 in: folder, after: last.isEmpty ? nil : PathKey(String(decoding: last, as: UTF8.self)), limit: Self.page
             )
+            // A client skips a folder whose files are all reported as stored.
+            if !found.isEmpty { try ledger.awaitDurability(of: term) }
             for (node, entries) in found {
                 page.looked += entries.count
                 page.files += entries.compactMap { KnownFile($0, of: node, for: query) }

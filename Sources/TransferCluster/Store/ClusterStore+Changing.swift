@@ -9,7 +9,7 @@ extension ClusterStore {
 
     package func confirmNames(of paths: [RelativePath]) -> Bool {
         do throws(LedgerError) {
-            try ledger.awaitDurability()
+            try ledger.awaitDurability(of: ledger.term)
             return true
         } catch {
             return false
@@ -49,8 +49,13 @@ extension ClusterStore {
 
     /// Decides and applies changes until nothing that was looked at has changed meanwhile.
     ///
-    /// - Parameter decide: makes the changes in a new view.
-    func settle<T>(_ decide: (inout TreeView) throws(ViewError) -> T) throws(Failure) -> T {
+    /// - Parameters:
+    ///   - isAnswer: whether a client receives the result. What was found for it has to be durable, also if nothing
+    ///     changes.
+    ///   - decide: makes the changes in a new view.
+    func settle<T>(
+        isAnswer: (T) -> Bool = { _ in true }, _ decide: (inout TreeView) throws(ViewError) -> T
+    ) throws(Failure) -> T {
         var last = LedgerError(.conflict, "Other clients change the same files all the time; try again.")
         for _ in 0..<Self.mostAttempts {
             var view = view()
@@ -58,7 +63,7 @@ extension ClusterStore {
                 let result = try decide(&view)
                 do throws(LedgerError) {
                     let changes = try view.changes { (number) throws(LedgerError) in try ledger.extents(of: number) }
-                    if !changes.isEmpty { try ledger.apply(changes) }
+                    if !changes.isEmpty || isAnswer(result) { try ledger.settle(changes, since: view.term) }
                     return result
                 } catch {
                     throw .ledger(error)
@@ -182,7 +187,7 @@ private final class ClusterRemoval: TreeRemoval {
     init(_ store: ClusterStore) { self.store = store }
 
     func begin(_ path: RelativePath, isRecursive: Bool, of version: FileVersion?) throws(Failure) {
-        let file = try store.settle { (view) throws(ViewError) -> RemovedFile? in
+        let file = try store.settle(isAnswer: { $0 != nil }) { (view) throws(ViewError) -> RemovedFile? in
             guard let node = try view.looking(at: path) else { throw .failure(.notFound(path)) }
             guard !node.isFolder else {
                 guard version == nil else { throw .failure(.otherVersion(path)) }
@@ -213,9 +218,11 @@ private final class ClusterRemoval: TreeRemoval {
             case removed([RemovedFile], looked: Int)
             case folder(RelativePath)
             case gone
+
+            var isGone: Bool { if case .gone = self { true } else { false } }
         }
         let store = store
-        let found = try store.settle { (view) throws(ViewError) -> Found in
+        let found = try store.settle(isAnswer: \.isGone) { (view) throws(ViewError) -> Found in
             guard let folder = try view.looking(at: path), folder.isFolder else { return .gone }
             let entries: [NodeRow]
             do throws(LedgerError) {

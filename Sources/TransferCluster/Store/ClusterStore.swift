@@ -247,7 +247,7 @@ extension ClusterStore {
     package func removeMail(_ paths: [RelativePath]) {
         for path in paths where RelativePath(mail: path.string) != nil {
             // Like a directory, the store does not say what was there.
-            let freed = try? settle { (view) throws(ViewError) -> UInt64? in
+            let freed = try? settle(isAnswer: { $0 != nil }) { (view) throws(ViewError) -> UInt64? in
                 guard let node = try view.looking(at: path), let file = node.file else { return nil }
                 view.remove(node)
                 return file.size

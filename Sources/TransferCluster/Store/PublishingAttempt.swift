@@ -194,7 +194,7 @@ final class PublishingAttempt: Settlement {
             var changes = try changes()
             complete(&changes)
             do throws(LedgerError) {
-                try store.ledger.apply(changes)
+                try store.ledger.settle(changes, since: view.term)
                 isOver = true
                 return
             } catch {
@@ -244,8 +244,9 @@ final class PublishingAttempt: Settlement {
     private func isMade(_ changes: LedgerChanges) throws(LedgerError) -> Bool {
         // Without a new file the changes only remove and record, and doing so again has the same result.
         guard let number = changes.made.keys.first else { return false }
+        let term = store.ledger.term
         guard try store.ledger.nodes([number])[0] != nil else { return false }
-        try store.ledger.awaitDurability()
+        try store.ledger.awaitDurability(of: term)
         return true
     }
 }

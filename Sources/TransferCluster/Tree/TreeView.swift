@@ -9,6 +9,8 @@ import TransferPorts
 /// A path that was not loaded is looked up when it is needed, with one more query.
 struct TreeView {
     private let ledger: any ClusterLedger
+    /// The term before the view has looked at anything.
+    let term: LedgerTerm
     private let numbers: NodeNumbers
     private let clock: @Sendable () -> Int64
 
@@ -31,6 +33,7 @@ struct TreeView {
     /// - Parameter clock: UTC, in nanoseconds since 1970.
     init(_ ledger: any ClusterLedger, _ numbers: NodeNumbers, clock: @escaping @Sendable () -> Int64) {
         (self.ledger, self.numbers, self.clock) = (ledger, numbers, clock)
+        term = ledger.term
     }
 
     // MARK: Looking

@@ -91,6 +91,18 @@ import TransferSystem
         #expect(isSame && medium.bucket.contents.count == 2 && medium.database.check() == [])
     }
 
+    /// The commit is visible and its answer is lost. While the server waits for the standby, the standby becomes the
+    /// database and does not have the commit.
+    @Test func aCommitThatAFailOverLosesIsNotAcknowledged() throws {
+        let (before, fault) = (medium.database.contents, once((.apply, .after)))
+        let node = try Node(medium) { [medium] call in
+            if call == .awaitDurability { medium.database.restore(before) }
+            return fault(call)
+        }
+        #expect(throws: RecordsError.self) { try node.put("a", [1]) }
+        #expect(medium.paths().isEmpty)
+    }
+
     @Test func whatTheDatabaseDoesNotTakeIsNotThere() throws {
         let node = try Node(medium, fault: once((.apply, .before)))
         let id = UploadID.random()

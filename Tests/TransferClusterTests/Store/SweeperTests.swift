@@ -65,6 +65,23 @@ import TransferSystem
         #expect(try sweep().unused == 1 && medium.bucket.contents.isEmpty)
     }
 
+    /// A standby that does not know that a file was removed becomes the database.
+    @Test func nothingIsDeletedThatAFailOverBringsBack() throws {
+        let node = try Node(medium)
+        try node.put("a", [1])
+        time.pass(2 * Sweeper.epochAge)
+        _ = try sweep()
+        let standby = medium.database.contents
+        try medium.remove(try RelativePath("a"))
+        time.pass(2 * Sweeper.epochAge)
+        let ledger = medium.ledger { [medium] call in
+            if call == .awaitDurability { medium.database.restore(standby) }
+            return nil
+        }
+        #expect(throws: Failure.self) { try Sweeper(medium.bucket, ledger).sweep() }
+        #expect(try node.content("a") == [1])
+    }
+
     /// The object of a removed file stays for readers, and until no commit can refer to the object any more.
     @Test func contentOfARemovedFileGoesLater() throws {
         let node = try Node(medium)
