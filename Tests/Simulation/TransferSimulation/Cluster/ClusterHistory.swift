@@ -43,6 +43,7 @@ final class ClusterHistory {
     private(set) var files: [UInt64: File] = [:]
     /// The last moment that the standby has.
     private(set) var replicated: Moment
+    private var moments: [Moment]
     private var rows: ModelRows
     /// The moments at which unfinished uploads were taken over last.
     private var takenOver: [UploadID: Int] = [:]
@@ -53,6 +54,7 @@ final class ClusterHistory {
         self.world = world
         rows = world.database.contents
         replicated = Moment(number: 0, rows: rows)
+        moments = [replicated]
     }
 
     private func fail(_ words: Promises.Words) { broken = broken ?? Promises.Broken(words) }
@@ -63,7 +65,7 @@ final class ClusterHistory {
     ///
     /// - Returns: whether it has changed any row that the standby has to have.
     func committed(_ call: ModelLedger.Call, by node: ClusterNode) -> Bool {
-        if call == .upload || call == .begin { node.lastLook = moment }
+        if [.upload, .uploads, .begin].contains(call) { node.lastLook = moment }
         guard call.changes else { return false }
         let before = rows
         rows = world.database.contents
@@ -71,7 +73,8 @@ final class ClusterHistory {
         moment += 1
         if node.isDead { fail("a dead server has made a commit by \(call)") }
         noteUploads(call, before, node)
-        if noteFiles(node.operation) { node.operation?.lastCommit = moment }
+        noteFiles(node.operation)
+        moments.append(Moment(number: moment, rows: rows))
         for fault in rows.check() { fail("after \(call.rawValue): \(fault)") }
         return true
     }
@@ -121,9 +124,7 @@ final class ClusterHistory {
         }
     }
 
-    /// - Returns: whether any file has got, lost or changed its path.
-    private func noteFiles(_ operation: ClusterOperation?) -> Bool {
-        let before = files
+    private func noteFiles(_ operation: ClusterOperation?) {
         var present: [UInt64: String] = [:]
         for node in rows.nodes.values where node.file != nil {
             present[node.number] = rows.path(of: node)
@@ -145,7 +146,6 @@ final class ClusterHistory {
             guard let row = rows.nodes[number]?.file else { continue }
             made(number, row, at: path, touch: rows.nodes[number]?.touch ?? 0)
         }
-        return before != files
     }
 
     // MARK: Files
@@ -218,6 +218,17 @@ final class ClusterHistory {
             file.content == content && !file.isFree && !file.isTouched
                 && file.spans.contains { $0.path == path && $0.from <= min(moment, replicated.number) && $0.to == nil }
         }
+    }
+
+    /// Whether something was true of the rows at any time since a moment, and a fail-over would not undo it.
+    func held(since moment: Int, _ isTrue: (ModelRows) -> Bool) -> Bool {
+        let last = replicated.number
+        return moments.contains { $0.number >= moment && $0.number <= last && isTrue($0.rows) }
+    }
+
+    /// The nodes that a path has had since a moment.
+    func numbers(at path: String, since moment: Int) -> Set<UInt64> {
+        Set(moments.lazy.filter { $0.number >= moment }.compactMap { $0.rows.node(at: path)?.number })
     }
 
     /// The contents that a path has had since a moment; nil stands for a time without a file.
@@ -314,12 +325,17 @@ final class ClusterHistory {
         moment += 1
         rows = replicated.rows
         replicated = Moment(number: moment, rows: rows)
+        moments.removeAll { $0.number > last }
+        moments.append(replicated)
         takenOver = takenOver.filter { $0.value <= last }
         checkContents()
     }
 }
 
 extension ModelRows {
+    /// The node at a path; nil if the path is free.
+    func node(at path: String) -> NodeRow? { nodes.values.first { self.path(of: $0) == path } }
+
     /// The path of a node; nil if it is not below the top.
     func path(of node: NodeRow) -> String? {
         var (names, next): ([String], NodeRow?) = ([], node)

@@ -171,8 +171,6 @@ final class ClusterOperation {
     var permissions: [Permission] = []
     /// Whether anything has failed in its calls.
     var hasFault = false
-    /// The moment of the last commit.
-    var lastCommit = 0
 
     init(_ name: String, for caller: Int?, at began: Int) {
         (self.name, self.caller, self.began) = (name, caller, began)

@@ -28,8 +28,11 @@ struct ClusterUpload {
 
     // MARK: Unfinished uploads
 
-    /// Blocks that a server has reported as staged, and that were not sent again since.
-    var staged: Set<Int> = []
+    /// Number of bytes of the content.
+    let size: Int
+    /// Blocks that a server has reported as staged, and that were not sent again since. A last block that is short is
+    /// one of them only if it came when others were there: alone, it goes with the last connection.
+    private(set) var staged: Set<Int> = []
     /// Grows whenever an operation works on the upload, so that an operation knows whether it was alone.
     var touches = 0
     /// Operations that are sending a part, which counts as missing meanwhile.
@@ -40,6 +43,17 @@ struct ClusterUpload {
     var worked: Int64 = 0
     /// Bytes of an append upload that a server has reported as kept.
     var told = 0
+
+    mutating func stage(_ blocks: Set<Int>) { keep(staged.union(blocks)) }
+
+    mutating func unstage(_ block: Int) { keep(staged.subtracting([block])) }
+
+    mutating func forgetStaged() { staged = [] }
+
+    private mutating func keep(_ blocks: Set<Int>) {
+        let isLong = blocks.contains { ($0 + 1) * Limits.blockSize <= size }
+        staged = isLong ? blocks : []
+    }
 }
 
 // MARK: - Outcomes
@@ -118,7 +132,8 @@ extension ClusterWorld {
                 content: content, path: mix.names[bits.next(UInt32(mix.names.count))],
                 conflict: mix.conflicts[bits.next(UInt32(mix.conflicts.count))], form: form,
                 caller: Int(step.a >> 8 % 2), isSized: form != .whole || bits.next(4) > 0, declares: bits.next(2) == 0,
-                mayEnd: bits.next(2) == 0, function: form == .append && bits.next(3) == 0 ? .sha256 : .xxh128))
+                mayEnd: bits.next(2) == 0, function: form == .append && bits.next(3) == 0 ? .sha256 : .xxh128,
+                size: contents[content].count))
         return uploads.count - 1
     }
 

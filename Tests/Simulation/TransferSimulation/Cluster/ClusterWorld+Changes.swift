@@ -79,14 +79,11 @@ extension ClusterWorld {
             say("\(change): \(result)")
             guard case .success = result else { continue }
             done.insert(Operation(change))
-            try checkSafe(operation)
-        }
-    }
-
-    /// A client that has received the answer to a change must not lose the change in a fail-over.
-    private func checkSafe(_ operation: ClusterOperation) throws(Promises.Broken) {
-        guard operation.lastCommit <= history.replicated.number else {
-            throw Promises.Broken("a change by \(operation.name) was answered, and a fail-over would lose it")
+            // The client must not lose the change in a fail-over, whichever server has made it.
+            let numbers = history.numbers(at: change.path.string, since: operation.began)
+            guard history.held(since: operation.began, { change.isMade(in: $0, with: numbers) }) else {
+                throw Promises.Broken("a change by \(operation.name) was answered, and is not made, or not safe")
+            }
         }
     }
 
@@ -110,7 +107,9 @@ extension ClusterWorld {
         guard !node.isDead else { return }
         done.insert(step.c % 2 == 0 ? .emptyTrash : .remove)
         say("\(path) is removed")
-        try checkSafe(operation)
+        guard history.held(since: operation.began, { $0.node(at: text) == nil }) else {
+            throw Promises.Broken("a removal was answered, and is not made, or not safe")
+        }
     }
 
     /// Copies a file, as the server does for a client: the copy shares the objects of the file.
@@ -149,5 +148,28 @@ extension ClusterWorld {
             return say("\(source) is not copied to \(target): \(error)")
         }
         if !node.isDead { throw Promises.Broken("a copy of \(source) was answered, and is not there or not safe") }
+    }
+}
+
+extension TreeChange {
+    /// Whether rows are as the change makes them. Another change of the same batch may have made something new at a path
+    /// that was moved.
+    ///
+    /// - Parameter before: the nodes that the path of the change has had since the batch began.
+    fileprivate func isMade(in rows: ModelRows, with before: Set<UInt64>) -> Bool {
+        let node = rows.node(at: path.string)
+        switch self {
+        case .folder: return node?.isFolder == true
+        case .link(_, let text, _, _, _): return node?.target == text
+        case .set(_, let attributes, _):
+            guard let node, node.target == nil else { return node != nil }
+            return node.permissions == attributes.permissions ?? node.permissions
+                && node.modified == attributes.modified ?? node.modified
+        case .move(_, let target, _, _):
+            return rows.node(at: target.string).map { before.contains($0.number) } ?? false
+        case .discard: return before.contains { $0 != node?.number }
+        // A cluster has none.
+        case .hardLink: return false
+        }
     }
 }

@@ -42,7 +42,7 @@ extension ClusterWorld {
         let content = contents[uploads[index].content]
         let range = block * Self.block..<min(content.count, (block + 1) * Self.block)
         let touches = touch(index)
-        uploads[index].staged.remove(block)
+        uploads[index].unstage(block)
         uploads[index].sending += 1
         defer { uploads[index].sending -= 1 }
         let intent = UploadIntent(
@@ -61,7 +61,7 @@ extension ClusterWorld {
             _ = try session.intake.finish(begun.upload, DeclaredEnd(size: UInt64(range.count), digest: digest))
         } catch {
             _ = session.intake.refuse(begun.upload, error)
-            uploads[index].staged.remove(block)
+            uploads[index].unstage(block)
             say("part \(block) of upload \(index): \(error)")
             return
         }
@@ -69,7 +69,7 @@ extension ClusterWorld {
         guard !isDamaged else { throw Promises.Broken("a part of upload \(index) was taken, and is damaged") }
         done.insert(.part)
         say("part \(block) of upload \(index) is staged")
-        if uploads[index].touches == touches { uploads[index].staged.insert(block) }
+        if uploads[index].touches == touches { uploads[index].stage([block]) }
     }
 
     /// Notes that an operation begins to work on an upload.
@@ -90,7 +90,7 @@ extension ClusterWorld {
     private func survey(_ index: Int, _ session: ClusterNode.Session, _ node: ClusterNode) throws -> Set<Int>? {
         let (began, before) = (history.moment, uploads[index].staged)
         let touches = touch(index)
-        uploads[index].staged = []
+        uploads[index].forgetStaged()
         switch session.intake.have(whole(index)) {
         case .ended(let ended):
             try told(ended.outcome, index, since: began, node)
@@ -103,12 +103,12 @@ extension ClusterWorld {
             say("of upload \(index) there are \(known.sorted())")
             guard uploads[index].touches == touches, uploads[index].sending == 0 else { return known }
             if !uploads[index].mayBeGone, !uploads[index].isOver, node.operation?.hasFault == false,
-                // Less than a block need not be kept when the last connection leaves.
-                before.count > 1, !before.isSubset(of: known)
+                !before.isSubset(of: known)
             {
                 throw Promises.Broken("upload \(index): blocks were told to be there, and are not")
             }
-            (uploads[index].staged, uploads[index].mayBeGone) = (known, isSealed(index))
+            uploads[index].stage(known)
+            uploads[index].mayBeGone = isSealed(index)
             return known
         }
     }
@@ -170,7 +170,8 @@ extension ClusterWorld {
         let own = uploads.indices.filter { uploads[$0].form == .parts && uploads[$0].caller == session.caller }
         guard let index = own.randomElement(step.b) else { return }
         _ = touch(index)
-        (uploads[index].staged, uploads[index].mayBeGone) = ([], true)
+        uploads[index].forgetStaged()
+        uploads[index].mayBeGone = true
         let began = history.moment
         let begun = session.intake.begin(whole(index), mayEnd: false)
         if let outcome = begun.outcome { return try told(outcome, index, since: began, node) }
