@@ -116,17 +116,17 @@ extension AnswerChunk {
 
     /// Appends a data frame whose content `body` writes.
     ///
-    /// - Parameter body: returns how many bytes it has written. If that is less than `length`, the frame is not added.
+    /// - Parameter body: returns how many bytes it has written. If that is less than `length`, or if it throws, the frame is not added.
     /// - Returns: the content; nil if `body` wrote less.
     func appendData<E: Error>(
         _ length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
     ) throws(E) -> UnsafeRawBufferPointer? {
         let start = count
         encode { FrameHeader(.data, bodyLength: length).encode(into: &$0) }
-        guard let content = try append(length, body) else {
-            count = start
-            return nil
-        }
+        var isWhole = false
+        defer { if !isWhole { count = start } }
+        guard let content = try append(length, body) else { return nil }
+        isWhole = true
         contentCount += length
         lastData = start
         return content

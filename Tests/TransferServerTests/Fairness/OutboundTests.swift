@@ -1,5 +1,6 @@
 import Testing
 import TransferConnection
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferServer
@@ -56,6 +57,17 @@ import TransferTestSupport
             return bytes.count
         }
         #expect(taken == given && outbound.chunks == 0)
+    }
+
+    /// The header of a data frame without its content would make a frame of what follows.
+    @Test func contentThatCannotBeReadLeavesNoHeader() {
+        let chunk = AnswerChunk(frames: 64 << 10)
+        chunk.append([1, 2])
+        #expect(throws: Failure.self) {
+            _ = try chunk.appendData(1000) { (_) throws(Failure) in throw Failure(.busy, "The disk does not answer.") }
+        }
+        #expect(chunk.appendData(1000) { _ in 999 } == nil)
+        #expect(Array(chunk.filled) == [1, 2] && chunk.contentCount == 0)
     }
 
     @Test func whatWasSentIsLetGoThoughItNeverRunsEmpty() {
