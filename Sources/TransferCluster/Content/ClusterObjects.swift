@@ -23,7 +23,7 @@ final class ClusterObjects: Sendable {
         let text: String
         do throws(LedgerError) { (number, text) = try numbers.object() } catch { throw Failure(ledger: error) }
         guard let key = ObjectKey(text) else { throw Failure(.storageFailed, "'\(text)' is not the key of an object.") }
-        do throws(ObjectError) { try bucket.put(key, content) } catch { throw Failure(object: error) }
+        do throws(ObjectError) { try bucket.put(key, content) } catch { throw Failure(storing: error) }
         return number
     }
 
@@ -119,6 +119,11 @@ extension Failure {
         case .full: self.init(.insufficientStorage, error.message)
         case .damaged, .refused: self.init(.storageFailed, error.message)
         }
+    }
+
+    /// An object was not stored. The client still has it, and may send it again.
+    fileprivate init(storing error: ObjectError) {
+        if error.reason == .damaged { self.init(.busy, error.message) } else { self.init(object: error) }
     }
 
     package init(object error: ObjectError) {

@@ -23,6 +23,13 @@ package struct S3Bucket: ObjectStore {
     /// Most objects of a page that an engine returns at once (ListObjectsV2, `max-keys`).
     private static let longestPage = 1000
 
+    /// Most times that an object is sent again because it arrived damaged. A network damages one request and not the
+    /// next one; the memory of a machine damages each.
+    private static let mostDamages = 3
+
+    /// The place of an answer that only explains.
+    private static var explanation: AnswerPlace { .array(atMost: Exchange.longestExplanation) }
+
     let engine: S3Engine
 
     /// What is known about the engine.
@@ -71,15 +78,24 @@ package struct S3Bucket: ObjectStore {
         counters.putDurations.add(monotonicNanoseconds() - start)
     }
 
+    /// Stores an object, and sends it again if it was damaged on its way.
     private func putVerified(_ key: ObjectKey, _ content: ObjectContent) throws(ObjectError) {
         var digests = PutDigests()
         if traits.takesChecksum { digests.checksum = content.sha256 }
         if traits.verification == .md5 { digests.md5 = try content.md5() }
-        try put(key, content, digests)
-        guard traits.verification == .readBack else { return }
-        let digest: (size: UInt64, sha256: SHA256Digest)
+        let call = storing(key, content, digests)
+        try engine.repeating(budget, damages: Self.mostDamages) { (deadline) throws(ObjectError) in
+            _ = try engine.send(call, into: Self.explanation, until: deadline)
+            if traits.verification == .readBack { try compare(key, content, deadline) }
+        }
+    }
+
+    /// Reads an object back that was just stored.
+    private func compare(_ key: ObjectKey, _ content: ObjectContent, _ deadline: Int64) throws(ObjectError) {
+        let call = S3Engine.Call(method: .get, key: path(key.text), action: "Reading '\(key)' back")
+        let hasher = RunningDigest()
         do throws(ObjectError) {
-            digest = try self.digest(key)
+            _ = try engine.send(call, into: .function(hasher.update), until: deadline)
         } catch {
             // The caller of this method knows that the object was not there before.
             guard error.reason == .notFound else { throw error }
@@ -87,7 +103,8 @@ package struct S3Bucket: ObjectStore {
                 .damaged,
                 "The object store at \(address.endpoint.hostField) does not find '\(key)', which it has just stored.")
         }
-        guard digest.size == content.size, digest.sha256 == content.sha256 else {
+        let found = hasher.finish()
+        guard found.size == content.size, found.sha256 == content.sha256 else {
             throw ObjectError(
                 .damaged,
                 "The object store at \(address.endpoint.hostField) has stored other bytes than it was sent for '\(key)'. "
@@ -105,6 +122,13 @@ package struct S3Bucket: ObjectStore {
 
     /// Stores an object with chosen digests, which are wrong only in an examination.
     func put(_ key: ObjectKey, _ content: ObjectContent, _ digests: PutDigests) throws(ObjectError) {
+        let call = storing(key, content, digests)
+        _ = try engine.repeating(budget) { (deadline) throws(ObjectError) in
+            try engine.send(call, into: Self.explanation, until: deadline)
+        }
+    }
+
+    private func storing(_ key: ObjectKey, _ content: ObjectContent, _ digests: PutDigests) -> S3Engine.Call {
         var call = S3Engine.Call(
             method: .put, key: path(key.text), content: content, digest: digests.signed, action: "Storing '\(key)'")
         if let checksum = digests.checksum {
@@ -112,20 +136,7 @@ package struct S3Bucket: ObjectStore {
         }
         if let md5 = digests.md5 { call.fields.append(("content-md5", Base64Text.encode(md5))) }
         call.fields += content.metadata.fields
-        let place = AnswerPlace.array(atMost: Exchange.longestExplanation)
-        _ = try engine.repeating(budget) { (deadline) throws(ObjectError) in
-            try engine.send(call, into: place, until: deadline)
-        }
-    }
-
-    /// Reads an object back and digests it.
-    func digest(_ key: ObjectKey) throws(ObjectError) -> (size: UInt64, sha256: SHA256Digest) {
-        let call = S3Engine.Call(method: .get, key: path(key.text), action: "Reading '\(key)' back")
-        return try engine.repeating(budget) { (deadline) throws(ObjectError) in
-            let hasher = RunningDigest()
-            _ = try engine.send(call, into: .function(hasher.update), until: deadline)
-            return hasher.finish()
-        }
+        return call
     }
 
     /// A digest that grows while an answer arrives.
@@ -205,10 +216,9 @@ package struct S3Bucket: ObjectStore {
 
     package func delete(_ key: ObjectKey) throws(ObjectError) {
         let call = S3Engine.Call(method: .delete, key: path(key.text), action: "Removing '\(key)'")
-        let place = AnswerPlace.array(atMost: Exchange.longestExplanation)
         do throws(ObjectError) {
             _ = try engine.repeating(budget) { (deadline) throws(ObjectError) in
-                try engine.send(call, into: place, until: deadline)
+                try engine.send(call, into: Self.explanation, until: deadline)
             }
         } catch {
             guard error.reason == .notFound else { throw error }

@@ -53,19 +53,24 @@ final class S3Engine: Sendable {
 
     /// Runs an attempt until it succeeds, fails in a way that no repetition helps, or the budget is used up.
     ///
-    /// - Parameter attempt: gets the time of the monotonic clock at which it must be over.
+    /// - Parameters:
+    ///   - damages: how many attempts may fail because bytes were damaged before the last one.
+    ///   - attempt: gets the time of the monotonic clock at which it must be over.
     func repeating<Value>(
-        _ budget: Interval, _ attempt: (_ deadline: Int64) throws(ObjectError) -> Value
+        _ budget: Interval, damages: Int = 0, _ attempt: (_ deadline: Int64) throws(ObjectError) -> Value
     ) throws(ObjectError) -> Value {
         let end = clock.now() + budget
-        var (number, paid): (Int, Int?) = (0, nil)
+        var (number, damages, paid): (Int, Int, Int?) = (0, damages, nil)
         while true {
             do throws(ObjectError) {
                 let value = try attempt(monotonicDeadline(after: (end - clock.now()).nanoseconds))
                 tokens.succeed(paid: paid)
                 return value
             } catch {
-                guard error.isTransient else { throw error }
+                guard error.isTransient || (error.reason == .damaged && damages > 0) else {
+                    throw number == 0 ? error : error.after(attempts: number + 1)
+                }
+                if error.reason == .damaged { damages -= 1 }
                 let wait = policy.wait(before: number, random: clock.random(), asked: error.wait)
                 // A wait that ends behind the budget is not begun: the caller can do something better with the time.
                 guard clock.now() + wait < end, let cost = tokens.pay(forSilence: error.reason == .unreachable) else {

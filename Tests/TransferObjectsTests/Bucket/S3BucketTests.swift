@@ -233,7 +233,7 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (400, "BadDigest", ObjectError.Reason.damaged), (403, "AccessDenied", .forbidden),
+        (403, "AccessDenied", ObjectError.Reason.forbidden),
         (403, "SignatureDoesNotMatch", .refused), (404, "NoSuchBucket", .noBucket), (404, "NoSuchKey", .notFound),
         (404, "", .misconfigured), (405, "MethodNotAllowed", .forbidden), (507, "XMinioStorageFull", .full),
         (400, "InvalidArgument", .misconfigured), (401, "", .refused), (403, "", .forbidden), (501, "", .misconfigured),
@@ -253,6 +253,39 @@ import TransferTestSupport
             #expect(error?.message.hasPrefix("Storing 'a' failed: the object store at 127.0.0.1:") == true)
             #expect(engine.requests.count == 1)
             #expect(clock.waits.isEmpty)
+        }
+    }
+
+    @Test(arguments: [3, 4])
+    func sendsAgainWhatArrivesDamaged(times: Int) async throws {
+        let tally = Tally()
+        let engine = FakeEngine { request, connection in
+            guard tally.next() < times else { return false }
+            connection.answer(400, error: "BadDigest")
+            return true
+        }
+        try await withServer(engine.serve) { server in
+            let clock = TestClock()
+            let bucket = try S3Bucket.fake(server, clock: clock.clock)
+            let key = try ObjectKey.of("a")
+            let error = failure { () throws(ObjectError) in try bucket.put(key, ObjectContent([[1]])) }
+            #expect(error?.reason == (times > 3 ? .damaged : nil))
+            #expect(engine.stored["/bucket/a"]?.content == (times > 3 ? nil : [1]))
+            #expect(clock.waits == [.milliseconds(50), .milliseconds(100), .milliseconds(200)])
+        }
+    }
+
+    @Test func sendsAgainWhatIsReadBackDamaged() async throws {
+        let tally = Tally()
+        let engine = FakeEngine(.init(signed: false, checksum: false, md5: false)) { request, connection in
+            guard request.method == "GET", tally.next() == 0 else { return false }
+            connection.answer(200, [], [2])
+            return true
+        }
+        try await withServer(engine.serve) { server in
+            let bucket = try S3Bucket.fake(server, clock: TestClock().clock)
+            try bucket.put(.of("a"), ObjectContent([[1]]))
+            #expect(bucket.counters.puts.value == 2)
         }
     }
 
