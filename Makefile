@@ -53,8 +53,8 @@ test-tsan: bootstrap ## run all tests under the thread sanitizer
 # tenth) and FIRST_CUT for power cuts, DELIVERIES (as many) and FIRST_DELIVERY for files sent to people, WEB (as many)
 # and FIRST_WEB for HTTP, PAGES (a twentieth) and FIRST_PAGE for the page in Chromium, SYNCS (as many) and FIRST_SYNC for
 # syncs of trees, MACHINES (as many) and FIRST_MACHINE for two machines that sync one folder, NEIGHBOURS (a fifth) and
-# FIRST_NEIGHBOUR for a user who changes names in the folder. DIR names the directory (.build/torture); KEEP=1 keeps the
-# directory of a failure.
+# FIRST_NEIGHBOUR for a user who changes names in the folder, CLUSTERS (a twentieth) and FIRST_CLUSTER for servers of a
+# cluster over engines that fail. DIR names the directory (.build/torture); KEEP=1 keeps the directory of a failure.
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
 	@scripts/bootstrap.sh --tests
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
@@ -65,6 +65,7 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 		$(if $(SYNCS),--syncs $(SYNCS)) $(if $(FIRST_SYNC),--first-sync $(FIRST_SYNC)) \
 		$(if $(MACHINES),--machines $(MACHINES)) $(if $(FIRST_MACHINE),--first-machine $(FIRST_MACHINE)) \
 		$(if $(NEIGHBOURS),--neighbours $(NEIGHBOURS)) $(if $(FIRST_NEIGHBOUR),--first-neighbour $(FIRST_NEIGHBOUR)) \
+		$(if $(CLUSTERS),--clusters $(CLUSTERS)) $(if $(FIRST_CLUSTER),--first-cluster $(FIRST_CLUSTER)) \
 		$(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
 
 # MUTANTS="3 17" runs only these mutants, MUTANTS="1-99" a range, and MUTANTS="TransferStore" those in files with that

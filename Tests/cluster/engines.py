@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+from collections.abc import Mapping
 from pathlib import Path
 
 import children
@@ -111,9 +112,10 @@ def pid(engine: str) -> int:
     return int(_shared.settings(engine)[f"ENGINES_{engine.upper()}_PID"])
 
 
-def endpoint(engine: str) -> Endpoint:
-    """The bucket of a server that speaks S3. Raises SkipTest if it is not installed."""
-    settings, prefix = _shared.settings(engine), f"ENGINES_{engine.upper()}"
+def endpoint(engine: str, settings: Mapping[str, str] | None = None) -> Endpoint:
+    """The bucket of a server that speaks S3, from these settings or from those of the shared engine. Raises SkipTest if it is
+    not installed."""
+    settings, prefix = settings or _shared.settings(engine), f"ENGINES_{engine.upper()}"
     return Endpoint(*(settings[prefix + part] for part in ("", "_KEY", "_SECRET", "_BUCKET")))
 
 

@@ -34,9 +34,9 @@ class Node(Server):
 
     def __init__(self, cluster: Cluster, number: int, words: Sequence[str], changed: Mapping[str, str]) -> None:
         self.scratch = cluster.folder / f"scratch-{number}"
-        super().__init__(binary(), self.scratch, cluster.folder / f"log-{number}", free_port(random.Random()))
+        super().__init__(cluster.binary, self.scratch, cluster.folder / f"log-{number}", free_port(random.Random()))
         variables = [f"{name}={value}" for name, value in (cluster.environment | changed).items()]
-        self.command = ["env", *variables, str(binary()), "serve", "--listen", f"127.0.0.1:{self.port}"]
+        self.command = ["env", *variables, str(cluster.binary), "serve", "--listen", f"127.0.0.1:{self.port}"]
         self.command += ["--scratch", str(self.scratch), "--log-format", "json", "--open", *words]
 
     @property
@@ -50,20 +50,29 @@ def _listens(port: int) -> bool:
 
 
 class Cluster:
-    """A database, a prefix of a bucket, and the servers that use both. All of it is removed by `close`."""
+    """A database, a prefix of a bucket, and the servers that use both. All of it is removed by `close`, but a folder that the
+    caller has named."""
 
     def __init__(
-        self, engine: str = "seaweedfs", bucket: S3Proxy | None = None, database: PostgresProxy | None = None
+        self,
+        engine: str = "seaweedfs",
+        bucket: S3Proxy | None = None,
+        database: PostgresProxy | None = None,
+        settings: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        program: Path | None = None,
     ) -> None:
-        """`bucket` and `database` are proxies in front of the engines, through which the servers reach them."""
-        settings = engines.postgres()
-        self.bucket = engines.endpoint(engine)
-        self.folder = Path(tempfile.mkdtemp(prefix="transfer-cluster-"))
+        """`bucket` and `database` are proxies in front of the engines, through which the servers reach them. `settings` are those
+        of engines that other tests do not share, `folder` is for what the servers write, and `program` is the program under
+        test."""
+        self.bucket = engines.endpoint(engine, settings)
+        self.binary = program or binary()
+        self._keeps_folder = folder is not None
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="transfer-cluster-"))
         self.name = f"test_{secrets.token_hex(8)}"
-        self._admin = settings["ENGINES_POSTGRES_ADMIN"]
-        self._owner = settings["ENGINES_POSTGRES"]
+        self.find(settings or engines.postgres())
         self._rule(f"CREATE DATABASE {self.name} OWNER transfer")
-        self.database = self._owner.rpartition("/")[0] + "/" + self.name
+        self.database = self.address
         self._nodes: list[Node] = []
         self._copies: list[str] = []
         self._balancers: list[subprocess.Popen[bytes]] = []
@@ -80,13 +89,23 @@ class Cluster:
             "TRANSFER_SERVE_IDENTITY": str(self.folder / "identity.pem"),
         }
 
+    def find(self, settings: Mapping[str, str]) -> None:
+        """Takes the address of the database, which is another one after a promotion."""
+        self._admin = settings["ENGINES_POSTGRES_ADMIN"]
+        self._owner = settings["ENGINES_POSTGRES"]
+
     def _rule(self, statement: str) -> None:
         with Session(self._admin) as session:
             session.query(statement)
 
+    @property
+    def address(self) -> str:
+        """The address of the cluster's database, without a proxy."""
+        return self._owner.rpartition("/")[0] + "/" + self.name
+
     def query(self, statement: str) -> list[list[bytes | None]]:
         """Rows of the cluster's database."""
-        with Session(self._owner.rpartition("/")[0] + "/" + self.name) as session:
+        with Session(self.address) as session:
             return session.query(statement).rows
 
     def node(self, *words: str, **changed: str) -> Node:
@@ -129,7 +148,7 @@ class Cluster:
 
     def begin(self, *words: str, home: Path | None = None) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [str(binary()), *words],
+            [str(self.binary), *words],
             env=os.environ | {"HOME": str(home or self.folder)},
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
@@ -152,4 +171,5 @@ class Cluster:
             balancer.wait()
         for name in (self.name, *self._copies):
             self._rule(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not self._keeps_folder:
+            shutil.rmtree(self.folder, ignore_errors=True)

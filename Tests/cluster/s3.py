@@ -65,6 +65,13 @@ class Answer:
         return [urllib.parse.unquote_plus(html.unescape(key)) for key in keys]
 
 
+    @property
+    def next(self) -> str | None:
+        """The token of the next page of a list of objects, or None at its end."""
+        found = re.search(r"<NextContinuationToken>([^<]+)</NextContinuationToken>", self.content.decode())
+        return html.unescape(found[1]) if found else None
+
+
 @dataclass(frozen=True)
 class Request:
     """A request before it is signed. The path is that of the URL, not encoded."""

@@ -169,6 +169,10 @@ class S3Proxy:
         self._closed.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self.cut_all()
+
+    def cut_all(self) -> None:
+        """Cuts all connections of clients, as a network that is lost does."""
         with self._lock:
             streams = list(self._open)
         for stream in streams:

@@ -302,7 +302,7 @@ PROOFS = (
     Proof(
         key="torture",
         title="promises outlive the death of either side, disks that lose writes, and power cuts",
-        covers=(*_PROGRAM, "Tests/torture"),
+        covers=(*_PROGRAM, "Tests/torture", "Tests/cluster"),
         command=lambda settings: " ".join(["make", "torture", f"ROUNDS={_ROUNDS}", *_other_rounds(_ROUNDS // _ROUNDS_AT_ONCE)]),
         next=one_after_the_other(_torture_items),
         counts=_TORTURED,

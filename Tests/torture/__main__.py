@@ -9,6 +9,10 @@ import sys
 import time
 from types import FrameType
 
+from cluster.machines import Machines as Engines
+from cluster.plan import ClusterPlan
+from cluster.rounds import ClusterRounds
+
 from .blows import DeliveryPlan
 from .cuts import CutRound, Cuts
 from .deliveries import Deliveries
@@ -64,6 +68,10 @@ class Torture:
         self._machines: Machines | None = None
         # Number of the round with two machines that is being played.
         self._machine_round = 0
+        self._clusters: ClusterRounds | None = None
+        self._engines: Engines | None = None
+        # Number of the round with a cluster that is being played.
+        self._cluster_round = 0
         self._neighbours: Neighbours | None = None
         # Number of the round beside a neighbour that is being played.
         self._neighbour_round = 0
@@ -85,6 +93,7 @@ class Torture:
             self._play_syncs()
             self._play_machines()
             self._play_neighbours()
+            self._play_clusters()
             self._play_faults()
             self._play_cuts()
             self._play_delivery_cuts()
@@ -106,6 +115,10 @@ class Torture:
                 self._machines.close()
             if self._neighbours is not None:
                 self._neighbours.close()
+            if self._clusters is not None:
+                self._clusters.close()
+            if self._engines is not None:
+                self._engines.close()
             if self._faulty is not None:
                 self._faulty.close()
             if self._cut is not None:
@@ -316,6 +329,41 @@ class Torture:
         shutil.rmtree(self._neighbours.directory)
         self._neighbours = None
 
+    def _play_clusters(self) -> None:
+        """Plays the rounds with a cluster, likewise with separate seeds. All clusters use the same engines."""
+        options = self._options
+        if options.clusters == 0:
+            return
+        if reason := Engines.missing():
+            print(f"torture: no rounds with a cluster: {reason}", flush=True)
+            return
+        self._engines = Engines()
+        self._engines.start()
+        for number in range(options.first_cluster, options.first_cluster + options.clusters):
+            self._cluster_round = number
+            if number % HISTORY == 0:
+                self._end_clusters()
+            source = random.Random(f"{options.seed}/clusters/{number}")
+            if self._clusters is None:
+                self._commands = []
+                directory = options.directory / f"seed-{options.seed}-clusters"
+                self._clusters = ClusterRounds(
+                    options.transfer, directory, self._engines, self._tally, source, self._commands.append
+                )
+            plan = ClusterPlan.make(source, self._clusters.nodes, self._engines.has_room)
+            self._commands.append(f"# round {number} with a cluster: {plan.words}")
+            self._clusters.play(number, plan, source)
+            self._live(f"round {number} with a cluster")
+        self._end_clusters()
+
+    def _end_clusters(self) -> None:
+        if self._clusters is None:
+            return
+        self._clusters.end()
+        self._clusters.close()
+        shutil.rmtree(self._clusters.directory)
+        self._clusters = None
+
     def _play_faults(self) -> None:
         """Plays the rounds with a failing disk after the others and with separate seeds, so that they change no other
         round."""
@@ -432,6 +480,8 @@ class Torture:
         elif self._neighbours is not None:
             repeating = options.repeating_neighbour(self._neighbour_round)
             what = f"round {self._neighbour_round} beside a neighbour"
+        elif self._clusters is not None:
+            repeating, what = options.repeating_cluster(self._cluster_round), f"round {self._cluster_round} with a cluster"
         print(f"torture: seed {options.seed}, {what}: {broken}", file=sys.stderr)
         print(f"torture: repeat it with: {repeating}", file=sys.stderr)
         print("torture: what was done to the directory:", file=sys.stderr)
@@ -439,12 +489,14 @@ class Torture:
             print(f"    {command}", file=sys.stderr)
         played = (
             self._history or self._deliveries or self._web or self._pages or self._syncs or self._machines or self._neighbours
-            or self._cut
+            or self._clusters or self._cut
         )
         if played is None:
             return
         if self._cut is not None and options.keeps:
             self._cut.keep()
+        if self._clusters is not None and options.keeps:
+            self._clusters.keep()
         played.close()
         if options.keeps:
             print(f"torture: the directory is {played.directory}", file=sys.stderr)

@@ -21,6 +21,9 @@ _NEIGHBOURS = 5
 # For every 20 rounds, one more has a browser with the page. It takes some seconds.
 _PAGES = 20
 
+# For every 20 rounds, one more has a cluster over engines that fail. It takes some seconds, and the engines as many to start.
+_CLUSTERS = 20
+
 # Number of rounds that share a directory, so that it accumulates a history.
 HISTORY = 8
 
@@ -51,6 +54,9 @@ class Options:
     # Number of rounds with uploads by the page in a browser, and the first of them.
     pages: int
     first_page: int
+    # Number of rounds with a cluster, and the first of them.
+    clusters: int
+    first_cluster: int
     seed: int
     first: int
     directory: Path
@@ -103,6 +109,12 @@ class Options:
         chosen = f"FIRST_PAGE={start} PAGES={number - start + 1}"
         return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 {chosen} DIR={self.directory} KEEP=1"
 
+    def repeating_cluster(self, number: int) -> str:
+        """The command that repeats a round with a cluster, with all rounds before it in the same cluster."""
+        start = number - number % HISTORY
+        chosen = f"FIRST_CLUSTER={start} CLUSTERS={number - start + 1}"
+        return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 {chosen} DIR={self.directory} KEEP=1"
+
     @staticmethod
     def parse(arguments: list[str]) -> Options:
         """Reads the command line. Ends the program if the command line is wrong."""
@@ -131,6 +143,9 @@ class Options:
         pages = -(-found.rounds // _PAGES) if found.pages is None else found.pages
         if pages < 0 or found.first_page < 0:
             parser.error("--pages and --first-page must be at least 0")
+        clusters = -(-found.rounds // _CLUSTERS) if found.clusters is None else found.clusters
+        if clusters < 0 or found.first_cluster < 0:
+            parser.error("--clusters and --first-cluster must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
         # A directory begins with its first round, and later rounds depend on its content.
@@ -152,6 +167,8 @@ class Options:
             first_neighbour=found.first_neighbour - found.first_neighbour % HISTORY,
             pages=pages,
             first_page=found.first_page - found.first_page % HISTORY,
+            clusters=clusters,
+            first_cluster=found.first_cluster - found.first_cluster % HISTORY,
             seed=seed,
             first=first,
             directory=found.dir.resolve(),
@@ -202,6 +219,13 @@ def _parser() -> argparse.ArgumentParser:
         help=f"rounds with uploads by the page in Chromium (default: one for {_PAGES} others)",
     )  # fmt: skip
     parser.add_argument("--first-page", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
+    parser.add_argument(
+        "--clusters", type=int, metavar="N",
+        help=f"rounds with a cluster over PostgreSQL and SeaweedFS (default: one for {_CLUSTERS} others)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--first-cluster", type=int, default=0, metavar="N", help="number of the first of these (default: 0)"
+    )
     parser.add_argument(
         "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
     )

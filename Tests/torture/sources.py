@@ -44,7 +44,7 @@ class Sources:
         if source.randrange(100) < _TREES:
             self._add_tree()
         if self._huge and self.longest < content.PARTS:
-            self._write(names.name(self._next(), source), source.randint(40 * content.MIB, 100 * content.MIB))
+            self.lengthen(source.randint(40 * content.MIB, 100 * content.MIB))
 
     @property
     def bytes(self) -> int:
@@ -64,6 +64,15 @@ class Sources:
         for _ in range(count):
             self._write(names.name(self._next(), self._source), self._source.randint(content.BLOCK, 3 * content.BLOCK))
 
+    def lengthen(self, size: int) -> None:
+        """Adds a file of so many bytes."""
+        self._write(names.name(self._next(), self._source), size)
+
+    def forget(self, path: str) -> None:
+        """Removes a file."""
+        (self.directory / path).unlink()
+        del self.files[path]
+
     def change(self) -> None:
         """Changes some files, adds one, and removes one."""
         paths = sorted(self.files)
@@ -72,8 +81,7 @@ class Sources:
             self._write(path, self.files[path].size if same else content.size(self._source, huge=False))
         if len(paths) > 2 and self._source.random() < 0.5:
             path = self._source.choice(paths)
-            (self.directory / path).unlink()
-            del self.files[path]
+            self.forget(path)
         self._add()
 
     def _next(self) -> int:

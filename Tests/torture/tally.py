@@ -36,6 +36,8 @@ class Tally:
     machines: Counter[str] = field(default_factory=Counter)
     # Counts of rounds beside a user who changes names in the folder.
     neighbours: Counter[str] = field(default_factory=Counter)
+    # Counts of rounds with a cluster.
+    clusters: Counter[str] = field(default_factory=Counter)
     memory: int = 0
     descriptors: int = 0
 
@@ -61,10 +63,11 @@ class Tally:
         syncs = ", ".join(f"{count} {what}" for what, count in self.syncs.items()) or "none"
         machines = ", ".join(f"{count} {what}" for what, count in self.machines.items()) or "none"
         neighbours = ", ".join(f"{count} {what}" for what, count in self.neighbours.items()) or "none"
+        clusters = ", ".join(f"{count} {what}" for what, count in self.clusters.items()) or "none"
         return (
             f"{self.rounds} rounds, {self.pushes} runs of push, {sum(self.kills.values())} kills ({kills}; by "
             f"acknowledgement: {moments}), {self.acknowledged} acknowledgements, {self.checked} files compared, {self.folders} folders known, "
             f"rounds on a failing disk: {faults}, power cuts: {cuts} (after {self.promises} acknowledgements), "
-            f"{self.receipts} receipt files verified, deliveries: {deliveries}, over HTTP: {web}, by the page: {pages}, syncs: {syncs}, two machines: {machines}, beside a neighbour: {neighbours}, server at most {self.memory >> 20} MiB and "
+            f"{self.receipts} receipt files verified, deliveries: {deliveries}, over HTTP: {web}, by the page: {pages}, syncs: {syncs}, two machines: {machines}, beside a neighbour: {neighbours}, with a cluster: {clusters}, server at most {self.memory >> 20} MiB and "
             f"{self.descriptors} descriptors more when idle than at its start"
         )
