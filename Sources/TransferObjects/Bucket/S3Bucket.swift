@@ -23,8 +23,8 @@ package struct S3Bucket: ObjectStore {
     /// Most objects of a page that an engine returns at once (ListObjectsV2, `max-keys`).
     private static let longestPage = 1000
 
-    /// Most times that an object is sent again because it arrived damaged. A network damages one request and not the
-    /// next one; the memory of a machine damages each.
+    /// Most times that an object is sent again because it arrived damaged, or read again because the answer was. A
+    /// network damages one of them and not the next one; the memory of a machine damages each.
     private static let mostDamages = 3
 
     /// The place of an answer that only explains.
@@ -169,7 +169,7 @@ package struct S3Bucket: ObjectStore {
         let call = S3Engine.Call(
             method: .get, key: path(key.text),
             fields: [("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")], action: "Reading '\(key)'")
-        try engine.repeating(budget) { (deadline) throws(ObjectError) in
+        try engine.repeating(budget, damages: Self.mostDamages) { (deadline) throws(ObjectError) in
             let answer = try engine.send(call, into: .memory(target), until: deadline)
             // rclone answers a range with the status 200, but says which one. An engine that ignores Range says nothing,
             // and is right only about ranges from the start of an object.

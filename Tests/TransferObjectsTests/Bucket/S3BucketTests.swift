@@ -178,6 +178,21 @@ import TransferTestSupport
         }
     }
 
+    @Test func readsAgainWhatArrivesDamaged() async throws {
+        let tally = Tally()
+        let engine = FakeEngine { _, connection in
+            guard tally.next() < 3 else { return false }
+            connection.answer(206, [("Content-Range", "bytes 0-3/4")], Array("abc".utf8))
+            return true
+        }
+        engine.store("/bucket/a", Array("abcd".utf8))
+        try await withServer(engine.serve) { server in
+            let (bucket, key) = (try S3Bucket.fake(server), try ObjectKey.of("a"))
+            #expect(try Self.read(bucket, key, 0..<4) == Array("abcd".utf8))
+            #expect(engine.requests.count == 4)
+        }
+    }
+
     @Test func acceptsAWholeObjectForItsRange() async throws {
         let engine = FakeEngine(.init(ignoresRange: true))
         engine.store("/bucket/a", Array("abcd".utf8), metadata: ["x-amz-meta-n": "v"])

@@ -39,8 +39,11 @@ final class FileSending {
     private let end: UInt64
     /// Offset of the next byte to send.
     private var offset: UInt64
-    /// Bytes before `first` that are still to be digested, because the client has them already.
+    /// Bytes that are still to be digested without being sent: those before `first`, which the client has already, or those of a second
+    /// reading.
     private var prefix: UInt64
+    /// Whether the content is read again, because the first reading gave another digest than the known one.
+    private var isReadAgain = false
     /// Bytes outside holes; nil if the file has no holes or the client does not take them.
     private let filled: UInt64?
 
@@ -95,11 +98,12 @@ final class FileSending {
             version: attributes.fileVersion, offset: first, filled: filled)
     }
 
-    /// Fills the chunk as far as possible, or digests the content before `first`.
+    /// Fills the chunk as far as possible, or digests content that is not sent.
     ///
     /// - Parameter compression: what is done with the content.
     /// - Returns: the digest for `end` when everything is sent; nil if another chunk is needed.
-    /// - Throws: `fileChanged`; `contentLost` if the content is no longer what was acknowledged.
+    /// - Throws: `fileChanged`; `digestMismatch` if only the first reading gave other content, such as by a damaged answer of a bucket;
+    ///   `contentLost` if the content is no longer what was acknowledged.
     func fill(_ chunk: AnswerChunk, _ compression: inout AnswerCompression) throws(Failure) -> Digest? {
         guard prefix == 0 else {
             try digestPrefix()
@@ -153,7 +157,7 @@ final class FileSending {
         return .block(BlockDigest(index: offset / UInt64(Limits.blockSize) - 1, digest: digest))
     }
 
-    /// Digests content that the client has already, because the digest of the whole includes it.
+    /// Digests content from its beginning without sending it.
     private func digestPrefix() throws(Failure) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -167,17 +171,32 @@ final class FileSending {
         }
     }
 
-    private func finish() throws(Failure) -> Digest {
+    /// - Returns: the digest; nil if the content has to be read again.
+    private func finish() throws(Failure) -> Digest? {
         guard content.isUnchanged else { throw changed }
         guard request.length == nil else { return digester.finish().digest }
         // If the content before `first` was not digested, the digester does not have the digest of the whole.
         guard known == nil || first == 0 else { return known ?? digester.finish().digest }
         let digest = digester.finish().digest
-        guard let known, known != digest else { return digest }
-        throw .contentLost(path)
+        guard let known else { return digest }
+        guard isReadAgain else {
+            if known == digest { return digest }
+            isReadAgain = true
+            digester.reset()
+            prefix = size
+            return nil
+        }
+        throw known == digest ? .misread(path) : .contentLost(path)
     }
 
     private var changed: Failure { Failure(.fileChanged, "\(path) changed while it was read.") }
+}
+
+extension Failure {
+    /// The content is there, and was read wrongly once.
+    static func misread(_ path: RelativePath) -> Failure {
+        Failure(.digestMismatch, "\(path) was read with other content than a second time. Fetch it again.")
+    }
 }
 
 extension LogEvent {

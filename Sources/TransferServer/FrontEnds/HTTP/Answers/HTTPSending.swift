@@ -103,7 +103,19 @@ final class HTTPSending: HTTPAnswer {
         isChecked = true
         guard content.isUnchanged else { throw changed }
         guard let known, let digester, digester.finish().digest != known else { return }
-        throw .contentLost(place)
+        throw try isReadWell(known) ? .misread(place) : .contentLost(place)
+    }
+
+    /// Most bytes that are read a second time at once; this takes some tenths of a second.
+    private static let mostReadAgain: UInt64 = 64 << 20
+    private static let readSize = 256 << 10
+
+    /// Whether a second reading gives the acknowledged content, so that only the first one was wrong. False for long files.
+    private func isReadWell(_ known: Digest) throws(Failure) -> Bool {
+        guard content.attributes.size <= Self.mostReadAgain else { return false }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        return try content.digest(known.algorithm.function, through: buffer) { _ in true } == known
     }
 
     private var changed: Failure { Failure(.fileChanged, "\(place) changed while it was read.") }
