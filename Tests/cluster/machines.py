@@ -73,7 +73,7 @@ class Machines:
     # Faults
 
     def signal(self, name: str, number: int) -> None:
-        """Sends a signal that ends an engine, and waits for its end. `name` is that of its process in the settings."""
+        """Sends a signal that ends an engine, and waits for its end. `name` is the word of the process in the settings."""
         process = self._process(name)
         if process is None:
             return

@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[int, float]] = {
 # Kinds that need root: mounts, or a name space of mounts.
 NEED_ROOT = frozenset({"full", "names"})
 
-# A server or engine that is stopped for so many seconds has missed every time-out of its peers.
+# A server or engine that is stopped for so many seconds has let every time-out of the others pass.
 _LONG = 45.0
 _LONG_SHARE = 0.04
 
@@ -52,7 +52,8 @@ _BUCKET: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lose-answer", {}),
     ("duplicate", {"seconds": 1.0}),
     ("wrong-etag", {}),
-    ("corrupt", {"method": "GET"}),
+    # An engine that always returns other bytes looks like one that has lost them.
+    ("corrupt", {"method": "GET", "times": 1, "probability": 1.0}),
     ("corrupt-request", {"method": "PUT"}),
     ("shorten", {"method": "GET"}),
     ("slow", {"rate": 2 << 20}),
@@ -99,7 +100,7 @@ class Blow:
         fault, options = "", dict[str, Any]()
         if kind.endswith("weather"):
             fault, options = source.choice(_BUCKET if kind.startswith("bucket") else _DATABASE)
-            options = options | {"probability": source.choice([0.05, 0.3, 1.0])}
+            options = {"probability": source.choice([0.05, 0.3, 1.0])} | options
         everywhere = kind.endswith("weather") and source.random() < 0.4
         return Blow(kind, None if everywhere else node, source.uniform(0, 1.2), seconds, clock, fault, options)
 

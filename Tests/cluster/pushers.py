@@ -1,4 +1,4 @@
-"""The clients of a tortured cluster: what they send and change, and what they were told about it."""
+"""The clients of a tortured cluster: what they send and change, and what the servers answer."""
 
 from __future__ import annotations
 
