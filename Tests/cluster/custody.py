@@ -1,4 +1,4 @@
-"""Where the files of a tortured cluster may be, by what its clients were told."""
+"""Where the files of a tortured cluster may be, by what the servers have answered its clients."""
 
 from __future__ import annotations
 
