@@ -110,7 +110,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         guard let content, let staged, failure == nil else { return conclude() }
         do throws(Failure) {
             let digest = try content.end(end)
-            guard file.mayHave(digest) else { throw .decayed }
+            guard file.mayHave(digest) else { throw file.otherContent }
             let publication = try lane.opened(
                 file, staged,
                 file.publication(staged, size: content.size, digest, configuration.conflict, content.file))

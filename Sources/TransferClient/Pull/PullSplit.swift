@@ -139,7 +139,7 @@ final class PullSplit: PullPublishing, Sendable {
         guard failure == nil, let found else { return giveUp(failure ?? .connectionLost) }
         let configuration = plan.context.configuration
         let digest = BlockTree.root(digests, file.function(configuration))
-        guard file.mayHave(digest) else { return giveUp(.decayed) }
+        guard file.mayHave(digest) else { return giveUp(file.otherContent) }
         state.withLock { $0.digest = digest }
         do throws(Failure) {
             let publication = file.publication(
@@ -159,6 +159,15 @@ final class PullSplit: PullPublishing, Sendable {
     func published(_ outcome: Result<PublicationOutcome, Failure>) {
         file.opened(from: staged, outcome)
         plan.report(file.report(outcome, state.withLock { $0.digest }), of: file)
+    }
+}
+
+extension PullFile {
+    /// The failure of a file that has arrived whole, with another digest than the server's catalog has. A server can read
+    /// wrongly once, such as from a bucket, so the file is fetched anew before it counts as damaged.
+    var otherContent: Failure {
+        guard !mustStartAnew else { return .decayed }
+        return Failure(.digestMismatch, "The file has arrived with other content than the server has stored.")
     }
 }
 

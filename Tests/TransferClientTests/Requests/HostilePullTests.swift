@@ -287,6 +287,24 @@ import TransferTestSupport
         #expect(Files.tree(here.path) == [])
     }
 
+    /// A server can read a file wrongly once.
+    @Test func otherContentThatComesOnceIsFetchedAnew() async throws {
+        let answers = Locked(0)
+        let server = server([Self.entry("f", stored: Self.digest([1, 2, 3]))]) { peer, id in
+            let isFirst = answers.withLock { count in
+                count += 1
+                return count == 1
+            }
+            guard isFirst else { return Self.sendWell(peer, id) }
+            peer.send(.file(Self.file(id)))
+            peer.wire.send(Self.data([1, 2, 4]))
+            peer.send(.end(End(size: 3, digest: Self.digest([1, 2, 4]))))
+        }
+        let pulled = try await pull(server)
+        #expect(pulled.results == ["t/f": .committed])
+        #expect(answers.withLock { $0 } == 2)
+    }
+
     /// The disk has damaged the file and the server sends it as it is; only the catalog has the digest of the stored
     /// content.
     @Test func otherContentThanWasStoredIsNoFile() async throws {
