@@ -55,7 +55,7 @@ _BUCKET: tuple[tuple[str, dict[str, Any]], ...] = (
     # An engine that always returns other bytes looks like one that has lost them.
     ("corrupt", {"method": "GET", "times": 1, "probability": 1.0}),
     ("corrupt-request", {"method": "PUT"}),
-    ("shorten", {"method": "GET"}),
+    ("shorten", {"method": "GET", "times": 3, "probability": 1.0}),
     ("slow", {"rate": 2 << 20}),
     ("delay", {"seconds": 0.2}),
 )
