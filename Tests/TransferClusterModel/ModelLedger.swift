@@ -43,8 +43,8 @@ package final class ModelLedger: ClusterLedger {
     /// Which method of the ledger was called.
     package enum Call: String, CaseIterable, Sendable {
         case look, nodes, list, paths, extents, sum, files, apply, open, epochs, closeEpochs, known, noteSwept, unused
-        case forget, adopt, begin, upload, takeOver, replace, uploads, declare, declared, entriesByID, entriesOfNodes,
-            entriesInOrder
+        case forget, adopt, sparse, uses, rewrite
+        case begin, upload, takeOver, replace, uploads, declare, declared, entriesByID, entriesOfNodes, entriesInOrder
         case entriesInFolder, use, totals, receipts, reserveReceipts, mailFacts, applyMail, waiting, inbox
         case sent, openMails, overdueMail, forgetMail, people
         case idlePeople, forgetPeople, keepPeople, rotten, hasRotten, allRotten, mark, removeMarks
@@ -53,7 +53,8 @@ package final class ModelLedger: ClusterLedger {
         /// Whether the call may change rows, so that its outcome can be unknown.
         package var changes: Bool {
             switch self {
-            case .apply, .open, .closeEpochs, .noteSwept, .forget, .adopt, .begin, .takeOver, .replace, .declare,
+            case .apply, .open, .closeEpochs, .noteSwept, .forget, .adopt, .rewrite, .begin, .takeOver, .replace,
+                .declare,
                 .reserveReceipts, .mark, .removeMarks, .replaceLists, .applyMail, .forgetMail, .forgetPeople,
                 .keepPeople:
                 true
@@ -95,7 +96,7 @@ package final class ModelLedger: ClusterLedger {
     ) throws(LedgerError) -> T {
         var isLost = false
         switch fault(call) {
-        case .conflict? where [.apply, .replace, .replaceLists, .applyMail].contains(call):
+        case .conflict? where [.apply, .rewrite, .replace, .replaceLists, .applyMail].contains(call):
             throw LedgerError(.conflict, "A row has changed.")
         case .before?, .conflict?: throw LedgerError(.unavailable, "The database does not answer.")
         case .after?: isLost = true

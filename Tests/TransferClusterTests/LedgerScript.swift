@@ -63,7 +63,9 @@ struct LedgerScript {
 
     private mutating func sweep(_ rows: ModelRows) -> Step {
         let epoch = number(1...5)
-        switch number(0...10) {
+        switch number(0...13) {
+        case 11: return Step("sparse") { "\(try $0.sparse(for: -1, after: object(3, in: 1), limit: 3))" }
+        case 12...13: return rewrite(rows)
         case 10:
             let (isEpoch, object) = (happens(50), object(number(0...9), in: epoch))
             return Step("adopt \(epoch) \(object)") { ledger in
@@ -95,6 +97,31 @@ struct LedgerScript {
                 try ledger.forget(unused)
                 return unused.map(\.rawValue).sorted().description
             }
+        }
+    }
+
+    /// Moves all content of some objects into a new one, sometimes with a wrong expectation.
+    private mutating func rewrite(_ rows: ModelRows) -> Step {
+        let old = rows.objects.values.filter { $0.row.live > 0 }.map(\.row.number).sorted().prefix(Int(number(1...3)))
+        let (new, isStale, isPartial) = (object(number(10...99), in: number(1...4)), happens(10), happens(10))
+        return Step("rewrite \(old) as \(new)") { ledger in
+            let uses = try ledger.uses(of: Array(old))
+            var nodes: [UInt64: Int64] = [:]
+            var moves: [ObjectRewrite.Move] = []
+            var emptied: [ObjectNumber: UInt64] = [:]
+            for number in old { emptied[number] = rows.objects[number]?.row.live }
+            for use in uses { nodes[use.node] = use.touch }
+            for (index, number) in old.enumerated() {
+                let end = uses.filter { $0.object == number }.map(\.range.upperBound).max() ?? 0
+                guard end > 0, !isPartial || index > 0 else { continue }
+                moves.append(ObjectRewrite.Move(0..<end, of: number, to: UInt64(index) * 100))
+            }
+            if isStale, let node = nodes.keys.min() { nodes[node] = -1 }
+            let live = emptied.values.reduce(0, +)
+            if uses.contains(where: { $0.purpose == .part }) { return "part" }
+            try ledger.rewrite(
+                ObjectRewrite(ObjectRow(new, size: live, live: live), nodes: nodes, moves, emptied: emptied))
+            return uses.map { "\($0)" }.sorted().description
         }
     }
 

@@ -22,6 +22,8 @@ struct PostgresLedgerTests {
         ("epochs", { _ = try $0.epochs([7]) }), ("closeEpochs", { _ = try $0.closeEpochs(olderThan: .max) }),
         ("known", { _ = try $0.known([object(1)]) }), ("unused", { _ = try $0.unused(for: 0, limit: 5) }),
         ("forget", { try $0.forget([object(1)]) }),
+        ("sparse", { _ = try $0.sparse(for: -1, after: .none, limit: 5) }),
+        ("uses", { _ = try $0.uses(of: [object(2)]) }),
         (
             "adopt",
             {

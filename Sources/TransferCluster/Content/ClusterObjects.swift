@@ -90,7 +90,7 @@ final class ClusterObjects: Sendable {
         do throws(ObjectError) { try bucket.delete(key) } catch { throw Failure(object: error) }
     }
 
-    private func key(of number: ObjectNumber) throws(Failure) -> ObjectKey {
+    func key(of number: ObjectNumber) throws(Failure) -> ObjectKey {
         let epoch: EpochRow
         if let known = epochs.withLock({ $0[number.epoch] }) {
             epoch = known

@@ -405,7 +405,7 @@ extension PlacedContent {
 
 extension [UInt8] {
     /// The memory of the array, like `withUnsafeMutableBytes`, which loses the type of errors.
-    fileprivate mutating func withSpace(
+    mutating func withSpace(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
         var failure: Failure?

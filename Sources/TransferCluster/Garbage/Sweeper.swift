@@ -2,7 +2,8 @@ package import TransferModel
 package import TransferObjects
 
 /// Deletes objects that nothing needs: those that no row refers to any more, and those of servers that have died between
-/// storing an object and committing its rows. Every step is right if several servers sweep at once.
+/// storing an object and committing its rows. Copies what is left of objects that are mostly dead (`ObjectRewriter`).
+/// Every step is right if several servers sweep at once.
 package struct Sweeper: Sendable {
     /// What a pass has done.
     package struct Report: Equatable, Sendable {
@@ -15,6 +16,9 @@ package struct Sweeper: Sendable {
         /// Objects that no extent referred to any more.
         package var unused = 0
 
+        /// Objects whose live bytes are in other objects now.
+        package var rewritten = 0
+
         package init() {}
     }
 
@@ -24,14 +28,23 @@ package struct Sweeper: Sendable {
     /// Nanoseconds for which an object stays after its last reference went, for readers that have opened a file.
     package static let readerTime: Int64 = 3600 * 1_000_000_000
 
+    /// Nanoseconds since an epoch was opened after which its objects are rewritten: it gives out numbers for an hour, and
+    /// many files are removed soon after they were stored.
+    package static let rewriteAge: Int64 = 2 * 3600 * 1_000_000_000
+
     /// Objects that one query or listing returns.
     private static let page = 1000
 
     private let bucket: any ObjectStore
     private let ledger: any ClusterLedger
+    private let configuration: ClusterStore.Configuration
 
-    package init(_ bucket: any ObjectStore, _ ledger: any ClusterLedger) {
-        (self.bucket, self.ledger) = (bucket, ledger)
+    /// - Parameter configuration: the clocks and the random numbers of the server that sweeps.
+    package init(
+        _ bucket: any ObjectStore, _ ledger: any ClusterLedger,
+        _ configuration: ClusterStore.Configuration = ClusterStore.Configuration(server: "sweeper")
+    ) {
+        (self.bucket, self.ledger, self.configuration) = (bucket, ledger, configuration)
     }
 
     /// Makes one pass. After an error, the next pass continues.
@@ -39,8 +52,9 @@ package struct Sweeper: Sendable {
     /// - Parameters:
     ///   - epochAge: nanoseconds.
     ///   - readerTime: nanoseconds.
+    ///   - rewriteAge: nanoseconds since the epoch of an object was opened.
     package func sweep(
-        epochAge: Int64 = epochAge, readerTime: Int64 = readerTime
+        epochAge: Int64 = epochAge, readerTime: Int64 = readerTime, rewriteAge: Int64 = rewriteAge
     ) throws(Failure) -> Report {
         var report = Report()
         do throws(LedgerError) {
@@ -67,6 +81,7 @@ package struct Sweeper: Sendable {
         } catch {
             throw Failure(ledger: error)
         }
+        report.rewritten = try ObjectRewriter(bucket, ledger, configuration).run(age: rewriteAge)
         return report
     }
 

@@ -85,6 +85,24 @@ package protocol ClusterLedger: AnyObject, Sendable {
     /// Removes rows of objects that are deleted.
     func forget(_ objects: [ObjectNumber]) throws(LedgerError)
 
+    /// Objects of which less than half is live, in the order of their numbers.
+    ///
+    /// - Parameters:
+    ///   - age: nanoseconds of the database's clock since the object's epoch was opened.
+    ///   - object: the object after which the page begins.
+    ///   - limit: the most objects to return.
+    func sparse(for age: Int64, after object: ObjectNumber, limit: Int) throws(LedgerError) -> [ObjectRow]
+
+    /// What some objects are used for, in any order. This reads all files, because no index finds files by objects.
+    func uses(of objects: [ObjectNumber]) throws(LedgerError) -> [ObjectUse]
+
+    /// Lets files use content that was copied into a new object. Their `touch` changes, so that no decision about the
+    /// old places is applied.
+    ///
+    /// - Throws: `conflict` if a file or the live bytes of an old object have changed, or a use was not copied;
+    ///   `epochClosed`.
+    func rewrite(_ rewrite: ObjectRewrite) throws(LedgerError)
+
     /// Records epochs and objects that were found in the bucket. The epochs are swept: no server takes numbers of them,
     /// and none of their objects is deleted for having no row.
     ///

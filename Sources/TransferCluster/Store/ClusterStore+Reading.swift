@@ -142,12 +142,12 @@ extension ClusterStore {
 }
 
 /// The open content of a file. Its objects stay for an hour after the file is removed, so a reader that takes longer
-/// than that may fail.
+/// than that may fail. If the sweeper has moved the bytes to other objects, the reader finds them there.
 final class ClusterContent: ScrubContent {
     let attributes: StoredAttributes
     private let node: NodeRow
     private let file: FileRow
-    private let extents: [Extent]
+    private var extents: [Extent]
     private let store: ClusterStore
     private var readsAll = false
     /// Bytes that were read ahead, and their place.
@@ -214,6 +214,25 @@ final class ClusterContent: ScrubContent {
     }
 
     private func fill(_ space: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) {
+        do throws(Failure) {
+            try readExtents(into: space, at: offset)
+        } catch {
+            guard error.code == .contentLost, try findMovedBytes() else { throw error }
+            try readExtents(into: space, at: offset)
+        }
+    }
+
+    /// Looks for the bytes once more.
+    ///
+    /// - Returns: false if they are where they were, or the file is gone.
+    private func findMovedBytes() throws(Failure) -> Bool {
+        let found = try store.ask { () throws(LedgerError) in try store.ledger.nodes([node.number])[0] }
+        guard let found, let moved = try store.extents(of: found), moved != extents else { return false }
+        extents = moved
+        return true
+    }
+
+    private func readExtents(into space: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Failure) {
         let wanted = offset..<offset + UInt64(space.count)
         if filled != nil { space.initializeMemory(as: UInt8.self, repeating: 0) }
         for extent in extents.lazy.compactMap({ $0.clamped(to: wanted) }) {

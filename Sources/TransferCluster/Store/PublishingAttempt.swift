@@ -6,7 +6,7 @@ import TransferSystem
 /// `commit`. Used by one thread.
 final class PublishingAttempt: Settlement {
     private let batch: [Publication]
-    private let contents: [Result<PlacedContent, Failure>]
+    private var contents: [Result<PlacedContent, Failure>]
     private let mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
     private let store: ClusterStore
     /// The number and the time of each file, if it is made. They stay the same if the paths are decided once more, so
@@ -208,6 +208,7 @@ final class PublishingAttempt: Settlement {
                 }
                 if mayBeMade, try isMade(changes) { return }
                 if error.reason == .conflict {
+                    try findSources()
                     decide()
                     if let mails { _ = try decide(mails) }
                     try relyOnEarlierFiles(of: changes.entries)
@@ -237,6 +238,25 @@ final class PublishingAttempt: Settlement {
             }
             view.rely(on: [node])
             if !view.isRemoved(node.number) { outlived.insert(node.number) }
+        }
+    }
+
+    /// Finds the content that copies share: the sweeper may have moved it to another object.
+    private func findSources() throws(LedgerError) {
+        for (index, content) in contents.enumerated() {
+            guard case .success(var placed) = content, let source = placed.source,
+                let node = try store.ledger.nodes([source.number])[0], node.touch != source.touch
+            else { continue }
+            placed.source = node
+            if case .extents = placed.bytes {
+                switch node.file?.content {
+                case .whole(let object, let start)?:
+                    placed.extents = [Extent(0..<(node.file?.size ?? 0), in: object, from: start)]
+                case .extents?: placed.extents = try store.ledger.extents(of: node.number)
+                case nil: continue
+                }
+            }
+            contents[index] = .success(placed)
         }
     }
 

@@ -20,6 +20,8 @@ public enum Operation: String, CaseIterable, Sendable {
     case mail, fetchMail, receiveMail, declineMail, expireMail, sweepMail, introduce
     // Work that no client has asked for.
     case resolveChanges, expire, scrub, adopt
+    /// A server of a cluster copies what is left of objects that are mostly dead.
+    case rewrite
     /// A client loses its right to send uploads, or gets it back.
     case restrict
 

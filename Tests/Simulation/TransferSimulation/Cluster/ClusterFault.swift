@@ -98,7 +98,12 @@ final class NodeBucket: ObjectStore {
         try end(false)
     }
 
-    func head(_ key: ObjectKey) throws(ObjectError) -> ObjectHead { try world.bucket.head(key) }
+    func head(_ key: ObjectKey) throws(ObjectError) -> ObjectHead {
+        guard try begin(.get, key) == nil else { throw ObjectError(.unreachable, "The answer was cut.") }
+        let head = try world.bucket.head(key)
+        try end(false)
+        return head
+    }
 
     func delete(_ key: ObjectKey) throws(ObjectError) {
         let fault = try begin(.delete, key)

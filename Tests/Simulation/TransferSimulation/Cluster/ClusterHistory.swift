@@ -72,6 +72,7 @@ final class ClusterHistory {
         guard hasChanged(call, before) else { return false }
         moment += 1
         if node.isDead { fail("a dead server has made a commit by \(call)") }
+        if call == .rewrite { noteCopies(before) }
         noteUploads(call, before, node)
         noteFiles(node.operation)
         moments.append(Moment(number: moment, rows: rows))
@@ -121,6 +122,16 @@ final class ClusterHistory {
             guard range.upperBound <= content.count,
                 bytes(part.extents, at: part.part.range, in: rows) == Array(content[range])
             else { return fail("the bytes of a part of \(id) are not in the bucket") }
+        }
+    }
+
+    /// The bytes of an object that the engine has damaged are damaged in its copy, too.
+    private func noteCopies(_ before: ModelRows) {
+        for (number, node) in before.nodes {
+            guard let old = node.file, let new = rows.nodes[number]?.file,
+                extents(of: number, old, in: before).contains(where: { world.rottenObjects.contains($0.object) })
+            else { continue }
+            world.rottenObjects.formUnion(extents(of: number, new, in: rows).map(\.object))
         }
     }
 

@@ -51,13 +51,19 @@ final class ClusterNode: @unchecked Sendable {
 
     // MARK: The process
 
-    /// Opens the store and the intake, as a starting server does.
-    func start() throws {
+    private var configuration: ClusterStore.Configuration {
         var configuration = ClusterStore.Configuration(server: "node\(number)")
         let clock = clock
         (configuration.utc, configuration.monotonic) = (clock.utc, clock.monotonic)
         configuration.random = { [unowned world] in world.random.next() }
         configuration.quota = world.mix.quota
+        return configuration
+    }
+
+    var sweeper: Sweeper { Sweeper(NodeBucket(self), ledger, configuration) }
+
+    /// Opens the store and the intake, as a starting server does.
+    func start() throws {
         let store = try ClusterStore(
             NodeBucket(self), ledger, scratch: try ScratchSpace(path: nil), configuration)
         let intake = Intake(
