@@ -33,10 +33,10 @@ REFUSED = [
 BOUNDS = [
     ("README.md", ["README.md"], 800),
     ("the guide", ["docs/guide/*.md"], 10_000),
-    ("the reference", ["docs/reference/*.md"], 22_800),
+    ("the reference", ["docs/reference/*.md"], 23_000),
     ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 18_500),
     ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 6_500),
-    ("docs", ["docs/**/*.md"], 58_000),
+    ("docs", ["docs/**/*.md"], 58_400),
 ]
 
 # A doc comment of so few words says no more than the name below it.

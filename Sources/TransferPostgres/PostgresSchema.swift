@@ -229,7 +229,8 @@ package struct PostgresSchema: Sendable {
         case .known(let known):
             throw PostgresError(
                 .foreignCluster,
-                "The database is empty, though it should be that of the cluster \(known). Correct the address or restore it."
+                "The database is empty, though it should be that of the cluster \(known). Correct the address or restore it. "
+                    + "Without a backup, 'transfer catalog rebuild' fills it from the bucket."
             )
         }
         // CREATE SCHEMA IF NOT EXISTS would want the right to create schemas also where the schema exists.

@@ -2,6 +2,33 @@ package import TransferCluster
 import TransferModel
 import TransferPorts
 
+// MARK: - Reading all content, and beginning again
+
+extension ModelLedger {
+    package func placed(after place: PlacedFile.Place?, limit: Int) throws(LedgerError) -> [PlacedFile] {
+        try run(.placed) { rows, _ in
+            let files = rows.nodes.values.compactMap { node -> PlacedFile? in
+                guard let file = node.file, file.size > 0, case .whole(let object, let start) = file.content else {
+                    return nil
+                }
+                return PlacedFile(
+                    PlacedFile.Place(object, start, node.number), size: file.size, digest: file.digest,
+                    isRotten: file.isRotten)
+            }
+            let later = files.filter { file in place.map { $0 < file.place } ?? true }
+            return Array(later.sorted { $0.place < $1.place }.prefix(max(0, limit)))
+        }
+    }
+
+    package func discardContents() throws(LedgerError) {
+        try run(.discardContents) { rows, _ in
+            let lists = rows.lists
+            rows = ModelRows()
+            rows.lists = lists
+        }
+    }
+}
+
 // MARK: - Rewriting
 
 extension ModelLedger {

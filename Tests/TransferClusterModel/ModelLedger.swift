@@ -43,7 +43,7 @@ package final class ModelLedger: ClusterLedger {
     /// Which method of the ledger was called.
     package enum Call: String, CaseIterable, Sendable {
         case look, nodes, list, paths, extents, sum, files, apply, open, epochs, closeEpochs, known, noteSwept, unused
-        case forget, adopt, sparse, uses, rewrite
+        case forget, adopt, sparse, uses, rewrite, placed, discardContents
         case begin, upload, takeOver, replace, uploads, declare, declared, entriesByID, entriesOfNodes, entriesInOrder
         case entriesInFolder, use, totals, receipts, reserveReceipts, mailFacts, applyMail, waiting, inbox
         case sent, openMails, overdueMail, forgetMail, people
@@ -53,9 +53,10 @@ package final class ModelLedger: ClusterLedger {
         /// Whether the call may change rows, so that its outcome can be unknown.
         package var changes: Bool {
             switch self {
-            case .apply, .open, .closeEpochs, .noteSwept, .forget, .adopt, .rewrite, .begin, .takeOver, .replace,
-                .declare,
-                .reserveReceipts, .mark, .removeMarks, .replaceLists, .applyMail, .forgetMail, .forgetPeople,
+            case .apply, .open, .closeEpochs, .noteSwept, .forget, .adopt, .rewrite, .discardContents, .begin,
+                .takeOver,
+                .replace, .declare, .reserveReceipts, .mark, .removeMarks, .replaceLists, .applyMail, .forgetMail,
+                .forgetPeople,
                 .keepPeople:
                 true
             default: false

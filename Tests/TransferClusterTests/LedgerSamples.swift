@@ -192,6 +192,7 @@ extension ClusterLedger {
         for (number, digest) in try allRotten().sorted(by: { $0.key < $1.key }) {
             lines.append("rotten \(number) \(digest)")
         }
+        for file in try placed(after: nil, limit: .max) { lines.append("\(file)") }
         lines.append("sparse \(try sparse(for: -1, after: .none, limit: .max))")
         lines.append("unused \(try unused(for: 0, limit: .max).map(\.rawValue).sorted())")
         lines.append("totals \(try totals().sorted { $0.key.rawValue < $1.key.rawValue })")

@@ -63,7 +63,12 @@ struct LedgerScript {
 
     private mutating func sweep(_ rows: ModelRows) -> Step {
         let epoch = number(1...5)
-        switch number(0...13) {
+        switch number(0...14) {
+        case 14:
+            return Step("placed") { ledger in
+                let first = try ledger.placed(after: nil, limit: 2)
+                return "\(first) \(try ledger.placed(after: first.last?.place, limit: 2))"
+            }
         case 11: return Step("sparse") { "\(try $0.sparse(for: -1, after: object(3, in: 1), limit: 3))" }
         case 12...13: return rewrite(rows)
         case 10:

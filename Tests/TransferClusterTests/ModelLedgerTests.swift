@@ -36,7 +36,7 @@ import TransferSystem
         try ledger.openSample()
         _ = try ledger.dump()
         #expect(seen.withLock { $0.first } == .open)
-        #expect(seen.withLock { $0.count } == 10)
+        #expect(seen.withLock { $0.count } == 11)
     }
 
     @Test("Servers of one cluster share the rows, and a restored database has the earlier ones")

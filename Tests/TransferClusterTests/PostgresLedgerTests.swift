@@ -23,7 +23,7 @@ struct PostgresLedgerTests {
         ("known", { _ = try $0.known([object(1)]) }), ("unused", { _ = try $0.unused(for: 0, limit: 5) }),
         ("forget", { try $0.forget([object(1)]) }),
         ("sparse", { _ = try $0.sparse(for: -1, after: .none, limit: 5) }),
-        ("uses", { _ = try $0.uses(of: [object(2)]) }),
+        ("uses", { _ = try $0.uses(of: [object(2)]) }), ("placed", { _ = try $0.placed(after: nil, limit: 5) }),
         (
             "adopt",
             {

@@ -103,9 +103,9 @@ class Cluster:
         """The address of the cluster's database, without a proxy."""
         return self._owner.rpartition("/")[0] + "/" + self.name
 
-    def query(self, statement: str) -> list[list[bytes | None]]:
-        """Rows of the cluster's database."""
-        with Session(self.address) as session:
+    def query(self, statement: str, database: str | None = None) -> list[list[bytes | None]]:
+        """Rows of the cluster's database, or of another one."""
+        with Session(database or self.address) as session:
             return session.query(statement).rows
 
     def node(self, *words: str, **changed: str) -> Node:
@@ -138,18 +138,24 @@ class Cluster:
         return f"127.0.0.1:{port}"
 
     def run(
-        self, *words: str, expecting: int | None = 0, home: Path | None = None
+        self,
+        *words: str,
+        expecting: int | None = 0,
+        home: Path | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Runs a command of the program as a client."""
-        done = children.finish(self.begin(*words, home=home))
+        """Runs a command of the program as a client. `variables` are added to the environment."""
+        done = children.finish(self.begin(*words, home=home, variables=variables))
         if expecting is not None and done.returncode != expecting:
             raise AssertionError(f"{words} ended with {done.returncode}:\n{done.stderr.decode(errors='replace')}")
         return done
 
-    def begin(self, *words: str, home: Path | None = None) -> subprocess.Popen[bytes]:
+    def begin(
+        self, *words: str, home: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [str(self.binary), *words],
-            env=os.environ | {"HOME": str(home or self.folder)},
+            env=os.environ | {"HOME": str(home or self.folder)} | dict(variables or {}),
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -158,10 +164,14 @@ class Cluster:
 
     def snapshot(self) -> str:
         """Copies the database, to which no server may be connected, as a backup. Returns the address of the copy."""
-        copy = f"{self.name}_{len(self._copies)}"
-        self._rule(f"CREATE DATABASE {copy} TEMPLATE {self.name} OWNER transfer")
-        self._copies.append(copy)
-        return self._owner.rpartition("/")[0] + "/" + copy
+        return self.new_database(self.name)
+
+    def new_database(self, template: str = "template1") -> str:
+        """Makes another database. Returns its address."""
+        name = f"{self.name}_{len(self._copies)}"
+        self._rule(f"CREATE DATABASE {name} TEMPLATE {template} OWNER transfer")
+        self._copies.append(name)
+        return self._owner.rpartition("/")[0] + "/" + name
 
     def close(self) -> None:
         for node in self._nodes:

@@ -33,8 +33,9 @@ enum Commands {
         TrustRemoveCommand.self,
         AccessListCommand.self, AccessAddCommand.self, AccessRemoveCommand.self, AccessPairCommand.self,
         TokenCreateCommand.self, TokenListCommand.self, TokenRevokeCommand.self, VerifyReceiptsCommand.self,
-        ShowReceiptsCommand.self, VerifyCommand.self, StatusCommand.self, RemoteAddCommand.self,
-        RemoteListCommand.self, RemoteRemoveCommand.self, ConfigShowCommand.self, CompletionsCommand.self,
+        ShowReceiptsCommand.self, VerifyCommand.self, CatalogRebuildCommand.self, StatusCommand.self,
+        RemoteAddCommand.self, RemoteListCommand.self, RemoteRemoveCommand.self, ConfigShowCommand.self,
+        CompletionsCommand.self,
         ManCommand.self,
     ]
 

@@ -9,6 +9,8 @@ enum JSONSchema {
     static let progress = "transfer.progress/1"
     static let finding = "transfer.finding/2"
     static let scrub = "transfer.scrub/2"
+    static let rebuildFinding = "transfer.rebuild-finding/1"
+    static let rebuild = "transfer.rebuild/1"
     static let entry = EntryDocument.schema
     static let download = "transfer.download/1"
     static let change = ChangeDocument.schema

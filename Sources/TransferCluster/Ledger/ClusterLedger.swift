@@ -45,6 +45,14 @@ package protocol ClusterLedger: AnyObject, Sendable {
     ///   - limit: the most nodes to return.
     func files(after number: UInt64, limit: Int) throws(LedgerError) -> [NodeRow]
 
+    /// Files whose bytes are all in one object, in the order of their places; without empty files. This reads all files,
+    /// because no index finds files by objects.
+    ///
+    /// - Parameters:
+    ///   - place: the place after which the page begins; nil for the first page.
+    ///   - limit: the most files to return.
+    func placed(after place: PlacedFile.Place?, limit: Int) throws(LedgerError) -> [PlacedFile]
+
     // MARK: Changes
 
     /// Makes changes, all or none.
@@ -108,6 +116,9 @@ package protocol ClusterLedger: AnyObject, Sendable {
     ///
     /// - Throws: `conflict` if the database has one of them already.
     func adopt(_ epochs: [EpochRow], _ objects: [ObjectRow]) throws(LedgerError)
+
+    /// Removes all rows but the notes and the access lists (`accessLists`), for `CatalogRebuild`, which begins again.
+    func discardContents() throws(LedgerError)
 
     // MARK: Unfinished uploads
 

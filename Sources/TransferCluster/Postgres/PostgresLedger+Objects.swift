@@ -2,6 +2,44 @@ import TransferModel
 import TransferPorts
 import TransferPostgres
 
+// MARK: Reading all content, and beginning again
+
+extension PostgresLedger {
+    package func placed(after place: PlacedFile.Place?, limit: Int) throws(LedgerError) -> [PlacedFile] {
+        let statement = PostgresStatement(
+            """
+            SELECT object, start, number, size, digest, rotten FROM nodes
+            WHERE form = \(LedgerForm.file) AND filled IS NULL AND size > 0 AND (object, start, number) > ($1, $2, $3)
+            ORDER BY object, start, number LIMIT $4
+            """,
+            [
+                .number(place?.object.rawValue ?? 0), .number(place?.start ?? 0), .number(place?.number ?? 0),
+                .limit(limit),
+            ])
+        return try read(statement) { (rows) throws(PostgresError) in
+            var files: [PlacedFile] = []
+            for row in 0..<rows.count {
+                let place = PlacedFile.Place(
+                    ObjectNumber(rawValue: try rows.number(row, 0)), try rows.number(row, 1), try rows.number(row, 2))
+                files.append(
+                    PlacedFile(
+                        place, size: try rows.number(row, 3), digest: try rows.digest(row, 4),
+                        isRotten: try rows.boolean(row, 5)))
+            }
+            return files
+        }
+    }
+
+    package func discardContents() throws(LedgerError) {
+        try change(
+            PostgresStatement(
+                """
+                TRUNCATE nodes, extents, objects, epochs, uploads, parts, entries, receipts, declared, mails, deliveries,
+                    people RESTART IDENTITY
+                """))
+    }
+}
+
 // MARK: Rewriting
 
 extension PostgresLedger {

@@ -44,8 +44,9 @@ struct BucketSurvey: Sendable {
 
     /// Lists all objects and reads their footers.
     ///
+    /// - Parameter progress: called with the number of objects that were read so far.
     /// - Throws: if the bucket cannot be read. An object that vanishes meanwhile is no error.
-    init(_ bucket: any ObjectStore) throws(Failure) {
+    init(_ bucket: any ObjectStore, progress: (Int) -> Void) throws(Failure) {
         var found: [File] = []
         var last: ObjectKey?
         while true {
@@ -56,6 +57,7 @@ struct BucketSurvey: Sendable {
                 throw Failure(object: error)
             }
             try read(page.objects, in: bucket, into: &found)
+            progress(objects.count)
             guard !page.isLast, let end = page.objects.last?.key else { break }
             last = end
         }

@@ -16,10 +16,11 @@ import TransferSystem
 /// empty folders and access lists are not in the bucket. Objects that no file needs stay, because some of them may have
 /// been made by another program.
 ///
-///     survey the bucket ─► hold the objects ─► publish ─► release the objects
+///     note the beginning ─► survey the bucket ─► hold the objects ─► publish ─► release the objects ─► note the end
 ///
-/// No server may use the bucket meanwhile. If the rebuild ends with an error, the next one needs another empty
-/// database. In the incomplete one, no object is ever deleted, because the objects are still held.
+/// No server may use the bucket meanwhile, and none starts before the end is noted (`ClusterNotes`). If the rebuild ends
+/// with an error, the next one empties the database and begins again. In the incomplete one, no object is ever deleted,
+/// because the objects are still held.
 package struct CatalogRebuild {
     /// What a rebuild has found and made.
     package struct Report: Equatable, Sendable {
@@ -62,6 +63,14 @@ package struct CatalogRebuild {
         }
     }
 
+    /// What a rebuild is doing.
+    package enum Progress: Equatable, Sendable {
+        /// So many objects were read.
+        case read(objects: Int)
+        /// So many files of all were stored.
+        case stored(files: Int, of: Int)
+    }
+
     /// Files that are stored in one transaction.
     private static let batch = 1024
 
@@ -72,15 +81,12 @@ package struct CatalogRebuild {
     private let ledger: any ClusterLedger
     private let store: ClusterStore
     private let trash: OpenTrashBatch
+    private let progress: (Progress) -> Void
     private var report = Report()
 
-    /// - Parameters:
-    ///   - ledger: a database without rows.
-    ///   - utc: the current time in nanoseconds since 1970.
-    /// - Throws: if the database cannot be read.
-    package init(
-        _ bucket: any ObjectStore, _ ledger: any ClusterLedger,
-        utc: @escaping @Sendable () -> Int64 = utcNanoseconds
+    private init(
+        _ bucket: any ObjectStore, _ ledger: any ClusterLedger, utc: @escaping @Sendable () -> Int64,
+        _ progress: @escaping (Progress) -> Void
     ) throws(Failure) {
         let scratch: ScratchSpace
         do throws(SystemError) { scratch = try ScratchSpace(path: nil) } catch {
@@ -88,26 +94,38 @@ package struct CatalogRebuild {
         }
         var configuration = ClusterStore.Configuration(server: "rebuild")
         configuration.utc = utc
-        (self.bucket, self.ledger) = (bucket, ledger)
+        (self.bucket, self.ledger, self.progress) = (bucket, ledger, progress)
         store = try ClusterStore(bucket, ledger, scratch: scratch, configuration)
         trash = OpenTrashBatch(utc: utc)
     }
 
     /// Reads the bucket and fills the database.
     ///
-    /// - Throws: `refused` if the database has files, uploads or mails, before anything is written; an error of the
+    /// - Parameters:
+    ///   - ledger: a database without rows, or one that an earlier rebuild has begun to fill.
+    ///   - utc: the current time in nanoseconds since 1970.
+    ///   - progress: called some times a second with what was done so far.
+    /// - Throws: `pathConflict` if the database has files, uploads or mails, before anything is written; an error of the
     ///   bucket or of the database.
     package static func run(
         _ bucket: any ObjectStore, _ ledger: any ClusterLedger,
-        utc: @escaping @Sendable () -> Int64 = utcNanoseconds
+        utc: @escaping @Sendable () -> Int64 = utcNanoseconds, progress: @escaping (Progress) -> Void = { _ in }
     ) throws(Failure) -> Report {
-        var rebuild = try CatalogRebuild(bucket, ledger, utc: utc)
-        return try rebuild.run()
+        let notes = ClusterNotes(ledger)
+        do throws(LedgerError) {
+            // The rows of an interrupted rebuild are not needed, because the bucket still has everything.
+            if try notes.isRebuilding() { try ledger.discardContents() }
+        } catch {
+            throw Failure(ledger: error)
+        }
+        var rebuild = try CatalogRebuild(bucket, ledger, utc: utc, progress)
+        try rebuild.requireEmpty()
+        return try rebuild.run(notes)
     }
 
-    private mutating func run() throws(Failure) -> Report {
-        try requireEmpty()
-        let survey = try BucketSurvey(bucket)
+    private mutating func run(_ notes: ClusterNotes) throws(Failure) -> Report {
+        try store.ask { () throws(LedgerError) in try notes.write(isRebuilding: true) }
+        let survey = try BucketSurvey(bucket) { [progress] in progress(.read(objects: $0)) }
         report.objects = survey.objects.count
         (report.gone, report.alreadyStored, report.unknown) = (survey.gone, survey.repeated, survey.unknown)
         let files = survey.files.filter { file in
@@ -123,8 +141,10 @@ package struct CatalogRebuild {
         let held = try hold(needed, survey)
         for start in stride(from: 0, to: files.count, by: Self.batch) {
             try publish(files[start..<min(files.count, start + Self.batch)])
+            progress(.stored(files: min(files.count, start + Self.batch), of: files.count))
         }
         try release(held)
+        try store.ask { () throws(LedgerError) in try notes.write(isRebuilding: false) }
         return report
     }
 

@@ -10,6 +10,8 @@ package struct ClusterNotes: Sendable {
         case trash
         /// The fingerprint of the key that servers show to clients, as a text.
         case shownKey = "shown-key"
+        /// Whether `CatalogRebuild` has begun to fill the database, and not ended, as a text.
+        case rebuild
     }
 
     /// The most times that a note is written again because another server has changed it.
@@ -39,6 +41,16 @@ package struct ClusterNotes: Sendable {
     package func claim(_ name: Name, _ content: [UInt8]) throws(LedgerError) -> [UInt8] {
         try change(name) { $0.isEmpty ? content : nil }
     }
+
+    /// Whether `CatalogRebuild` has begun to fill the database, and not ended.
+    package func isRebuilding() throws(LedgerError) -> Bool { try read(.rebuild) == Self.begun }
+
+    /// Notes that `CatalogRebuild` begins or has ended.
+    func write(isRebuilding: Bool) throws(LedgerError) {
+        try write(.rebuild, isRebuilding ? Self.begun : Array("ended".utf8))
+    }
+
+    private static let begun = Array("begun".utf8)
 
     /// - Parameter body: takes the present content, empty for none, and returns the new one; nil to leave it.
     /// - Returns: the content afterwards.

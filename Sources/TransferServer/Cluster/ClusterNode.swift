@@ -3,7 +3,7 @@ import TransferCluster
 import TransferIO
 import TransferKeys
 import TransferModel
-package import TransferObjects
+import TransferObjects
 import TransferPostgres
 import TransferPorts
 import TransferStore
@@ -11,25 +11,15 @@ import TransferSystem
 
 /// Where the servers of a cluster store, and how this one reaches it.
 package struct ClusterOptions: Sendable {
-    /// The bucket, and the prefix of all keys in it.
-    package var bucket: S3Address
-
-    /// Where the keys for the bucket come from.
-    package var credentials: CredentialSource
-
-    /// File with the only certificates that the object store may have; nil for the system's.
-    package var authorities: String?
-
-    /// URI of the database, which may contain a password.
-    package var database: String
+    /// The bucket and the database.
+    package var address: ClusterAddress
 
     /// File with the key by which clients know the cluster; each server has the same one. It is made if no server of the cluster has
     /// started yet.
     package var identity: String
 
-    package init(bucket: S3Address, credentials: CredentialSource, database: String, identity: String) {
-        (self.bucket, self.credentials) = (bucket, credentials)
-        (self.database, self.identity) = (database, identity)
+    package init(_ address: ClusterAddress, identity: String) {
+        (self.address, self.identity) = (address, identity)
     }
 }
 
@@ -91,7 +81,7 @@ final class ClusterNode: Sendable {
     private static func pool(_ options: ClusterOptions) throws(ServerError) -> PostgresPool {
         try explained { () throws(PostgresError) in
             let program = PostgresLedger.programPrefix + name
-            var configuration = PostgresConfiguration(try PostgresAddress(options.database, program: program))
+            var configuration = PostgresConfiguration(try PostgresAddress(options.address.database, program: program))
             configuration.connectionLimit = connectionLimit
             return try PostgresPool(configuration)
         }
@@ -103,9 +93,7 @@ final class ClusterNode: Sendable {
 
     private static func bucket(_ options: ClusterOptions) throws(ServerError) -> S3Bucket {
         try explained { () throws(ObjectError) in
-            var setup = S3Bucket.Setup(credentials: options.credentials)
-            setup.authorities = options.authorities
-            let usual = try S3Bucket(options.bucket, setup)
+            let usual = try options.address.openBucket()
             // The examination has some 20 requests, and the first one that gets no answer ends it.
             let examined = try usual.within(Interval(nanoseconds: patience)).examined()
             return examined.within(usual.budget)
@@ -124,6 +112,11 @@ final class ClusterNode: Sendable {
             return (try PostgresLedger.schema.prepare(pool, cluster: expected, within: upgradePatience).cluster, facts)
         }
         let notes = ClusterNotes(PostgresLedger(pool))
+        guard try !explained({ () throws(LedgerError) in try notes.isRebuilding() }) else {
+            throw ServerError(
+                "The database does not have all files of the bucket yet, because a 'transfer catalog rebuild' has not ended. Run it until "
+                    + "it ends.")
+        }
         if marked == nil {
             // The note is written after the mark, so a cluster without the note has never stored anything.
             if let known = try explained({ () throws(LedgerError) in try notes.read(.bucket) }) {
@@ -205,21 +198,4 @@ extension ServerFoundations {
         openMail = { _, _, _ in ClusterMail(node.ledger) }
         openAccess = { _ in node.access() }
     }
-}
-
-/// Makes the reason that any part of a cluster gives the reason why the server does not start.
-private func explained<Value>(_ body: () throws(Failure) -> Value) throws(ServerError) -> Value {
-    do throws(Failure) { return try body() } catch { throw ServerError(error.message) }
-}
-
-private func explained<Value>(_ body: () throws(PostgresError) -> Value) throws(ServerError) -> Value {
-    do throws(PostgresError) { return try body() } catch { throw ServerError(error.message) }
-}
-
-private func explained<Value>(_ body: () throws(ObjectError) -> Value) throws(ServerError) -> Value {
-    do throws(ObjectError) { return try body() } catch { throw ServerError(error.message) }
-}
-
-private func explained<Value>(_ body: () throws(LedgerError) -> Value) throws(ServerError) -> Value {
-    do throws(LedgerError) { return try body() } catch { throw ServerError(error.message) }
 }

@@ -59,13 +59,14 @@ extension ClusterNode {
     ///
     /// - Throws: `SystemError` if the kernel refuses a rule.
     func allow(in confinement: borrowing Confinement) throws(SystemError) {
-        let ports = [bucket.address.endpoint.port] + options.credentials.ports + pool.configuration.address.ports
+        let credentials = options.address.credentials
+        let ports = [bucket.address.endpoint.port] + credentials.ports + pool.configuration.address.ports
         // TCP is also for answers of name servers that do not fit into a datagram (RFC 7766).
         for port in Set(ports + [53]).sorted() { try confinement.allowConnecting(toPort: port) }
         // Only root could read secrets of others beside these files. A file that is replaced later is then not read again.
         let isReplaceable = !Privileges.areRoots
         for path in Self.resolverFiles { try confinement.allowReading(path, isReplaceable: isReplaceable) }
-        for path in options.credentials.files { try confinement.allowReading(path, isReplaceable: true) }
+        for path in credentials.files { try confinement.allowReading(path, isReplaceable: true) }
         for path in pool.configuration.address.files { try confinement.allowReading(path, isReplaceable: false) }
     }
 

@@ -33,4 +33,11 @@ package struct ScrubFinding: Sendable {
 
     /// Why the file cannot be read; empty otherwise.
     package var reason = ""
+
+    package init(
+        kind: Kind, path: String, size: UInt64, recorded: Digest? = nil, found: Digest? = nil, reason: String = ""
+    ) {
+        (self.kind, self.path, self.size) = (kind, path, size)
+        (self.recorded, self.found, self.reason) = (recorded, found, reason)
+    }
 }

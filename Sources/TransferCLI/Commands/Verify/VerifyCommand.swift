@@ -6,7 +6,7 @@ private import TransferServer
 private import TransferStore
 private import TransferSystem
 
-/// `transfer verify`: compares stored files with the catalog, and prints differences.
+/// `transfer verify`: compares stored files of a directory or of a cluster with the catalog, and prints differences.
 struct VerifyCommand {
     private static let refreshInterval = Duration.milliseconds(200)
 
@@ -14,9 +14,16 @@ struct VerifyCommand {
     private static let threadsPerCore = 2
 
     private let configuration: Scrub.Configuration
+    /// The bucket and the database of a cluster; nil for a directory.
+    private let cluster: ClusterAddress?
     private let output: PushOutput
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
+        cluster = try ClusterPlaceFlags.address(arguments)
+        let ofDirectory = [Self.directory.flag, Self.state.flag, Self.repair.flag]
+        if cluster != nil, let flag = ofDirectory.first(where: arguments.isSet) {
+            throw arguments.error("'\(flag.spelling)' is for a directory; drop it or --store")
+        }
         var configuration = Scrub.Configuration(directory: arguments[Self.directory])
         configuration.stateDirectory = arguments[Self.state]
         configuration.repairsCatalog = arguments[Self.repair]
@@ -30,19 +37,31 @@ struct VerifyCommand {
         // No work is lost if the command ends at once, because the catalog is repaired in transactions.
         Interruption.watch { Interruption.end(.uploadsFailed) }
         do throws(ServerError) {
+            if let cluster {
+                let check = try ClusterVerification(cluster) { printer.print($0) }
+                return try await finish(printer, { check.progress }) { () throws(ServerError) in try check.run() }
+            }
             let scrub = try Scrub(configuration, try openStore()) { printer.print($0) }
-            let refreshing = output.showsProgress ? Task { await refresh(scrub, printer) } : nil
-            let pool = BlockingPool(name: "transfer-verify", threads: 1)
-            let outcome = await pool.run { Result { () throws(ServerError) in try scrub.run() } }
-            pool.close()
-            refreshing?.cancel()
-            await refreshing?.value
-            return printer.finish(try outcome.get())
+            return try await finish(printer, { scrub.progress }) { () throws(ServerError) in try scrub.run() }
         } catch {
             printer.clear()
             StandardStream.error.write("transfer: \(error.message)\n")
             return .fault
         }
+    }
+
+    /// Does the check on a thread of its own, and draws its progress meanwhile.
+    private func finish(
+        _ printer: VerifyPrinter, _ progress: @escaping @Sendable () -> ScrubProgress,
+        _ check: @escaping @Sendable () throws(ServerError) -> ScrubSummary
+    ) async throws(ServerError) -> ExitCode {
+        let refreshing = output.showsProgress ? Task { await refresh(progress, printer) } : nil
+        let pool = BlockingPool(name: "transfer-verify", threads: 1)
+        let outcome = await pool.run { Result { () throws(ServerError) in try check() } }
+        pool.close()
+        refreshing?.cancel()
+        await refreshing?.value
+        return printer.finish(try outcome.get())
     }
 
     private func openStore() throws(ServerError) -> StoredFiles {
@@ -53,9 +72,9 @@ struct VerifyCommand {
         }
     }
 
-    private func refresh(_ scrub: Scrub, _ printer: VerifyPrinter) async {
+    private func refresh(_ progress: @Sendable () -> ScrubProgress, _ printer: VerifyPrinter) async {
         while !Task.isCancelled {
-            printer.show(scrub.progress)
+            printer.show(progress())
             try? await Task.sleep(for: Self.refreshInterval)
         }
     }
@@ -93,10 +112,13 @@ extension VerifyCommand: ProgramCommand {
                 + "not, because no acknowledgement was broken. A server may be running at the same time.",
             "Rotten files are recorded in the catalog: a server no longer sends or acknowledges them, "
                 + "and pushing the same content again replaces them.",
+            "With --store and --catalog it reads the content of a cluster, object by object, while servers run or not. Files whose "
+                + "objects are gone are missing, and those whose objects are too short are unreadable; they are recorded like "
+                + "rotten ones.",
         ],
         flags: [
-            directory.flag, state.flag, repair.flag, json.flag, quiet.flag, .insecurePermissions, .help,
-        ],
+            directory.flag, state.flag, repair.flag, json.flag, quiet.flag,
+        ] + ClusterPlaceFlags.all + [.insecurePermissions, .help],
         examples: [
             .init(caption: "Check that everything is still there", line: "transfer verify --dir /srv/in"),
             .init(
@@ -105,6 +127,9 @@ extension VerifyCommand: ProgramCommand {
             .init(
                 caption: "Allow missing and changed files to be stored again (stop the server first)",
                 line: "transfer verify --dir /srv/in --repair-catalog"),
+            .init(
+                caption: "Check all content of a cluster",
+                line: "transfer verify --store s3://bucket/prefix --catalog postgres://transfer@db/transfer"),
         ],
         outcomes: [
             .init(.success, "every acknowledgement holds"),
