@@ -25,6 +25,10 @@ struct PostgresLedgerTests {
         ("sparse", { _ = try $0.sparse(for: -1, after: .none, limit: 5) }),
         ("uses", { _ = try $0.uses(of: [object(2)]) }), ("placed", { _ = try $0.placed(after: nil, limit: 5) }),
         (
+            "rewrite",
+            { try $0.rewrite(ObjectRewrite(ObjectRow(object(77), size: 0, live: 0), nodes: [:], [], emptied: [:])) }
+        ),
+        (
             "adopt",
             {
                 try $0.adopt(
