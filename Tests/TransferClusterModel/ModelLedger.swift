@@ -283,6 +283,16 @@ extension ModelLedger {
         try run(.upload) { rows, _ in rows.uploads[id].map { ($0.row, $0.parts) } }
     }
 
+    package func epoch(
+        of id: UploadID, _ range: Range<UInt64>
+    ) throws(LedgerError) -> (epoch: UInt64, hasParts: Bool)? {
+        try run(.upload) { rows, _ in
+            rows.uploads[id].map { upload in
+                (upload.row.epoch, upload.parts.contains { $0.part.range.overlaps(range) })
+            }
+        }
+    }
+
     package func takeOver(_ id: UploadID) throws(LedgerError) -> (row: OpenUploadRow, parts: [PartRow])? {
         try run(.takeOver) { rows, _ in
             rows.uploads[id]?.row.epoch += 1

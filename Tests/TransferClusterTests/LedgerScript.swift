@@ -289,7 +289,12 @@ struct LedgerScript {
             }
             return Step("begin \(row)") { [row] in "\(try $0.begin(row, limit: 4))" }
         case 6: return Step("take over \(id)") { "\(try $0.takeOver(id) as Any)" }
-        case 7: return Step("upload \(id)") { "\(try $0.upload(id) as Any) \(try $0.uploads())" }
+        case 7:
+            let start = number(0...30)
+            let range = start..<start + number(0...10)
+            return Step("upload \(id) \(range)") { ledger in
+                "\(try ledger.upload(id) as Any) \(try ledger.epoch(of: id, range) as Any) \(try ledger.uploads())"
+            }
         default: return replace(row, rows)
         }
     }

@@ -132,6 +132,9 @@ package protocol ClusterLedger: AnyObject, Sendable {
     /// An unfinished upload with its parts, in their order; nil if it does not exist.
     func upload(_ id: UploadID) throws(LedgerError) -> (row: OpenUploadRow, parts: [PartRow])?
 
+    /// The epoch of an unfinished upload, and whether it has parts in a range; nil if it does not exist.
+    func epoch(of id: UploadID, _ range: Range<UInt64>) throws(LedgerError) -> (epoch: UInt64, hasParts: Bool)?
+
     /// Begins the next epoch of an unfinished upload.
     ///
     /// - Returns: the upload with its new epoch; nil if it does not exist.

@@ -145,6 +145,22 @@ extension PostgresLedger {
         ]) { (answers) throws(PostgresError) in try Self.upload(answers.answer(0), answers.answer(1)) }
     }
 
+    package func epoch(
+        of id: UploadID, _ range: Range<UInt64>
+    ) throws(LedgerError) -> (epoch: UInt64, hasParts: Bool)? {
+        // Parts do not overlap, so the last one that begins below the end of the range is the one that can reach into it.
+        let select = """
+            SELECT epoch, coalesce((SELECT upper FROM parts p WHERE p.high = $1 AND p.low = $2 AND p.lower < $4
+                ORDER BY p.lower DESC LIMIT 1) > $3, false)
+            FROM uploads WHERE high = $1 AND low = $2
+            """
+        let statement = PostgresStatement(
+            select, PostgresValue.halves(id) + [.number(range.lowerBound), .number(range.upperBound)])
+        return try find(statement) { (rows) throws(PostgresError) in
+            rows.count > 0 ? (try rows.number(0, 0), try rows.boolean(0, 1)) : nil
+        }
+    }
+
     private static func upload(
         _ rows: PostgresRows, _ parts: PostgresRows
     ) throws(PostgresError) -> (row: OpenUploadRow, parts: [PartRow])? {

@@ -157,6 +157,13 @@ struct ClusterParts: PartRecords {
         try recorded(try store.ask { () throws(LedgerError) in try store.ledger.upload(id) })
     }
 
+    func look(_ id: UploadID, in range: Range<UInt64>) throws(Failure) -> (epoch: UInt64, hasBytes: Bool) {
+        let found = try store.ask { () throws(LedgerError) in try store.ledger.epoch(of: id, range) }
+        guard let found else { throw .takenOver }
+        store.staged(id)?.opened(in: found.epoch)
+        return (found.epoch, found.hasParts)
+    }
+
     func takeOver(_ id: UploadID) throws(Failure) -> RecordedParts {
         try recorded(try store.ask { () throws(LedgerError) in try store.ledger.takeOver(id) })
     }

@@ -8,11 +8,14 @@ import TransferSystem
 extension MultipartUpload {
     /// Called when a connection is about to send a part.
     ///
-    /// - Returns: the epoch of the upload; nil if the store records no parts.
-    func join() throws(Failure) -> UInt64? {
+    /// - Returns: the epoch of the upload, and whether bytes of the part are recorded; nil if the store records no
+    ///   parts.
+    func join(_ range: Range<UInt64>) throws(Failure) -> (epoch: UInt64, hasBytes: Bool)? {
         guard let records else { return nil }
-        _ = try learn { () throws(Failure) in try records.join(id) }
-        return monitor.state.epoch
+        let seen = try ask { () throws(Failure) in try records.look(id, in: range) }
+        guard seen.epoch > monitor.state.epoch else { return (monitor.state.epoch, seen.hasBytes) }
+        let recorded = try learn { () throws(Failure) in try records.join(id) }
+        return (monitor.state.epoch, recorded.parts.contains { $0.range.overlaps(range) })
     }
 
     /// Called when a connection takes the upload over, also from connections to other servers.
@@ -35,8 +38,10 @@ extension MultipartUpload {
     func checkEpoch() throws(Failure) {
         let known = monitor.state.epoch
         guard let records, known > 0, !monitor.state.isFinished else { return }
-        let recorded = try learn { () throws(Failure) in try records.join(id) }
-        guard recorded.epoch <= known else { throw .takenOver }
+        let seen = try ask { () throws(Failure) in try records.look(id, in: 0..<0) }
+        guard seen.epoch > known else { return }
+        _ = try learn { () throws(Failure) in try records.join(id) }
+        throw .takenOver
     }
 
     /// Records verified bytes of a claim.
@@ -67,13 +72,18 @@ extension MultipartUpload {
         guard isHeld else { throw .takenOver }
     }
 
-    private func learn(_ ask: () throws(Failure) -> RecordedParts) throws(Failure) -> RecordedParts {
+    private func learn(_ join: () throws(Failure) -> RecordedParts) throws(Failure) -> RecordedParts {
+        let recorded = try ask(join)
+        monitor.state.learn(recorded)
+        return recorded
+    }
+
+    private func ask<Answer>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {
         monitor.unlock()
-        let answer = Result { () throws(Failure) in try ask() }
+        let answer = Result { () throws(Failure) in try body() }
         monitor.lock()
         let recorded = try answer.get()
         guard !monitor.state.isFinished else { throw .beingCompleted }
-        monitor.state.learn(recorded)
         return recorded
     }
 }

@@ -313,7 +313,7 @@ package final class MultipartUpload: Sendable {
         defer { monitor.unlock() }
         try check(range, connection)
         let staged = try open(stage)
-        let epoch = try join()
+        let joined = try join(range)
         let isPiece = monitor.state.total.map { !range.isWholeBlocks(of: $0) } ?? false
         guard !isPiece || abilities.takesPieces else { throw .noPieces }
         guard !isPiece || monitor.state.parts.pieces < Self.mostPieces else { throw .tooManyPieces }
@@ -325,9 +325,14 @@ package final class MultipartUpload: Sendable {
         monitor.state.revoke(range)
         monitor.state.parts.remove(in: range)
         monitor.state.overwrite(range)
-        let claim = PartClaim(range, isPiece: isPiece, connection: connection, epoch: epoch, of: self, in: staged)
+        let claim = PartClaim(
+            range, isPiece: isPiece, connection: connection, epoch: joined?.epoch, of: self, in: staged)
         monitor.state.claims.append(Held(claim: claim))
+        // An older claim may be recording bytes at this moment.
+        let isFree = monitor.state.leaving.isEmpty
         waitForWriters(of: range)
+        // What another server records from now on is replaced when this part is verified.
+        guard joined?.hasBytes ?? false || !isFree else { return claim }
         try record(claim) { (records, epoch) throws(Failure) in
             try records.withdraw(range, of: id, epoch: epoch)
         }

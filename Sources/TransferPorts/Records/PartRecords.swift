@@ -4,7 +4,7 @@ package import TransferModel
 /// them at once.
 ///
 /// An upload has a record as long as the store has a place for its parts: from `PartStore.resume` until they are
-/// published or discarded. The record has an epoch. A connection joins it with each part that it begins. A connection
+/// published or discarded. The record has an epoch. A connection looks at it with each part that it begins. A connection
 /// that resumes the upload begins the next epoch, and parts that were begun in an older epoch are refused at every
 /// server.
 package protocol PartRecords: Sendable {
@@ -12,6 +12,11 @@ package protocol PartRecords: Sendable {
     ///
     /// - Throws: `incomplete` if there is no record.
     func join(_ id: UploadID) throws(Failure) -> RecordedParts
+
+    /// Returns the epoch of the record, and whether verified bytes of a range are recorded: a long upload has many parts.
+    ///
+    /// - Throws: `incomplete` if there is no record.
+    func look(_ id: UploadID, in range: Range<UInt64>) throws(Failure) -> (epoch: UInt64, hasBytes: Bool)
 
     /// Begins the next epoch, with the parts recorded so far. No epoch is used twice, not even for an upload that
     /// begins again with the same id.
@@ -35,6 +40,13 @@ package protocol PartRecords: Sendable {
     ///
     /// - Returns: false if the upload stays.
     func remove(_ id: UploadID, below size: UInt64) throws(Failure) -> Bool
+}
+
+extension PartRecords {
+    package func look(_ id: UploadID, in range: Range<UInt64>) throws(Failure) -> (epoch: UInt64, hasBytes: Bool) {
+        let recorded = try join(id)
+        return (recorded.epoch, recorded.parts.contains { $0.range.overlaps(range) })
+    }
 }
 
 /// The recorded parts of one upload, and its epoch.
