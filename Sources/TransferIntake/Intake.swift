@@ -304,7 +304,10 @@ extension Intake {
     }
 
     /// The versions of the files at these paths that are known to be rotten.
-    func marks(_ paths: [RelativePath]) -> [ContentVersion] { known.marks { store.versions(at: paths) } }
+    func marks(_ paths: [RelativePath]) -> [ContentVersion] {
+        // A shared store marks files as sound in the transaction that publishes them (`Settlement.commit`).
+        store.abilities.isShared ? [] : known.marks { store.versions(at: paths) }
+    }
 
     /// Says whether a client may replace a file; nil for a client that may replace all files.
     func mayReplace(_ caller: Caller) -> ((RelativePath, ContentVersion) throws(Failure) -> Bool)? {

@@ -337,6 +337,12 @@ extension ModelLedger {
         try run(.entriesByID) { rows, _ in ids.map { rows.entries[$0] } }
     }
 
+    package func entries(
+        _ ids: [UploadID], looking paths: LedgerPaths
+    ) throws(LedgerError) -> (entries: [LedgerEntry?], nodes: [NodeRow?]) {
+        (try entries(ids), try look(paths))
+    }
+
     package func entries(of nodes: [UInt64]) throws(LedgerError) -> [[LedgerEntry]] {
         try run(.entriesOfNodes) { rows, _ in nodes.map { rows.entries(of: $0) } }
     }

@@ -238,13 +238,13 @@ struct LedgerScript {
         let numbers = (0..<4).map { _ in number(1...30) }
         let name = happens(50) ? PathKey(self.name()) : nil
         let limit = Int(number(0...4))
+        var paths = LedgerPaths()
+        for _ in 0..<4 {
+            let path = (0...number(0...3)).map { _ in self.name() }.joined(separator: "/")
+            _ = (try? RelativePath(path)).map { paths.add($0) }
+        }
         switch number(0...9) {
         case 0...2:
-            var paths = LedgerPaths()
-            for _ in 0..<4 {
-                let path = (0...number(0...3)).map { _ in self.name() }.joined(separator: "/")
-                _ = (try? RelativePath(path)).map { paths.add($0) }
-            }
             return Step("look \(paths.paths)") { [paths] in try $0.look(paths).description }
         case 3: return Step("nodes \(numbers)") { try $0.nodes(numbers).description }
         case 4: return Step("paths \(numbers)") { try $0.paths(of: numbers).description }
@@ -264,10 +264,12 @@ struct LedgerScript {
             }
         default:
             let ids = [id(), id()]
-            return Step("entries \(ids)") { ledger in
+            return Step("entries \(ids)") { [paths] ledger in
+                let both = try ledger.entries(ids, looking: paths)
                 let all = try ledger.entries(after: 0, limit: .max)
                 let page = try ledger.entries(after: all.dropFirst(2).first?.number ?? 0, limit: limit)
                 return "\(try ledger.entries(ids).map { $0?.entry }) \(page.map(\.entry)) "
+                    + "\(both.entries.map { $0?.entry }) \(both.nodes) "
                     + "\(try ledger.receipts(with: UInt64(limit) + 10) as Any)"
             }
         }

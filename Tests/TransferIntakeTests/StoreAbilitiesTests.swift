@@ -49,6 +49,28 @@ import TransferTestSupport
         #expect(end(session) == .committed)
     }
 
+    /// Verified uploads wait for others up to each limit of the store.
+    @Test(arguments: [
+        (StoreAbilities.Gathering(uploads: 3, bytes: 1 << 20, time: .seconds(3600)), 3),
+        (StoreAbilities.Gathering(uploads: 100, bytes: 30, time: .seconds(3600)), 2),
+        (StoreAbilities.Gathering(uploads: 100, bytes: 1 << 20, time: .seconds(0)), 1), (nil, 1),
+    ])
+    func uploadsAreGathered(_ gathering: StoreAbilities.Gathering?, most: Int) throws {
+        var abilities = StoreAbilities()
+        abilities.gathering = gathering
+        let fixture = try PromisingIntake(abilities: abilities)
+        let session = fixture.session()
+        #expect(!session.pipeline.canGather)
+        for number in 1...most {
+            let intent = UploadIntent(id: .random(), path: "\(number)", size: 20)
+            #expect(try session.bring(intent, Array(repeating: 7, count: 20)) == nil)
+            #expect(session.pipeline.canGather == (number < most))
+        }
+        #expect(session.publish().hasPublished && !session.pipeline.canGather)
+        let again = UploadIntent(id: .random(), path: "again", size: 0)
+        #expect(try session.bring(again, []) == nil && session.pipeline.canGather == (most > 1))
+    }
+
     /// If a stream could go on after a short part, the store would learn too late that another part follows.
     @Test func aShortPartOfAStreamEndsIt() throws {
         let fixture = try PromisingIntake(abilities: StoreAbilities(leastPart: 2 * Self.block))

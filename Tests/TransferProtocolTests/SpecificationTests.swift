@@ -61,7 +61,7 @@ import TransferTestSupport
                 ["\(Features.pieces.rawValue)", "pieces"], ["\(Features.trees.rawValue)", "trees"],
                 ["\(Features.owners.rawValue)", "owners"], ["\(Features.holes.rawValue)", "holes"],
                 ["\(Features.trashes.rawValue)", "trashes"], ["\(Features.versions.rawValue)", "versions"],
-                ["\(Features.pictures.rawValue)", "pictures"],
+                ["\(Features.pictures.rawValue)", "pictures"], ["\(Features.objects.rawValue)", "objects"],
             ])
     }
 

@@ -1,5 +1,6 @@
 import TransferIO
 import TransferModel
+import TransferProtocol
 
 /// The lanes of one push besides the first: how many there may be, and when another one is wanted. The push can do
 /// without them: the uploads of a lost lane go back to the feed.
@@ -47,6 +48,8 @@ final class Lanes: @unchecked Sendable {
     private var governor: LossGovernor?
     /// Whether the server accepts parts that are a piece of a block.
     private var takesPieces = false
+    /// Whether the server stores each part as an object.
+    private var storesObjects = false
     private var isFar = false
     /// Whether work was found for the lane that was opened last.
     private var hasFoundWork = true
@@ -93,7 +96,7 @@ final class Lanes: @unchecked Sendable {
         hasDoubtfulParts = false
         acceptance = .everything
         // The new connection may lead to another server, which has not said yet what it accepts.
-        takesPieces = false
+        (takesPieces, storesObjects) = (false, false)
     }
 
     /// The most chunks that wait on each lane if losses decide about the number of lanes; otherwise nil. There are few,
@@ -105,6 +108,7 @@ final class Lanes: @unchecked Sendable {
         let most = governor == nil ? allowance.most : max(allowance.most, allowance.mostOverLosses)
         var sharing = wantedSharing ?? PartSharing(lanes: most, inPieces: isFar, sharesShorter: isHeldDown)
         sharing.inPieces = sharing.inPieces && takesPieces
+        sharing.inObjects = sharing.inObjects || storesObjects && !isFar
         return sharing
     }
 
@@ -161,10 +165,10 @@ final class Lanes: @unchecked Sendable {
 
     /// Decides how lanes are managed when the server has answered on the first one.
     ///
-    /// - Parameter takesPieces: whether the server accepts parts that are a piece of a block.
+    /// - Parameter features: those of the server.
     /// - Returns: whether the lanes are to be observed from now on.
-    func begins(over link: LinkReading?, takesPieces: Bool) -> Bool {
-        self.takesPieces = takesPieces
+    func begins(over link: LinkReading?, _ features: Features) -> Bool {
+        (takesPieces, storesObjects) = (features.contains(.pieces), features.contains(.objects))
         isFar = link.map(allowance.isFar) ?? false
         guard let link, allowance.isGoverned(over: link) else {
             governor = nil

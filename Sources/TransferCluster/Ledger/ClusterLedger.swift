@@ -168,6 +168,11 @@ package protocol ClusterLedger: AnyObject, Sendable {
     /// The entries with these IDs, in their order; nil for an unknown ID.
     func entries(_ ids: [UploadID]) throws(LedgerError) -> [LedgerEntry?]
 
+    /// Returns what `entries` and `look` return, on one round trip.
+    func entries(
+        _ ids: [UploadID], looking paths: LedgerPaths
+    ) throws(LedgerError) -> (entries: [LedgerEntry?], nodes: [NodeRow?])
+
     /// The entries of files, the newest 64 of each state for each file, in the order of the files.
     func entries(of nodes: [UInt64]) throws(LedgerError) -> [[LedgerEntry]]
 

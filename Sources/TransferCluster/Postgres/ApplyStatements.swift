@@ -129,10 +129,12 @@ struct ApplyStatements {
     }
 
     private mutating func insertNodes() {
-        if !changes.made.isEmpty {
+        let made = changes.made.values.sorted { $0.number < $1.number }
+        // Folders first: a conflict about one of them, which another lane of the same push makes as well, costs little.
+        for nodes in [made.filter(\.isFolder), made.filter { !$0.isFolder }] where !nodes.isEmpty {
             add(
                 "INSERT INTO nodes (\(NodeColumns.names)) SELECT * FROM \(NodeColumns.unnested)",
-                NodeColumns.values(changes.made.values.sorted { $0.number < $1.number }))
+                NodeColumns.values(nodes))
         }
         if !changes.removed.isEmpty {
             add(

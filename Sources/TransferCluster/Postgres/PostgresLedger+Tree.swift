@@ -5,6 +5,11 @@ import TransferPostgres
 extension PostgresLedger {
     package func look(_ paths: LedgerPaths) throws(LedgerError) -> [NodeRow?] {
         guard !paths.steps.isEmpty else { return [] }
+        return try find(Self.select(paths)) { (rows) throws(PostgresError) in try Self.nodes(rows, paths) }
+    }
+
+    /// Selects the nodes at paths with the positions of their steps.
+    static func select(_ paths: LedgerPaths) -> PostgresStatement {
         // Positions begin with 1, and the top is at 0.
         let look = """
             WITH RECURSIVE steps (name, above, position) AS MATERIALIZED (
@@ -22,16 +27,19 @@ extension PostgresLedger {
             .byteStrings(paths.steps.map { Array($0.name.string.utf8) }),
             .shortIntegers(paths.steps.map { Int32(clamping: ($0.above ?? -1) + 1) }),
         ]
-        return try find(PostgresStatement(look, parameters)) { (rows) throws(PostgresError) in
-            var found = [NodeRow?](repeating: nil, count: paths.steps.count)
-            for row in 0..<rows.count {
-                guard let index = Int(exactly: try rows.integer(row, 0) - 1), found.indices.contains(index) else {
-                    throw .wrongForm("a path has the position \(try rows.integer(row, 0))")
-                }
-                found[index] = try NodeColumns.node(rows, row, from: 1)
+        return PostgresStatement(look, parameters)
+    }
+
+    /// The nodes at paths, in the order of their steps.
+    static func nodes(_ rows: PostgresRows, _ paths: LedgerPaths) throws(PostgresError) -> [NodeRow?] {
+        var found = [NodeRow?](repeating: nil, count: paths.steps.count)
+        for row in 0..<rows.count {
+            guard let index = Int(exactly: try rows.integer(row, 0) - 1), found.indices.contains(index) else {
+                throw .wrongForm("a path has the position \(try rows.integer(row, 0))")
             }
-            return found
+            found[index] = try NodeColumns.node(rows, row, from: 1)
         }
+        return found
     }
 
     package func nodes(_ numbers: [UInt64]) throws(LedgerError) -> [NodeRow?] {

@@ -253,16 +253,31 @@ extension PostgresLedger {
         """
 
     package func entries(_ ids: [UploadID]) throws(LedgerError) -> [LedgerEntry?] {
-        let statement = PostgresStatement(
+        try find(Self.select(ids)) { (rows) throws(PostgresError) in try Self.entries(rows, ids) }
+    }
+
+    package func entries(
+        _ ids: [UploadID], looking paths: LedgerPaths
+    ) throws(LedgerError) -> (entries: [LedgerEntry?], nodes: [NodeRow?]) {
+        guard !paths.steps.isEmpty else { return (try entries(ids), []) }
+        let statements = [Self.preferIndexes, Self.select(ids), Self.select(paths)]
+        return try read(statements, .readCommitted) { (answers) throws(PostgresError) in
+            (try Self.entries(answers.answer(1), ids), try Self.nodes(answers.answer(2), paths))
+        }
+    }
+
+    private static func select(_ ids: [UploadID]) -> PostgresStatement {
+        PostgresStatement(
             """
             SELECT \(Self.columns) FROM unnest($1::int8[], $2::int8[]) AS i (high, low)
                 JOIN entries e ON e.high = i.high AND e.low = i.low JOIN nodes n ON n.number = e.node
             """, PostgresValue.halves(Array(Set(ids))))
-        return try find(statement) { (rows) throws(PostgresError) in
-            var found: [UploadID: LedgerEntry] = [:]
-            for entry in try EntryColumns.entries(rows) { found[entry.entry.id] = entry }
-            return ids.map { found[$0] }
-        }
+    }
+
+    private static func entries(_ rows: PostgresRows, _ ids: [UploadID]) throws(PostgresError) -> [LedgerEntry?] {
+        var found: [UploadID: LedgerEntry] = [:]
+        for entry in try EntryColumns.entries(rows) { found[entry.entry.id] = entry }
+        return ids.map { found[$0] }
     }
 
     package func entries(of nodes: [UInt64]) throws(LedgerError) -> [[LedgerEntry]] {

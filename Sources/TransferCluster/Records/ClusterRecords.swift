@@ -55,15 +55,33 @@ package final class ClusterRecords: UploadRecords {
     package func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?] {
         try ask { () throws(LedgerError) in
             let term = ledger.term
-            let found = try ledger.entries(ids)
-            let files = try files(found.compactMap { $0?.node })
-            guard !files.isEmpty else { return ids.map { _ in nil } }
-            // Another server may have committed them a moment ago.
-            try ledger.awaitDurability(of: term)
-            return found.map { found in
-                guard let found, let file = files[found.node], PathHash(file.path) == found.path else { return nil }
-                return found.entry(at: file.path, of: file.node)
-            }
+            return try known(try ledger.entries(ids), since: term)
+        }
+    }
+
+    package func entries(
+        for ids: [UploadID], publishingAt paths: [RelativePath]
+    ) throws(RecordsError) -> (entries: [CatalogEntry?], seen: (any SeenPaths)?) {
+        var wanted = LedgerPaths()
+        for path in paths { wanted.add(path) }
+        return try ask { () throws(LedgerError) in
+            let term = ledger.term
+            let (found, nodes) = try ledger.entries(ids, looking: wanted)
+            return (try known(found, since: term), SeenNodes(paths: wanted, nodes: nodes, term: term))
+        }
+    }
+
+    /// The entries of files that still have the paths that were acknowledged.
+    ///
+    /// - Parameter term: the term before the entries were looked up.
+    private func known(_ found: [LedgerEntry?], since term: LedgerTerm) throws(LedgerError) -> [CatalogEntry?] {
+        let files = try files(found.compactMap { $0?.node })
+        guard !files.isEmpty else { return found.map { _ in nil } }
+        // Another server may have committed them a moment ago.
+        try ledger.awaitDurability(of: term)
+        return found.map { found in
+            guard let found, let file = files[found.node], PathHash(file.path) == found.path else { return nil }
+            return found.entry(at: file.path, of: file.node)
         }
     }
 

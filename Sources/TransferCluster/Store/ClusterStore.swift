@@ -70,10 +70,15 @@ package final class ClusterStore: ServerStore {
         abilities.isShared = true
         // As many as a client has on the way at a time (`Limits`): they share a pack and a transaction.
         abilities.uploadsAtOnce = PackWriter.most.files
+        // A pack should have many files if they have arrived; with twice as many, a server takes more than 128 MiB. A
+        // client that sends faster than the server digests gets results at least once a second.
+        abilities.gathering = StoreAbilities.Gathering(
+            uploads: PackWriter.most.files / 4, bytes: UInt64(PackWriter.most.bytes) / 2, time: .seconds(1))
         // A thread that waits for the bucket costs some 20 KiB; with fewer threads, a few slow requests would stop all
         // other clients.
         abilities.waitingThreads = 256
         abilities.takesPieces = false
+        abilities.storesParts = true
         abilities.linksFiles = false
         return abilities
     }()
@@ -101,7 +106,10 @@ package final class ClusterStore: ServerStore {
     /// Other servers go on using the store; there is nothing to release.
     package func unlock() {}
 
-    func view() -> TreeView { TreeView(ledger, objects.numbers, clock: configuration.utc) }
+    /// - Parameter seen: nodes that were looked at before.
+    func view(_ seen: SeenNodes? = nil) -> TreeView {
+        TreeView(ledger, objects.numbers, clock: configuration.utc, seen: seen)
+    }
 
     /// Runs a query whose failure means that the caller finds nothing.
     func ask<T>(_ body: () throws(LedgerError) -> T) throws(Failure) -> T {
@@ -315,13 +323,22 @@ extension ClusterStore {
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
     ) -> PublishedBatch {
+        publish(batch, seen: nil, acknowledged: acknowledged, mayReplace: mayReplace)
+    }
+
+    package func publish(
+        _ batch: [Publication], seen: (any SeenPaths)?,
+        acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
+    ) -> PublishedBatch {
         let moment = configuration.utc()
         let contents = place(batch, at: moment)
         for publication in batch where publication.conflict == .overwrite {
             guard let sender = publication.sender else { continue }
             rules.withLock { $0.overwrites.announce(publication.path, sender.connection) }
         }
-        let attempt = PublishingAttempt(batch, contents, at: moment, mayReplace: mayReplace, in: self)
+        let attempt = PublishingAttempt(
+            batch, contents, at: moment, seen: seen as? SeenNodes, mayReplace: mayReplace, in: self)
         return PublishedBatch(outcomes: attempt.outcomes, settlement: attempt)
     }
 

@@ -23,7 +23,7 @@ final class PublishingAttempt: Settlement {
     private var isOver = false
 
     init(
-        _ batch: [Publication], _ contents: [Result<PlacedContent, Failure>], at moment: Int64,
+        _ batch: [Publication], _ contents: [Result<PlacedContent, Failure>], at moment: Int64, seen: SeenNodes?,
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?, in store: ClusterStore
     ) {
         (self.batch, self.contents, self.mayReplace, self.store) = (batch, contents, mayReplace, store)
@@ -33,7 +33,7 @@ final class PublishingAttempt: Settlement {
             }
         }
         view = store.view()
-        decide()
+        decide(by: seen)
         showReplaced()
     }
 
@@ -46,8 +46,10 @@ final class PublishingAttempt: Settlement {
     // MARK: Deciding
 
     /// Decides the path of each publication, by the names that are there now.
-    private func decide() {
-        view = store.view()
+    ///
+    /// - Parameter seen: the names that were there before the content was stored; what has changed since is a conflict.
+    private func decide(by seen: SeenNodes? = nil) {
+        view = store.view(seen)
         do throws(LedgerError) {
             try view.load(batch.map(\.path))
             view.rely(on: contents.compactMap { try? $0.get().source })
@@ -209,9 +211,10 @@ final class PublishingAttempt: Settlement {
                 if mayBeMade, try isMade(changes) { return }
                 if error.reason == .conflict {
                     try findSources()
-                    decide()
+                    let (earlier, seen) = try look(changes.entries)
+                    decide(by: seen)
                     if let mails { _ = try decide(mails) }
-                    try relyOnEarlierFiles(of: changes.entries)
+                    try rely(on: earlier, of: changes.entries)
                 }
                 guard outcomes == promised.0, replaced.map(\.?.place) == promised.1, mails?.results == promised.2 else {
                     throw error
@@ -221,15 +224,24 @@ final class PublishingAttempt: Settlement {
         throw LedgerError(.conflict, "Other clients change the same files all the time; try again.")
     }
 
+    /// Looks at the paths of the batch once more, and for entries with the IDs of these uploads.
+    private func look(_ entries: [EntryRow]) throws(LedgerError) -> (earlier: [LedgerEntry], seen: SeenNodes) {
+        var paths = LedgerPaths()
+        for publication in batch { paths.add(publication.path) }
+        let term = store.ledger.term
+        let (earlier, nodes) = try store.ledger.entries(entries.map(\.entry.id), looking: paths)
+        return (earlier.compactMap(\.self), SeenNodes(paths: paths, nodes: nodes, term: term))
+    }
+
     /// Lets entries replace earlier ones with their IDs, whose files were moved since.
     ///
     /// - Throws: `conflict` if another server has stored an upload meanwhile.
-    private func relyOnEarlierFiles(of entries: [EntryRow]) throws(LedgerError) {
-        let earlier = try store.ledger.entries(entries.map(\.entry.id)).compactMap(\.self)
+    private func rely(on earlier: [LedgerEntry], of entries: [EntryRow]) throws(LedgerError) {
+        outlived = []
+        guard !earlier.isEmpty else { return }
         let paths = try store.ledger.paths(of: earlier.map(\.node))
         let nodes = try store.ledger.nodes(earlier.map(\.node))
         let stored = Set(entries.map(\.node))
-        outlived = []
         for (entry, (names, node)) in zip(earlier, zip(paths, nodes)) where !stored.contains(entry.node) {
             guard let names, let node else { continue }
             guard PathHash(names.map(\.string).joined(separator: "/")) != entry.path || view.isRemoved(node.number)
@@ -243,9 +255,13 @@ final class PublishingAttempt: Settlement {
 
     /// Finds the content that copies share: the sweeper may have moved it to another object.
     private func findSources() throws(LedgerError) {
+        let sources = contents.compactMap { try? $0.get().source?.number }
+        guard !sources.isEmpty else { return }
+        let found = try store.ledger.nodes(sources).compactMap(\.self)
+        let nodes = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
         for (index, content) in contents.enumerated() {
-            guard case .success(var placed) = content, let source = placed.source,
-                let node = try store.ledger.nodes([source.number])[0], node.touch != source.touch
+            guard case .success(var placed) = content, let source = placed.source, let node = nodes[source.number],
+                node.touch != source.touch
             else { continue }
             placed.source = node
             if case .extents = placed.bytes {

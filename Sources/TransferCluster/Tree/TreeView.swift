@@ -30,10 +30,16 @@ struct TreeView {
         let name: PathKey
     }
 
-    /// - Parameter clock: UTC, in nanoseconds since 1970.
-    init(_ ledger: any ClusterLedger, _ numbers: NodeNumbers, clock: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - clock: UTC, in nanoseconds since 1970.
+    ///   - seen: nodes that were looked at before.
+    init(
+        _ ledger: any ClusterLedger, _ numbers: NodeNumbers, clock: @escaping @Sendable () -> Int64,
+        seen: SeenNodes? = nil
+    ) {
         (self.ledger, self.numbers, self.clock) = (ledger, numbers, clock)
-        term = ledger.term
+        term = seen?.term ?? ledger.term
+        if let seen { take(seen) }
     }
 
     // MARK: Looking
@@ -43,8 +49,13 @@ struct TreeView {
         var wanted = LedgerPaths()
         for path in paths where !knows(path) { wanted.add(path) }
         guard !wanted.steps.isEmpty else { return }
-        let found = try ledger.look(wanted)
-        for (index, step) in wanted.steps.enumerated() {
+        take(SeenNodes(paths: wanted, nodes: try ledger.look(wanted), term: term))
+    }
+
+    /// Takes nodes as they were when they were looked at, perhaps a while ago.
+    private mutating func take(_ seen: SeenNodes) {
+        let found = seen.nodes
+        for (index, step) in seen.paths.steps.enumerated() {
             let folder: UInt64
             if let above = step.above {
                 // A path below one that is free, or below a file, is free as well.
@@ -267,4 +278,12 @@ enum ViewError: Error {
         case .ledger(let error): Failure(ledger: error)
         }
     }
+}
+
+/// The nodes at paths and at the folders above them, as `ClusterLedger.look` has found them.
+struct SeenNodes: SeenPaths {
+    let paths: LedgerPaths
+    let nodes: [NodeRow?]
+    /// The term before they were looked at.
+    let term: LedgerTerm
 }

@@ -98,6 +98,10 @@ package final class CommitPipeline {
     private var unsignedNames = 0
     /// Bytes of names in `verified`.
     private var verifiedNames = 0
+    /// Bytes of content in `verified`.
+    private var verifiedBytes: UInt64 = 0
+    /// When the first of `verified` was added, in nanoseconds of the monotonic clock.
+    private var verifiedSince: Int64 = 0
     /// Files that were known to be rotten before they were compared with the uploads of `published`.
     private var marked: [ContentVersion] = []
 
@@ -117,12 +121,21 @@ package final class CommitPipeline {
     /// Whether the names of verified uploads take so much memory that they should be published now.
     var hasLongNames: Bool { verifiedNames >= Self.mostNames }
 
+    /// Whether verified uploads can wait for others that have arrived already, so that all are published together.
+    package var canGather: Bool {
+        guard !verified.isEmpty, let most = intake.store.abilities.gathering else { return false }
+        return verified.count < most.uploads && verifiedBytes < most.bytes && !hasLongNames
+            && intake.clock.monotonic() - verifiedSince < most.time.nanoseconds
+    }
+
     /// Whether uploads are published and have no outcome yet.
     package var isWaiting: Bool { !published.isEmpty || !committed.isEmpty }
 
     /// Adds an upload that waits to be published.
     func add(_ upload: VerifiedUpload) {
+        if verified.isEmpty { (verifiedBytes, verifiedSince) = (0, intake.clock.monotonic()) }
         verified.append(upload)
+        verifiedBytes = verifiedBytes.addingClamped(upload.publication.size)
         if !upload.upload.intent.isMail { verified[verified.count - 1].publication.trash = trash }
         verifiedNames += upload.upload.admission.bytesOfNames
     }
@@ -170,7 +183,7 @@ extension CommitPipeline {
     ) -> Publishing {
         var report = Publishing()
         refuseForbidden(for: caller, refusal, &report)
-        endRepeated(for: caller, run: run, receipts: &receipts, &report)
+        let seen = endRepeated(for: caller, run: run, receipts: &receipts, &report)
         takeShares(for: caller, &report)
         claim(for: caller, run: run, receipts: &receipts, &report)
         guard !verified.isEmpty else {
@@ -180,7 +193,7 @@ extension CommitPipeline {
         let moment = intake.known.recentChanges.moment
         marked += intake.marks(verified.map(\.publication.path))
         let batch = intake.store.publish(
-            verified.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
+            verified.map(\.publication), seen: seen, acknowledged: intake.known.acknowledged(at:_:),
             mayReplace: intake.mayReplace(caller))
         intake.known.restamp(batch)
         let (now, utc) = (intake.clock.monotonic(), intake.clock.utc())
@@ -243,13 +256,16 @@ extension CommitPipeline {
     }
 
     /// Ends uploads that are acknowledged already, of those that were not looked up when they began.
+    ///
+    /// - Returns: what the records have seen at the paths of the batch; nil if they were not looked at.
     private func endRepeated(
         for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing
-    ) {
+    ) -> (any SeenPaths)? {
         let pending = verified.indices.filter { verified[$0].upload.admission.isToBeLookedUp }
-        guard !pending.isEmpty else { return }
-        let earlier = intake.stillStored(
-            pending.map { verified[$0].publication.id }, nil, for: caller, hasRotten: true)
+        guard !pending.isEmpty else { return nil }
+        let ids = pending.map { verified[$0].publication.id }
+        let (entries, seen) = intake.known.entries(for: ids, publishingAt: verified.map(\.publication.path))
+        let earlier = intake.stillStored(ids, entries, nil, for: caller, hasRotten: true)
         for (index, found) in zip(pending, earlier).reversed() {
             guard let found, found.digest.algorithm.function == verified[index].upload.intent.function else { continue }
             end(index, for: caller, run: run, receipts: &receipts, &report) {
@@ -258,6 +274,7 @@ extension CommitPipeline {
                     .compared(size: publication.size, publication.digest)
             }
         }
+        return seen
     }
 
     /// Ends a verified upload with an earlier acknowledgement, or refuses it without one.

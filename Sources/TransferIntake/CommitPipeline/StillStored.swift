@@ -67,9 +67,14 @@ extension Intake {
     func stillStored(
         _ ids: [UploadID], _ function: DigestFunction?, for caller: Caller, hasRotten: Bool
     ) -> [CommitPipeline.StillStored?] {
-        let promised = known.entries(for: ids).map { entry in
-            entry.flatMap { self.promised($0, function, to: caller) }
-        }
+        stillStored(ids, known.entries(for: ids), function, for: caller, hasRotten: hasRotten)
+    }
+
+    /// - Parameter entries: the entries of the uploads.
+    func stillStored(
+        _ ids: [UploadID], _ entries: [CatalogEntry?], _ function: DigestFunction?, for caller: Caller, hasRotten: Bool
+    ) -> [CommitPipeline.StillStored?] {
+        let promised = entries.map { entry in entry.flatMap { self.promised($0, function, to: caller) } }
         let versions = self.versions(of: promised)
         var found = zip(promised, versions).map { promised, version -> CommitPipeline.StillStored? in
             guard let promised, let version, isKept(promised, version, hasRotten: hasRotten) else { return nil }

@@ -119,6 +119,22 @@ package final class KnownUploads: Sendable {
         return found
     }
 
+    /// The entries of uploads that will be published at these paths unless they are known.
+    ///
+    /// - Returns: the entries in the order of the ids, and what the records have seen at the paths.
+    func entries(
+        for ids: [UploadID], publishingAt paths: [RelativePath]
+    ) -> (entries: [CatalogEntry?], seen: (any SeenPaths)?) {
+        guard isShared else { return (entries(for: ids), nil) }
+        var seen: (any SeenPaths)?
+        let entries = recorded { () throws(RecordsError) in
+            let found = try records.entries(for: ids, publishingAt: paths)
+            seen = found.seen
+            return found.entries
+        }
+        return (entries, seen)
+    }
+
     /// A recent entry; nil if other servers may have changed its file since.
     private func remembered(_ id: UploadID) -> CatalogEntry? { isShared ? nil : recent.find(id) }
 
@@ -126,11 +142,15 @@ package final class KnownUploads: Sendable {
     private func mayBeRecorded(_ id: UploadID) -> Bool { isShared || filter.mayContain(id) }
 
     private func recorded(_ ids: [UploadID]) -> [CatalogEntry?] {
+        recorded { () throws(RecordsError) in try records.entries(for: ids) }
+    }
+
+    private func recorded(_ find: () throws(RecordsError) -> [CatalogEntry?]) -> [CatalogEntry?] {
         // The unrecorded changes are copied before the catalog is read, so that one that is recorded meanwhile is not
         // missed.
         let untold = untold.withLock { $0 }
         do throws(RecordsError) {
-            return try records.entries(for: ids).map { $0.map(untold.amended) }
+            return try find().map { $0.map(untold.amended) }
         } catch {
             complain(error, unrecorded: 0)
             return []

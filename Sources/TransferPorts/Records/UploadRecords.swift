@@ -38,6 +38,14 @@ package protocol UploadRecords: AnyObject, Sendable, IntendedChanges {
     /// - Returns: one element for each id, in their order; nil for an unknown id.
     func entries(for ids: [UploadID]) throws(RecordsError) -> [CatalogEntry?]
 
+    /// Looks up uploads that will be published at these paths unless they are known. Records that are in the same
+    /// database as the store look at the paths on the same round trip.
+    ///
+    /// - Returns: the same entries as `entries(for:)`, and what was seen at the paths, for `ContentStore.publish`.
+    func entries(
+        for ids: [UploadID], publishingAt paths: [RelativePath]
+    ) throws(RecordsError) -> (entries: [CatalogEntry?], seen: (any SeenPaths)?)
+
     /// The indexed entries of each path: the newest 64 of each state, in no order.
     func entries(at paths: [String]) throws(RecordsError) -> [[CatalogEntry]]
 
@@ -165,4 +173,12 @@ package struct RecordsDamage: Sendable {
     package let movedTo: String?
 
     package init(error: RecordsError, movedTo: String?) { (self.error, self.movedTo) = (error, movedTo) }
+}
+
+extension UploadRecords {
+    package func entries(
+        for ids: [UploadID], publishingAt paths: [RelativePath]
+    ) throws(RecordsError) -> (entries: [CatalogEntry?], seen: (any SeenPaths)?) {
+        (try entries(for: ids), nil)
+    }
 }

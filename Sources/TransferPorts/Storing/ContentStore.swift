@@ -99,6 +99,15 @@ package protocol ContentStore: AnyObject, Sendable {
         mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
     ) -> PublishedBatch
 
+    /// The same, for a batch whose paths were looked at before.
+    ///
+    /// - Parameter seen: what `UploadRecords.entries(for:publishingAt:)` has returned; nil if nothing was looked at.
+    func publish(
+        _ batch: [Publication], seen: (any SeenPaths)?,
+        acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
+    ) -> PublishedBatch
+
     // MARK: Mail
 
     /// Removes mail content at paths that `RelativePath.mail(_:)` has made, as far as possible. It does not report
@@ -108,6 +117,20 @@ package protocol ContentStore: AnyObject, Sendable {
     /// The paths that `RelativePath.mail(_:)` has made and that have content.
     func mailFiles() -> [RelativePath]
 }
+
+extension ContentStore {
+    package func publish(
+        _ batch: [Publication], seen: (any SeenPaths)?,
+        acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
+        mayReplace: ((RelativePath, ContentVersion) throws(Failure) -> Bool)?
+    ) -> PublishedBatch {
+        publish(batch, acknowledged: acknowledged, mayReplace: mayReplace)
+    }
+}
+
+/// What records have seen at paths, for the store in the same database. It may be outdated when the store uses it, which
+/// the store finds out when it commits.
+package protocol SeenPaths: Sendable {}
 
 /// Keeps the content of unfinished uploads, also for a later server.
 package protocol PartStore: AnyObject, Sendable {
@@ -237,12 +260,32 @@ package struct StoreAbilities: Equatable, Sendable {
     /// limit counts (`Intake.Configuration.filesAtOnce`).
     package var uploadsAtOnce: Int?
 
+    /// How long the verified uploads of a connection wait for others of it that have arrived as well, so that they are
+    /// published together; nil if a publication costs little.
+    package var gathering: Gathering?
+
+    /// Limits of what is gathered for one publication. As soon as one of them is reached, or all that has arrived is
+    /// verified, the uploads are published.
+    package struct Gathering: Equatable, Sendable {
+        package let uploads: Int
+        package let bytes: UInt64
+        /// How long the first of the uploads waits.
+        package let time: Interval
+
+        package init(uploads: Int, bytes: UInt64, time: Interval) {
+            (self.uploads, self.bytes, self.time) = (uploads, bytes, time)
+        }
+    }
+
     /// Threads that may wait while the store publishes; nil for as many as keep a disk busy
     /// (`ServerConfiguration.blockingThreads`).
     package var waitingThreads: Int?
 
     /// Whether a part of an upload may be a piece of a block.
     package var takesPieces = true
+
+    /// Whether each part becomes an object, so that few long parts are better than many short ones.
+    package var storesParts = false
 
     /// Whether content may have holes, which take no room (`StagedContent.clear`).
     package var takesHoles = true

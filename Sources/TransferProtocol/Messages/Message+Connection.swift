@@ -232,6 +232,9 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `welcome`: the server decodes pictures, and answers `list` about one with what it has found out.
     package static let pictures = Features(rawValue: 4096)
 
+    /// In `welcome`: the server stores each part as an object, so parts of four blocks are better than shorter ones.
+    package static let objects = Features(rawValue: 8192)
+
     /// Encodings in these features that the other side may use for `data`.
     package var encodings: Set<BodyEncoding> {
         var encodings: Set<BodyEncoding> = []

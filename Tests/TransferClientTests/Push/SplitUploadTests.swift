@@ -114,6 +114,12 @@ import TransferTestSupport
         #expect(!PartSharing(lanes: 32, sharesShorter: true).splits(fileOf: 1_500_000))
     }
 
+    /// Where each part becomes an object, only the last part is shorter.
+    @Test(arguments: [1, 4, 32]) func partsThatBecomeObjects(lanes: Int) {
+        let ranges = Self.ranges(of: Self.split(size: 60_000_000), PartSharing(lanes: lanes, inObjects: true))
+        #expect(ranges.map(\.count) == [16 << 20, 16 << 20, 16 << 20, 60_000_000 - 48 << 20])
+    }
+
     /// If more lanes come, the rest of the file is divided into shorter parts.
     @Test func partsFollowTheLanes() {
         let split = Self.split(size: 60_000_000)

@@ -37,6 +37,37 @@ import TransferSystem
         #expect(medium.paths().sorted() == ["d", "d/a", "d/a-1"] && medium.database.check() == [])
     }
 
+    /// What was seen together with the records is not looked up again.
+    @Test func aBatchIsLookedUpOnce() throws {
+        let looks = Locked(0)
+        let node = try Node(medium) { call in
+            if call == .look { looks.withLock { $0 += 1 } }
+            return nil
+        }
+        let publication = try node.publication("d/e/a", [1])
+        let (found, seen) = try node.records.entries(for: [publication.id], publishingAt: [publication.path])
+        #expect(found == [nil] && looks.withLock { $0 } == 1)
+        let batch = node.begin([publication], seen: seen)
+        try batch.published.settlement?.commit(batch.entries, with: nil)
+        #expect(looks.withLock { $0 } == 1)
+        #expect(try node.content("d/e/a") == [1])
+    }
+
+    /// While the content was on its way to the bucket, another server has changed what was seen.
+    @Test(arguments: ["d/a", "d/b"]) func whatWasSeenMayHaveChanged(_ path: String) throws {
+        let (one, two) = (try Node(medium), try Node(medium))
+        let publication = try one.publication("d/a", [1])
+        let seen = try one.records.entries(for: [publication.id], publishingAt: [publication.path]).seen
+        try two.put(path, [2])
+        let batch = one.begin([publication], seen: seen)
+        let result = Result { try batch.published.settlement?.commit(batch.entries, with: nil) }
+        // The folder is that of the other server. A file with another name than the promised one is not stored.
+        if path == "d/b" { try result.get() } else { #expect(throws: RecordsError.self) { try result.get() } }
+        #expect(medium.paths().sorted() == (path == "d/b" ? ["d", "d/a", "d/b"] : ["d", "d/a"]))
+        #expect(try one.content("d/a") == (path == "d/b" ? [1] : [2]))
+        #expect(medium.database.check() == [])
+    }
+
     /// Two servers decide about the same path at the same moment.
     @Test(arguments: ConflictPolicy.allCases, [true, false])
     func oneOfTwoIsStored(_ policy: ConflictPolicy, isSame: Bool) throws {

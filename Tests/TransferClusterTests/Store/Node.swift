@@ -33,8 +33,10 @@ struct Node {
     }
 
     /// Publishes a batch, and returns it with its open transaction.
-    func begin(_ batch: [Publication]) -> (published: PublishedBatch, entries: [CatalogEntry]) {
-        let published = store.publish(batch, acknowledged: { _, _ in nil }, mayReplace: nil)
+    func begin(
+        _ batch: [Publication], seen: (any SeenPaths)? = nil
+    ) -> (published: PublishedBatch, entries: [CatalogEntry]) {
+        let published = store.publish(batch, seen: seen, acknowledged: { _, _ in nil }, mayReplace: nil)
         let entries = zip(batch, published.outcomes).compactMap { publication, outcome -> CatalogEntry? in
             guard let (path, version, state) = try? outcome.get().stored else { return nil }
             return CatalogEntry(

@@ -42,6 +42,30 @@ extension ServerTests {
             }
         }
 
+        /// Uploads that wait for others are published when no other one has arrived.
+        @Test(arguments: [1, 3, 400]) func gatheredUploadsAreAcknowledged(count: Int) async throws {
+            var abilities = StoreAbilities()
+            abilities.gathering = StoreAbilities.Gathering(uploads: 1000, bytes: 1 << 30, time: .seconds(3600))
+            try await serving(abilities) { server in
+                let client = try server.greetedClient()
+                let uploads = (0..<count).flatMap { number in
+                    Frames.encoded(.begin(Begin(id: .random(), path: "\(number)", size: 1))) + Frames.stored([7])
+                        + Frames.end([7])
+                }
+                let codes = try client.codes(count, to: uploads)
+                #expect(codes == Array(repeating: .committed, count: count))
+            }
+        }
+
+        @Test(arguments: [false, true]) func aStoreOfObjectsAsksForLongParts(storesParts: Bool) async throws {
+            var abilities = StoreAbilities()
+            abilities.storesParts = storesParts
+            try await serving(abilities) { server in
+                let features = try Self.features(server)
+                #expect(features.contains(.objects) == storesParts)
+            }
+        }
+
         @Test(arguments: [false, true]) func aFileHasASecondNameWhereTheStoreGivesOne(linksFiles: Bool) async throws {
             var abilities = StoreAbilities()
             abilities.linksFiles = linksFiles

@@ -479,7 +479,7 @@ extension ClientSession {
         }
         if isFirst { run.channel.send(.connected(server: run.server.description)) }
         if isFirst {
-            if run.lanes.begins(over: link, takesPieces: welcome.features.contains(.pieces)) { watchLine() }
+            if run.lanes.begins(over: link, welcome.features) { watchLine() }
             run.feed.share(run.lanes.sharing)
         }
         tellProducer()

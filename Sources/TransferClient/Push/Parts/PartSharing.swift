@@ -11,8 +11,12 @@ package struct PartSharing: Equatable, Sendable {
     /// Whether each lane is so slow that shorter files are shared as well.
     package var sharesShorter: Bool
 
-    package init(lanes: Int = 1, inPieces: Bool = false, sharesShorter: Bool = false) {
+    /// Whether all parts have the usual length: the server stores each as an object, and no line delays a lane.
+    package var inObjects: Bool
+
+    package init(lanes: Int = 1, inPieces: Bool = false, sharesShorter: Bool = false, inObjects: Bool = false) {
         (self.lanes, self.inPieces, self.sharesShorter) = (lanes, inPieces, sharesShorter)
+        self.inObjects = inObjects
     }
 
     /// The most bytes of a part, except for very long files: long enough that the frames cost nothing.
@@ -42,7 +46,7 @@ package struct PartSharing: Equatable, Sendable {
     ///   - least: the least bytes of a part, in whole blocks; it keeps the number of parts of a very long file small.
     /// - Returns: the bytes of the next part: whole blocks, or less than one.
     func partSize(left: UInt64, least: UInt64) -> UInt64 {
-        guard lanes > 1 else { return max(least, Self.usualPart) }
+        guard lanes > 1, !inObjects else { return max(least, Self.usualPart) }
         let share = left / Self.partsForEach / UInt64(lanes)
         guard share < Self.blockSize, least <= Self.blockSize, inPieces else {
             return max(least, min(Self.usualPart, share / Self.blockSize * Self.blockSize))

@@ -60,6 +60,7 @@ extension BinarySession {
         var features: Features = [.files, .folders, .trees, .zstd, .versions]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
+        if intake.store.abilities.storesParts { features.insert(.objects) }
         if intake.store.abilities.takesHoles { features.insert(.holes) }
         if caller.mayReplaceAll, resources.offersOwners { features.insert(.owners) }
         if resources.trashes { features.insert(.trashes) }

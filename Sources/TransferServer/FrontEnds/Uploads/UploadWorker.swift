@@ -54,12 +54,14 @@ package final class UploadWorker<Performer: StepPerformer>: @unchecked Sendable 
         }
         work()
         let isBusy = steps.isAnswering || !queue.isEmpty
+        let hasMore = hasMore.load(ordering: .acquiring)
         // Complete uploads are made durable together, and do not wait for an answer that takes long.
-        if queue.isEmpty || steps.isAnswering { steps.settled(uploads.publish()) }
-        let moreFollows = isBusy || hasMore.load(ordering: .acquiring)
+        let gathers = hasMore && !isBusy && intake.pipeline.canGather
+        if !gathers, queue.isEmpty || steps.isAnswering { steps.settled(uploads.publish()) }
+        let moreFollows = isBusy || hasMore
         if !moreFollows || !uploads.mayAcknowledgeLater { acknowledge() }
         let outcome = steps.endTurn(
-            leaving: isBusy ? .work : intake.pipeline.isWaiting ? .results : .nothing, refusal: refusal)
+            leaving: isBusy ? .work : gathers || intake.pipeline.isWaiting ? .results : .nothing, refusal: refusal)
         uploads.endTurn()
         return outcome
     }
