@@ -194,6 +194,8 @@ REQUIREMENTS = [
         Requirement(f"Far link {link}: speed against the fastest other, where that is least", _least_lead(link), 1)
         for link in ("lossy", "mobile", "moon")
     ),
+    Requirement("10,000 small files into a cluster", _figure("cluster.small"), 15_000, "files/s"),
+    Requirement("1 GiB into a cluster: speed against rclone", _figure("cluster.big"), 0.8),
     Requirement("First row of 5,000 entries in Chromium", _figure("page-open"), 300, "ms", is_upper=True),
     Requirement(
         "10,000 small files from Chromium: speed against copyparty", _speed("page-small", names.TRANSFER_PAGE, names.COPYPARTY), 3

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ..context import Bench
+from .cluster import cluster
 from .common import Skipped
 from .far_links import FAR_SETS
 from .file_counts import counts
@@ -35,9 +36,10 @@ SETS: dict[str, Callable[[Bench], None]] = {
     "page-small": page_small,
     "page-big": page_big,
     "page-drop": page_drop,
+    "cluster": cluster,
 }
 
-ON_REQUEST = ["trees-million", "page-open", "page-small", "page-big", "page-drop"]
-"""Sets that need a browser, or so much time or space that they run only if they are named."""
+ON_REQUEST = ["trees-million", "page-open", "page-small", "page-big", "page-drop", "cluster"]
+"""Sets that need a browser or engines, or so much time or space that they run only if they are named."""
 
 __all__ = ["ON_REQUEST", "SETS", "Skipped"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 import urllib.request
 
 from cluster.nodes import Cluster, Node
@@ -68,11 +69,14 @@ class FiguresTests(ServeCase):
             path = cluster.folder / f"tree/{number // 1000}/{number}"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content[number : number + 4 * _KIBIBYTE])
+        started = time.monotonic()
         self.push(cluster, figures.node, cluster.folder / "tree")
         counted = figures.since()
-        # The goals are 20 and 60. Packs are smaller when the bucket is faster than the client.
-        self.assertLessEqual(counted["puts"], 120)
-        self.assertLessEqual(counted["trips"], 3000)
+        # On a slow machine there are more batches, because each of up to four lanes gets results once a second.
+        late = 4 * int(time.monotonic() - started)
+        self.assertLessEqual(counted["puts"], 20 + late)
+        self.assertLessEqual(counted["trips"], 60 + _PROBES + 4 * late)
+        self.assertLess(counted["memory"], 128 * _MEBIBYTE)
         size = cluster.query(
             "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'transfer'::regnamespace"
         )
@@ -88,8 +92,8 @@ class FiguresTests(ServeCase):
         file = self.write(cluster, "long", 256 * _MEBIBYTE)
         self.push(cluster, figures.node, file)
         counted = figures.since()
-        # Parts have 16 MiB, and fewer bytes towards the end of the file, so that all lanes end together.
-        self.assertGreaterEqual(counted["puts"], 16)
-        self.assertLessEqual(counted["puts"], 40)
+        # 16 parts of 16 MiB, and the description of the file. For each part the server looks at the upload, and records it.
+        self.assertEqual(counted["puts"], 16 + 1)
+        self.assertLessEqual(counted["trips"], 2 * 16 + 12 + _PROBES)
         self.assertLess(counted["memory"], 128 * _MEBIBYTE)
         self.assertEqual(self.pulled(cluster, figures.node, "long"), file.read_bytes())
