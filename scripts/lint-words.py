@@ -32,9 +32,9 @@ REFUSED = [
 # The largest number of words in a document, or in all documents of a folder together.
 BOUNDS = [
     ("README.md", ["README.md"], 800),
-    ("the guide", ["docs/guide/*.md"], 10_000),
+    ("the guide", ["docs/guide/*.md"], 10_100),
     ("the reference", ["docs/reference/*.md"], 23_000),
-    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 18_500),
+    ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 18_600),
     ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 6_500),
     ("docs", ["docs/**/*.md"], 58_400),
 ]
