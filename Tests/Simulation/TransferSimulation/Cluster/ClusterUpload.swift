@@ -39,7 +39,7 @@ struct ClusterUpload {
     var sending = 0
     /// Whether the unfinished upload may be gone, because it was to be published, was taken back, or is too old.
     var mayBeGone = false
-    /// When a client has last worked on the unfinished upload, in nanoseconds.
+    /// Before a client has last added something to the unfinished upload, in nanoseconds.
     var worked: Int64 = 0
     /// Bytes of an append upload that a server has reported as kept.
     var told = 0

@@ -41,7 +41,7 @@ extension ClusterWorld {
     ) throws {
         let content = contents[uploads[index].content]
         let range = block * Self.block..<min(content.count, (block + 1) * Self.block)
-        let touches = touch(index)
+        let (touches, moment) = (touch(index), clock.stamp())
         uploads[index].unstage(block)
         uploads[index].sending += 1
         defer { uploads[index].sending -= 1 }
@@ -69,13 +69,13 @@ extension ClusterWorld {
         guard !isDamaged else { throw Promises.Broken("a part of upload \(index) was taken, and is damaged") }
         done.insert(.part)
         say("part \(block) of upload \(index) is staged")
+        uploads[index].worked = moment
         if uploads[index].touches == touches { uploads[index].stage([block]) }
     }
 
     /// Notes that an operation begins to work on an upload.
     private func touch(_ index: Int) -> Int {
         uploads[index].touches += 1
-        uploads[index].worked = clock.stamp()
         return uploads[index].touches
     }
 
@@ -108,7 +108,7 @@ extension ClusterWorld {
                 throw Promises.Broken("upload \(index): blocks were told to be there, and are not")
             }
             uploads[index].stage(known)
-            uploads[index].mayBeGone = isSealed(index)
+            uploads[index].mayBeGone = isSealed(index) || uploads[index].isOver
             return known
         }
     }
@@ -206,7 +206,7 @@ extension ClusterWorld {
     private func askAppend(
         _ index: Int, _ session: ClusterNode.Session, _ node: ClusterNode
     ) throws(Promises.Broken) -> (offset: Int, isThere: Bool)? {
-        let touches = touch(index)
+        let (touches, moment) = (touch(index), clock.stamp())
         let (told, mayBeGone) = (uploads[index].told, uploads[index].mayBeGone || uploads[index].isOver)
         let found: Int?
         do throws(Failure) {
@@ -220,6 +220,7 @@ extension ClusterWorld {
             throw Promises.Broken("upload \(index) has \(found ?? 0) bytes, and its sender was told of \(told)")
         }
         (uploads[index].told, uploads[index].mayBeGone) = (found ?? 0, false)
+        uploads[index].worked = moment
         say("upload \(index) has \(found ?? 0) bytes")
         return (found ?? 0, found != nil)
     }

@@ -263,6 +263,8 @@ extension ClusterWorld {
 
     private func failOver() {
         timeline += 1
+        // What servers have read before does not count any more.
+        for node in nodes { node.operation?.hasFault = true }
         database.restore(history.replicated.rows)
         history.failOver()
     }
