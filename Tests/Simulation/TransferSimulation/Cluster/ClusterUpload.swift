@@ -35,14 +35,22 @@ struct ClusterUpload {
     private(set) var staged: Set<Int> = []
     /// Grows whenever an operation works on the upload, so that an operation knows whether it was alone.
     var touches = 0
-    /// Operations that are sending a part, which counts as missing meanwhile.
-    var sending = 0
+    /// Operations that are sending a part, appending, or ending the upload. What a server finds meanwhile may be there
+    /// before or after them.
+    private(set) var working = 0
     /// Whether the unfinished upload may be gone, because it was to be published, was taken back, or is too old.
     var mayBeGone = false
     /// Before a client has last added something to the unfinished upload, in nanoseconds.
     var worked: Int64 = 0
     /// Bytes of an append upload that a server has reported as kept.
     var told = 0
+
+    mutating func beginWork() { working += 1 }
+
+    mutating func endWork() {
+        working -= 1
+        touches += 1
+    }
 
     mutating func stage(_ blocks: Set<Int>) { keep(staged.union(blocks)) }
 
@@ -197,6 +205,8 @@ extension ClusterWorld {
         if report.hasPublished { done.insert(.publish) }
         var ended = report.ended
         for attempt in attempts {
+            // What another server asks for meanwhile may be the upload before or after its end.
+            uploads[attempt.upload].touches += 1
             if let place = ended.firstIndex(where: { $0.upload.intent.id == uploads[attempt.upload].id }) {
                 try told(ended.remove(at: place).outcome, attempt.upload, since: attempt.begun, node)
             } else {
@@ -207,8 +217,10 @@ extension ClusterWorld {
 
     func acknowledge(_ session: ClusterNode.Session, _ node: ClusterNode) throws {
         let attempts = session.published
+        let batches = session.intake.acknowledge()
         session.published = []
-        for batch in session.intake.acknowledge() {
+        for attempt in attempts { uploads[attempt.upload].touches += 1 }
+        for batch in batches {
             if !node.isDead { try gave(batch.signedBatch) }
             for ended in batch.uploads {
                 guard let attempt = attempts.last(where: { uploads[$0.upload].id == ended.upload.intent.id }) else {

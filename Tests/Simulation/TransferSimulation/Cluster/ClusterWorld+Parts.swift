@@ -43,8 +43,8 @@ extension ClusterWorld {
         let range = block * Self.block..<min(content.count, (block + 1) * Self.block)
         let (touches, moment) = (touch(index), clock.stamp())
         uploads[index].unstage(block)
-        uploads[index].sending += 1
-        defer { uploads[index].sending -= 1 }
+        uploads[index].beginWork()
+        defer { uploads[index].endWork() }
         let intent = UploadIntent(
             id: UploadID(high: 1 << 63 | UInt64(block), low: UInt64(index)), path: uploads[index].path,
             size: UInt64(range.count), function: uploads[index].function, conflict: uploads[index].conflict,
@@ -101,7 +101,7 @@ extension ClusterWorld {
             while let blocks = try? query.step(threads: 1) { known.formUnion(blocks.map { Int($0.index) }) }
             guard !node.isDead else { return nil }
             say("of upload \(index) there are \(known.sorted())")
-            guard uploads[index].touches == touches, uploads[index].sending == 0 else { return known }
+            guard uploads[index].touches == touches, uploads[index].working == 0 else { return known }
             if !uploads[index].mayBeGone, !uploads[index].isOver, node.operation?.hasFault == false,
                 !before.isSubset(of: known)
             {
@@ -115,7 +115,9 @@ extension ClusterWorld {
 
     /// Whether a server is about to publish an upload, which ends it.
     private func isSealed(_ index: Int) -> Bool {
-        nodes.contains { $0.sessions.contains { $0?.sealed.contains { $0.upload == index } ?? false } }
+        nodes.contains {
+            $0.sessions.contains { $0.map { $0.sealed + $0.published }?.contains { $0.upload == index } ?? false }
+        }
     }
 
     func sendAllParts(_ step: Step, _ session: ClusterNode.Session, _ node: ClusterNode) throws {
@@ -139,9 +141,11 @@ extension ClusterWorld {
         // A server that knows nothing of the upload asks the client to look up what is there.
         let isKnown = node.intake?.multiparts[uploads[index].id] != nil
         let isComplete =
-            isKnown && uploads[index].sending == 0 && uploads[index].staged.count == blocks(index)
+            isKnown && uploads[index].working == 0 && uploads[index].staged.count == blocks(index)
             && !uploads[index].mayBeGone
         let touches = touch(index)
+        uploads[index].beginWork()
+        defer { uploads[index].endWork() }
         let begun = session.intake.begin(whole(index), mayEnd: false)
         if let outcome = begun.outcome { return try told(outcome, index, since: began, node) }
         let sealed = Result { () throws(Failure) in
@@ -215,7 +219,7 @@ extension ClusterWorld {
             uploads[index].refusal = error
             return nil
         }
-        guard !node.isDead, uploads[index].touches == touches else { return nil }
+        guard !node.isDead, uploads[index].touches == touches, uploads[index].working == 0 else { return nil }
         if !mayBeGone, node.operation?.hasFault == false, found ?? 0 < told {
             throw Promises.Broken("upload \(index) has \(found ?? 0) bytes, and its sender was told of \(told)")
         }
@@ -241,6 +245,8 @@ extension ClusterWorld {
             id: upload.id, path: upload.path, size: UInt64(end - offset), function: upload.function,
             conflict: upload.conflict, extent: .append(append))
         let touches = touch(index)
+        uploads[index].beginWork()
+        defer { uploads[index].endWork() }
         let begun = session.intake.begin(intent, mayEnd: true)
         if let outcome = begun.outcome { return try told(outcome, index, since: began, node) }
         let sealed = Result { () throws(Failure) -> UploadOutcome? in
