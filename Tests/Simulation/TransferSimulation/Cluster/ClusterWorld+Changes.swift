@@ -115,9 +115,9 @@ extension ClusterWorld {
     /// Copies a file, as the server does for a client: the copy shares the objects of the file.
     func copy(_ step: Step, _ session: ClusterNode.Session, _ node: ClusterNode) throws {
         guard let intake = node.intake, let store = node.store, let operation = node.operation else { return }
-        let files = history.files.values.filter { $0.path.map { !$0.hasPrefix(Medium.own) } ?? false }
-            .sorted { $0.path ?? "" < $1.path ?? "" }
-        guard let file = files.randomElement(step.b), let source = file.path else { return }
+        let files = history.files.filter { $0.value.path.map { !$0.hasPrefix(Medium.own) } ?? false }
+            .sorted { $0.value.path ?? "" < $1.value.path ?? "" }
+        guard let (number, file) = files.randomElement(step.b), let source = file.path else { return }
         copied.insert(file.content)
         let target = mix.names[Int(step.c >> 8) % mix.names.count]
         let replaces = step.c >> 16 % 2 == 0
@@ -129,7 +129,8 @@ extension ClusterWorld {
             let content = try store.reader().open(from)
             let staged = try store.stage(
                 id: .random(), size: UInt64(bytes.count), filled: nil, permissions: nil, quota: nil)
-            guard try content.share(with: staged), content.attributes.size == UInt64(bytes.count) else { return }
+            // Another server may have replaced the file a moment ago, by content of the same size.
+            guard content.attributes.version.object == number, try content.share(with: staged) else { return }
             var publication = Publication(
                 staged: staged, id: .random(), path: path, size: UInt64(bytes.count),
                 digest: SimulatedGround.digest(of: bytes, .xxh128), conflict: replaces ? .overwrite : .fail)
