@@ -206,7 +206,7 @@ package final class MultipartUpload: Sendable {
     var run: UInt64? { monitor.withLock { monitor.state.newest?.run } }
 
     /// Whether it holds nothing that is worth keeping in memory.
-    var isEmpty: Bool {
+    package var isEmpty: Bool {
         monitor.withLock {
             monitor.state.appendUpload == nil && monitor.state.parts.isEmpty && monitor.state.claims.isEmpty
         }

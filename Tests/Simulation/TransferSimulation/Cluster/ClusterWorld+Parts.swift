@@ -138,8 +138,8 @@ extension ClusterWorld {
     /// Ends an upload in parts.
     private func finish(_ index: Int, _ session: ClusterNode.Session, _ node: ClusterNode) throws {
         let began = history.moment
-        // A server that knows nothing of the upload asks the client to look up what is there.
-        let isKnown = node.intake?.multiparts[uploads[index].id] != nil
+        // A server that knows no part of the upload asks the client to look up what is there.
+        let isKnown = node.intake?.multiparts[uploads[index].id]?.isEmpty == false
         let isComplete =
             isKnown && uploads[index].working == 0 && uploads[index].staged.count == blocks(index)
             && !uploads[index].mayBeGone
