@@ -73,7 +73,7 @@ extension CatalogRebuildCommand: ProgramCommand {
         examples: [
             .init(
                 caption: "Make the lost database of a cluster again",
-                line: "transfer catalog rebuild --store s3://bucket/prefix --catalog postgres://transfer@db/new")
+                line: "transfer catalog rebuild --store s3://bucket --catalog postgres://db/new")
         ],
         outcomes: [
             .init(.success, "the database has all files that the bucket describes"),

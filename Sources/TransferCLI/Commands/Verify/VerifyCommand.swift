@@ -129,7 +129,7 @@ extension VerifyCommand: ProgramCommand {
                 line: "transfer verify --dir /srv/in --repair-catalog"),
             .init(
                 caption: "Check all content of a cluster",
-                line: "transfer verify --store s3://bucket/prefix --catalog postgres://transfer@db/transfer"),
+                line: "transfer verify --store s3://bucket --catalog postgres://db/transfer"),
         ],
         outcomes: [
             .init(.success, "every acknowledgement holds"),
