@@ -35,8 +35,8 @@ BOUNDS = [
     ("the guide", ["docs/guide/*.md"], 10_100),
     ("the reference", ["docs/reference/*.md"], 23_000),
     ("the design", ["docs/ARCHITECTURE.md", "docs/design/*.md"], 18_600),
-    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 6_500),
-    ("docs", ["docs/**/*.md"], 58_400),
+    ("testing and performance", ["docs/TESTING.md", "docs/PERFORMANCE.md", "docs/proofs.md", "docs/benchmarks.md"], 6_650),
+    ("docs", ["docs/**/*.md"], 58_600),
 ]
 
 # A doc comment of so few words says no more than the name below it.
