@@ -174,8 +174,13 @@ extension ClusterWorld {
         let own = uploads.indices.filter { uploads[$0].form == .parts && uploads[$0].caller == session.caller }
         guard let index = own.randomElement(step.b) else { return }
         _ = touch(index)
-        uploads[index].forgetStaged()
-        uploads[index].mayBeGone = true
+        uploads[index].beginWork()
+        defer {
+            // Until now another server may have taken parts, which are gone with the upload.
+            uploads[index].forgetStaged()
+            uploads[index].mayBeGone = true
+            uploads[index].endWork()
+        }
         let began = history.moment
         let begun = session.intake.begin(whole(index), mayEnd: false)
         if let outcome = begun.outcome { return try told(outcome, index, since: began, node) }
