@@ -292,19 +292,6 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Calls `body` with all entries of one client, in the order of paths.
-    ///
-    /// - Returns: false if the catalog cannot be read.
-    func forEachEntryByPath(from caller: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
-        do throws(RecordsError) {
-            try records.forEachEntryByPath { if caller.hasSent($0) { body($0) } }
-            return true
-        } catch {
-            complain(error, unrecorded: 0)
-            return false
-        }
-    }
-
     /// - Returns: the number of uploads in the catalog.
     package func count() throws(RecordsError) -> Int { try records.count() }
 

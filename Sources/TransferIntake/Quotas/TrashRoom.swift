@@ -201,6 +201,21 @@ extension TrashRoom {
     }
 }
 
+extension KnownUploads {
+    /// Calls `body` with all entries of one client, in the order of paths.
+    ///
+    /// - Returns: false if the catalog cannot be read.
+    fileprivate func forEachEntryByPath(from caller: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
+        do throws(RecordsError) {
+            try records.forEachEntryByPath { if caller.hasSent($0) { body($0) } }
+            return true
+        } catch {
+            complain(error, unrecorded: 0)
+            return false
+        }
+    }
+}
+
 extension Intake {
     /// Lets the trash make room when the store or a quota needs it.
     ///
