@@ -28,6 +28,16 @@ import TransferTestSupport
         time.pass(Sweeper.rewriteAge + 1)
     }
 
+    /// A copy of the file `1` that shares its bytes, and is not published yet.
+    private func copyOfOne(_ node: Node) throws -> Publication {
+        let source = try node.store.reader().open(try RelativePath("1"))
+        let staged = try node.store.stage(id: .random(), size: 10, filled: nil, permissions: nil, quota: nil)
+        #expect(try source.share(with: staged))
+        return Publication(
+            staged: staged, id: .random(), path: try RelativePath("copy"), size: 10,
+            digest: Node.digest(of: [UInt8](repeating: 1, count: 10)))
+    }
+
     private func expectKept(_ kept: Int = 2) throws {
         for number in 0..<kept {
             #expect(medium.content(try RelativePath("\(number)")) == [UInt8](repeating: UInt8(number), count: 10))
@@ -82,12 +92,7 @@ import TransferTestSupport
     func rebuild() throws {
         let node = try Node(medium)
         try prepare(node)
-        let source = try node.store.reader().open(try RelativePath("1"))
-        let staged = try node.store.stage(id: .random(), size: 10, filled: nil, permissions: nil, quota: nil)
-        #expect(try source.share(with: staged))
-        let copy = Publication(
-            staged: staged, id: .random(), path: try RelativePath("copy"), size: 10,
-            digest: Node.digest(of: [UInt8](repeating: 1, count: 10)))
+        let copy = try copyOfOne(node)
         let other = try node.publication("other", [5, 6, 7])
         try node.publish([copy, other, node.publication("more", [UInt8](repeating: 8, count: 40))])
         for path in ["1", "more"] { try medium.remove(try RelativePath(path)) }
@@ -204,12 +209,7 @@ import TransferTestSupport
         let node = try Node(medium)
         try prepare(node)
         // A copy that is decided before the switch and committed after it.
-        let source = try node.store.reader().open(try RelativePath("1"))
-        let staged = try node.store.stage(id: .random(), size: 10, filled: nil, permissions: nil, quota: nil)
-        #expect(try source.share(with: staged))
-        let copy = Publication(
-            staged: staged, id: .random(), path: try RelativePath("copy"), size: 10,
-            digest: Node.digest(of: [UInt8](repeating: 1, count: 10)))
+        let copy = try copyOfOne(node)
         let batch = node.begin([copy])
         #expect(try sweep().rewritten == 1)
         try batch.published.settlement?.commit(batch.entries, with: nil)

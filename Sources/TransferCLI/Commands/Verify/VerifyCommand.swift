@@ -50,7 +50,7 @@ struct VerifyCommand {
         }
     }
 
-    /// Does the check on a thread of its own, and draws its progress meanwhile.
+    /// Checks on another thread, and draws the progress meanwhile.
     private func finish(
         _ printer: VerifyPrinter, _ progress: @escaping @Sendable () -> ScrubProgress,
         _ check: @escaping @Sendable () throws(ServerError) -> ScrubSummary
